@@ -1,0 +1,52 @@
+"""Tagline: linear-chain sequence labelling. The public names, resolved when they are first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tagline import compiled as _compiled  # noqa: F401 - warns where the compiled core is missing
+
+if TYPE_CHECKING:
+    from tagline import chain
+    from tagline.compiled import set_threads, threads
+    from tagline.errors import InputError, NoPathError, TaglineError
+    from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "tagline.compiled": ("set_threads", "threads"),
+    "tagline.errors": ("InputError", "NoPathError", "TaglineError"),
+    "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
+}
+_MODULES = ("chain",)
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Chain",
+    "Counts",
+    "Gradients",
+    "InputError",
+    "Marginals",
+    "NoPathError",
+    "Paths",
+    "RankedPaths",
+    "TaglineError",
+    "__version__",
+    "chain",
+    "set_threads",
+    "threads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tagline.{name}")
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'tagline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

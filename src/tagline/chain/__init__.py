@@ -1,0 +1,45 @@
+"""The engine: scores on a chain in, answers out. `dispatch` says which backend runs; `constrain` forbids."""
+
+from tagline.chain.constrain import constrain
+from tagline.chain.dispatch import (
+    ENGINES,
+    backward,
+    engine,
+    entropy,
+    expected_counts,
+    forward,
+    gradients,
+    k_best,
+    log_partition,
+    marginals,
+    max_marginal,
+    sample,
+    sample_paths,
+    score,
+    span_probability,
+    use_engine,
+    using_engine,
+    viterbi,
+)
+
+__all__ = [
+    "ENGINES",
+    "backward",
+    "constrain",
+    "engine",
+    "entropy",
+    "expected_counts",
+    "forward",
+    "gradients",
+    "k_best",
+    "log_partition",
+    "marginals",
+    "max_marginal",
+    "sample",
+    "sample_paths",
+    "score",
+    "span_probability",
+    "use_engine",
+    "using_engine",
+    "viterbi",
+]

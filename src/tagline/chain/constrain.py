@@ -1,0 +1,109 @@
+"""The one door for hard constraints: a chain in, the same chain with −∞ where something is forbidden out.
+
+No engine function has a mask argument, so a constraint holds alike in training, decoding, marginals and samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.chain.checks import as_label_set
+from tagline.errors import InputError
+from tagline.types import BoolArray, Chain, LabelSet
+
+
+def constrain(
+    chain: Chain,
+    *,
+    transitions: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    allowed: ArrayLike | Mapping[int, LabelSet] | Sequence[LabelSet | None] | None = None,
+    known: ArrayLike | None = None,
+) -> Chain:
+    """Return a chain in which everything that is not allowed scores −∞.
+
+    Arguments:
+        transitions: booleans ``[L, L]`` as ``[previous, next]`` (or ``[N, L, L]`` on a chain with transitions for
+            each position), True where a label may follow another.
+        start, end: booleans ``[L]``, True where a label may begin or end a sentence.
+        allowed: the labels that each token may take: booleans ``[N, L]``; or a mapping from a token's index to a
+            label or a set of labels; or a list with one entry a token, None where every label may stand.
+        known: labels ``[N]``, negative where unknown.
+
+    >>> import numpy as np
+    >>> from tagline.chain import viterbi
+    >>> free = Chain(np.zeros((3, 2)), np.zeros((2, 2)))
+    >>> viterbi(constrain(free, known=[-1, 1, -1], transitions=[[True, True], [False, True]])).labels.tolist()
+    [0, 1, 1]
+    """
+    L = chain.num_labels
+    emissions = chain.emissions
+    if allowed is not None:
+        emissions = _forbid(emissions, _allowed_rows(chain, allowed))
+    if known is not None:
+        emissions = _forbid(emissions, _known_rows(chain, known))
+    moves = chain.transitions
+    if transitions is not None:
+        moves = _forbid(moves, _rules("transitions", transitions, (L, L), chain.transitions.shape))
+    first = chain.start if start is None else _forbid(chain.start, _rules("start", start, (L,)))
+    last = chain.end if end is None else _forbid(chain.end, _rules("end", end, (L,)))
+    return Chain(emissions, moves, first, last, chain.offsets)
+
+
+def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
+    return np.where(allowed, scores, scores.dtype.type(-np.inf))
+
+
+def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
+    given = np.asarray(rules)
+    if given.shape not in shapes:
+        wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
+        raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(given.shape)}")
+    if given.dtype != np.bool_:
+        raise InputError(f"{name}: expected booleans (True = allowed), got dtype {given.dtype}; use rules > 0 or the like")
+    return given
+
+
+def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
+    N, L = chain.emissions.shape
+    if isinstance(allowed, np.ndarray):
+        return _rules("allowed", allowed, (N, L))
+    rows = np.ones((N, L), np.bool_)
+    if isinstance(allowed, Mapping):
+        entries = list(allowed.items())
+    else:
+        entries = list(enumerate(allowed))
+        if len(entries) != N:
+            raise InputError(f"allowed: expected {N} entries, one a token (None = every label), got {len(entries)}")
+        if entries and all(_is_boolean_row(row, L) for _, row in entries):
+            return np.array([row for _, row in entries], np.bool_)
+    for n, labels in entries:
+        if not 0 <= n < N:
+            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {n}")
+        if labels is not None:
+            rows[n] = as_label_set(f"allowed[{n}]", L, labels)
+    return rows
+
+
+def _is_boolean_row(row: Any, num_labels: int) -> bool:
+    return (
+        isinstance(row, list | tuple | np.ndarray)
+        and len(row) == num_labels
+        and all(isinstance(cell, bool | np.bool_) for cell in row)
+    )
+
+
+def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
+    N, L = chain.emissions.shape
+    given = np.asarray(known)
+    if given.shape != (N,) or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(f"known: expected integers of shape [{N}], negative where unknown, got {given.dtype} {list(given.shape)}")
+    wrong = np.flatnonzero(given >= L)
+    if len(wrong):
+        raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {given[wrong[0]]}")
+    return (given < 0)[:, None] | (given[:, None] == np.arange(L))

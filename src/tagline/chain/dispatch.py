@@ -1,0 +1,194 @@
+"""Which backend answers: stated by `engine()`, chosen by `TAGLINE_ENGINE`, `use_engine` or `using_engine`.
+
+Every backend is a module with the same functions. `native` (the compiled core) is the default, `naive` (NumPy) the
+definition and the stand-in where the core is missing. The functions below hold the public documentation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
+
+ENGINES = ("native", "naive")
+
+
+def _backend(name: str, source: str) -> ModuleType:
+    if name not in ENGINES:
+        raise InputError(f"{source}: expected one of {', '.join(ENGINES)}, got {name!r}")
+    if name == "native":
+        compiled.require()
+    return import_module(f"tagline.chain.{name}")
+
+
+def _default() -> ModuleType:
+    wanted = os.environ.get("TAGLINE_ENGINE")
+    if wanted:
+        return _backend(wanted, "TAGLINE_ENGINE")
+    return _backend("naive" if compiled.core is None else "native", "engine")
+
+
+_active = _default()
+
+
+def engine() -> str:
+    """Name the backend that answers: "native" or "naive"."""
+    return _active.__name__.rpartition(".")[2]
+
+
+def use_engine(name: str) -> None:
+    """Choose the backend for every call from now on."""
+    global _active
+    _active = _backend(name, "engine")
+
+
+@contextmanager
+def using_engine(name: str) -> Iterator[None]:
+    """Choose the backend for the calls inside a ``with`` block.
+
+    >>> with using_engine("naive"):
+    ...     engine()
+    'naive'
+    """
+    before = engine()
+    use_engine(name)
+    try:
+        yield
+    finally:
+        use_engine(before)
+
+
+def score(chain: Chain, labels: ArrayLike) -> Float64Array:
+    """Sum the scores along a labelling.
+
+    Arguments:
+        labels: ``[N]`` integers from 0 to L − 1.
+
+    Returns:
+        ``[B]``, −∞ where the labelling is forbidden, 0 for an empty sentence.
+    """
+    return _active.score(chain, labels)  # type: ignore[no-any-return]
+
+
+def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
+    """Compute log Z = log Σ_y exp(score(y)), ``[B]``.
+
+    A sentence without a legal labelling raises `NoPathError`, or gives −∞ with ``allow_no_path=True``.
+
+    >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
+    0.6931471805599453
+    """
+    return _active.log_partition(chain, allow_no_path=allow_no_path)  # type: ignore[no-any-return]
+
+
+def forward(chain: Chain) -> Float64Array:
+    """Compute log α ``[N, L]``: log Σ exp(score) over all beginnings that give a token a label, emission included."""
+    return _active.forward(chain)  # type: ignore[no-any-return]
+
+
+def backward(chain: Chain) -> Float64Array:
+    """Compute log β ``[N, L]``: log Σ exp(score) over all continuations after a token's label, end included."""
+    return _active.backward(chain)  # type: ignore[no-any-return]
+
+
+def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
+    """Compute the probability of each label at each token, and with ``edges=True`` of each pair of labels.
+
+    Edge probabilities take N·L² numbers: ask for them on blocks of sentences.
+
+    >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
+    [[0.5, 0.5]]
+    """
+    return _active.marginals(chain, edges=edges)  # type: ignore[no-any-return]
+
+
+def viterbi(chain: Chain) -> Paths:
+    """Find the best labelling of each sentence.
+
+    Among equal scores it is the one that is smaller when read from the last label to the first.
+
+    >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
+    [0, 1]
+    """
+    return _active.viterbi(chain)  # type: ignore[no-any-return]
+
+
+def k_best(chain: Chain, k: int) -> list[RankedPaths]:
+    """Find the k best labellings of each sentence with their scores and probabilities, best first.
+
+    Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
+    """
+    return _active.k_best(chain, k)  # type: ignore[no-any-return]
+
+
+def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
+    """Draw labellings from p(y | x), given the random numbers.
+
+    Arguments:
+        uniforms: ``[S, N]`` numbers in [0, 1), one for each sample and token, so that the same numbers give the same
+            labellings on every backend (but for a number that falls on a boundary to the last bits).
+
+    Returns:
+        ``[S, N]`` labels.
+    """
+    return _active.sample(chain, uniforms)  # type: ignore[no-any-return]
+
+
+def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
+    """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given."""
+    if count < 0:
+        raise InputError(f"count: expected at least 0, got {count}")
+    return sample(chain, np.random.default_rng(seed).random((count, chain.num_tokens)))
+
+
+def entropy(chain: Chain) -> Float64Array:
+    """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L."""
+    return _active.entropy(chain)  # type: ignore[no-any-return]
+
+
+def max_marginal(chain: Chain) -> IntArray:
+    """Choose the most probable label of each token by itself, ``[N]``: the fewest expected errors.
+
+    The labels together may be a labelling that is forbidden; `viterbi`'s never is. Of equals, the smaller label.
+    """
+    return _active.max_marginal(chain)  # type: ignore[no-any-return]
+
+
+def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
+    """Compute the probability that the labels of a span lie in given sets.
+
+    Arguments:
+        spans: queries ``(sentence, first token, sets)``, with one set of labels (or one label) for each token of the
+            span. For an entity to end where it ends, add a set for the token after it that leaves out its I labels.
+
+    Returns:
+        One probability a query.
+
+    >>> even = Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2)
+    >>> [round(p, 12) for p in span_probability(even, [(0, 0, [0, 1]), (0, 1, [{0, 1}, 1])]).tolist()]
+    [0.25, 0.5]
+    """
+    return _active.span_probability(chain, spans)  # type: ignore[no-any-return]
+
+
+def expected_counts(chain: Chain) -> Counts:
+    """Compute how often each score of the chain is used on average under p(y | x), summed over the batch."""
+    return _active.expected_counts(chain)  # type: ignore[no-any-return]
+
+
+def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
+    """Compute the gradient of Σ_b log p(labels of sentence b) with respect to every score of the chain.
+
+    It is the observed count of each score less its expected count, and 0 at a score of −∞. Labels that the chain
+    forbids raise `NoPathError`.
+    """
+    return _active.gradients(chain, labels)  # type: ignore[no-any-return]

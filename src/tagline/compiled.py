@@ -1,0 +1,84 @@
+"""The compiled core, where there is one: found at import, its CPU variant and its threads chosen here.
+
+`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python); one warning says so and
+the engine falls back to NumPy. Environment: ``TAGLINE_CPU=v2|v3|v4`` forces an instruction set (x86-64-v2 …),
+``TAGLINE_THREADS`` the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib import import_module
+from types import ModuleType
+
+from tagline.errors import InputError, TaglineError
+
+_missing = ""
+core: ModuleType | None
+try:
+    core = import_module("tagline._core")
+except ImportError as error:
+    core = None
+    _missing = str(error)
+    warnings.warn(
+        f"tagline: the compiled core is missing ({error}); the slow NumPy engine answers instead. "
+        "To build the core: pip install . in the source tree.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def require() -> None:
+    """Raise unless the compiled core is there."""
+    if core is None:
+        raise TaglineError(
+            f'engine "native": expected the compiled core, got none ({_missing}); '
+            'build it with: pip install . in the source tree, or use the "naive" engine'
+        )
+
+
+def supported_cpus() -> tuple[str, ...]:
+    """Name the compiled variants that this processor can run, the best last; empty without a core."""
+    return () if core is None else tuple(core.supported_cpus())
+
+
+def cpu() -> str | None:
+    """Name the variant in use."""
+    return None if core is None else str(core.cpu())
+
+
+def use_cpu(name: str, source: str = "cpu") -> None:
+    """Use another variant from now on."""
+    require()
+    if name not in supported_cpus():
+        raise InputError(f"{source}: expected one of {', '.join(supported_cpus())} on this processor, got {name!r}")
+    assert core is not None
+    core.use_cpu(name)
+
+
+def threads() -> int:
+    """Tell how many threads the core uses; 1 without a core."""
+    return 1 if core is None else int(core.threads())
+
+
+def set_threads(count: int, source: str = "threads") -> None:
+    """Use so many threads from now on; the results are the same bytes for any number."""
+    if not 1 <= count <= 1024:
+        raise InputError(f"{source}: expected 1 to 1024, got {count}")
+    if core is not None:
+        core.set_threads(count)
+
+
+def _from_environment() -> None:
+    if core is None:
+        return
+    if wanted := os.environ.get("TAGLINE_CPU"):
+        use_cpu(wanted, "TAGLINE_CPU")
+    if wanted := os.environ.get("TAGLINE_THREADS"):
+        if not wanted.isdecimal():
+            raise InputError(f"TAGLINE_THREADS: expected a whole number, got {wanted!r}")
+        set_threads(int(wanted), "TAGLINE_THREADS")
+
+
+_from_environment()

@@ -1,0 +1,297 @@
+"""The values that travel between the rooms of Tagline: frozen, with their shapes stated.
+
+A `Chain` is the meeting point of every model and every query: a model turns sentences into a chain, the engine
+(`tagline.chain`) answers questions about it. Sentences are ragged: `N` tokens in one array, and `offsets [B + 1]`
+that say where each of the `B` sentences starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.errors import InputError
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+Float64Array: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+LabelSet: TypeAlias = int | Iterable[int]
+"""One label, or several of which any will do."""
+
+SpanQuery: TypeAlias = tuple[int, int, Sequence[LabelSet]]
+"""(sentence, first token, one label set for each token of the span)."""
+
+# Sums of up to 10^8 scores of this size stay finite in float64.
+LARGEST_SCORE = 1e290
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Scores on a batch of linear chains.
+
+    The score of a labelling y of one sentence with T tokens is
+    ``start[y0] + emissions[0, y0] + Σ_t (transitions[y(t-1), y(t)] + emissions[t, y(t)]) + end[y(T-1)]``.
+
+    Arguments:
+        emissions: ``[N, L]``, the tokens of all sentences one after the other.
+        transitions: ``[L, L]`` as ``[previous, next]``; or ``[N, L, L]``, where ``transitions[n]`` leads into token
+            ``n`` and the entry at the first token of a sentence is never read.
+        start, end: ``[L]``, zeros when left out.
+        offsets: ``[B + 1]``, sentence ``b`` is tokens ``offsets[b]:offsets[b + 1]``; one sentence when left out.
+
+    A score of −∞ forbids; NaN and +∞ are errors. Arrays may be float32 or float64 (others are converted); the chain
+    is float32 when every floating-point array is (float16 counts as float32), float64 otherwise.
+
+    >>> Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]]).num_labels
+    2
+    """
+
+    emissions: FloatArray
+    transitions: FloatArray
+    start: FloatArray
+    end: FloatArray
+    offsets: IntArray
+
+    def __init__(
+        self,
+        emissions: ArrayLike,
+        transitions: ArrayLike,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+    ) -> None:
+        given = {"emissions": emissions, "transitions": transitions, "start": start, "end": end}
+        arrays = {name: _as_array(name, value) for name, value in given.items() if value is not None}
+        dtype = _common_dtype(arrays)
+        emitted = _as_scores(arrays["emissions"], dtype)
+        if emitted.ndim != 2 or emitted.shape[1] < 1:
+            raise InputError(
+                f"emissions: expected shape [tokens, labels] with at least one label, got {list(emitted.shape)}; "
+                "for several sentences, join their tokens and pass offsets"
+            )
+        N, L = emitted.shape
+        moved = _as_scores(arrays["transitions"], dtype)
+        if moved.shape not in ((L, L), (N, L, L)):
+            raise InputError(
+                f"transitions: expected shape [{L}, {L}] or [{N}, {L}, {L}] to match the emissions, "
+                f"got {list(moved.shape)}"
+            )
+        bounds = _as_offsets(offsets, N)
+        edge = {}
+        for name in ("start", "end"):
+            edge[name] = _as_scores(arrays[name], dtype) if name in arrays else np.zeros(L, dtype)
+            if edge[name].shape != (L,):
+                raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(edge[name].shape)}")
+        for name, value in (("emissions", emitted), ("start", edge["start"]), ("end", edge["end"])):
+            _check_values(name, value)
+        _check_transitions(moved, bounds)
+        for name, value in (("emissions", emitted), ("transitions", moved), *edge.items(), ("offsets", bounds)):
+            object.__setattr__(self, name, _read_only(value))
+
+    @classmethod
+    def from_sentences(
+        cls,
+        emissions: Sequence[ArrayLike],
+        transitions: ArrayLike,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+    ) -> Chain:
+        """Join the emissions ``[T_b, L]`` of several sentences into one chain with shared transitions ``[L, L]``."""
+        rows = [_as_array(f"emissions of sentence {b}", one) for b, one in enumerate(emissions)]
+        width = len(_as_array("transitions", transitions))
+        rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
+        for b, row in enumerate(rows):
+            if row.ndim != 2 or row.shape[1] != width:
+                raise InputError(
+                    f"emissions of sentence {b}: expected shape [tokens, {width}], got {list(row.shape)}"
+                )
+        joined = np.concatenate(rows) if rows else np.empty((0, width))
+        return cls(joined, transitions, start, end, np.cumsum([0, *(len(row) for row in rows)]))
+
+    @property
+    def num_tokens(self) -> int:
+        """N, over all sentences."""
+        return int(self.emissions.shape[0])
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return int(self.emissions.shape[1])
+
+    @property
+    def num_sentences(self) -> int:
+        """B."""
+        return len(self.offsets) - 1
+
+    @property
+    def per_position(self) -> bool:
+        """Whether the transitions are ``[N, L, L]``."""
+        return self.transitions.ndim == 3
+
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens of each sentence, ``[B]``."""
+        return np.diff(self.offsets)
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Cut an array whose first axis runs over the tokens into one view for each sentence."""
+        return [values[first:last] for first, last in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def __repr__(self) -> str:
+        kind = " per position" if self.per_position else ""
+        return (
+            f"Chain({self.num_sentences} sentences, {self.num_tokens} tokens, {self.num_labels} labels, "
+            f"{self.emissions.dtype}, transitions{kind})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """One labelling for each sentence.
+
+    Attributes:
+        labels: ``[N]``, the labels of all sentences one after the other (`Chain.split` cuts them).
+        scores: ``[B]``, the score of each labelling, float64.
+    """
+
+    labels: IntArray
+    scores: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPaths:
+    """The best labellings of one sentence, best first.
+
+    Attributes:
+        labels: ``[K, T]``.
+        scores: ``[K]``, float64, non-increasing.
+        probabilities: ``[K]``, of each labelling among *all* labellings.
+    """
+
+    labels: IntArray
+    scores: Float64Array
+    probabilities: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """Probabilities of labels and of label pairs.
+
+    Attributes:
+        nodes: ``[N, L]``, P(y_n = j).
+        edges: ``[N, L, L]``, P(y_(n-1) = i, y_n = j), zeros at the first token of a sentence; None unless asked for.
+        log_z: ``[B]``, float64.
+    """
+
+    nodes: FloatArray
+    edges: FloatArray | None
+    log_z: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each score of a chain is expected to be used.
+
+    Attributes:
+        emissions: ``[N, L]``, the node marginals.
+        transitions: ``[L, L]`` summed over the batch, or ``[N, L, L]`` where the chain's are.
+        start, end: ``[L]``, summed over the batch.
+        log_z: ``[B]``, float64.
+    """
+
+    emissions: FloatArray
+    transitions: FloatArray
+    start: Float64Array
+    end: Float64Array
+    log_z: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Derivatives of Σ_b log p(labels of sentence b) with respect to the scores; 0 where a score is −∞.
+
+    Attributes:
+        emissions: ``[N, L]``.
+        transitions: ``[L, L]`` or ``[N, L, L]``, as the chain's.
+        start, end: ``[L]``.
+        log_likelihood: ``[B]``, log p of each sentence, float64.
+    """
+
+    emissions: FloatArray
+    transitions: FloatArray
+    start: Float64Array
+    end: Float64Array
+    log_likelihood: Float64Array
+
+
+def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
+        raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
+
+
+def _common_dtype(arrays: dict[str, NDArray[Any]]) -> type[np.floating[Any]]:
+    votes = []
+    for name, array in arrays.items():
+        if array.size and (array.dtype.kind not in "fiu" or array.dtype.itemsize > 8):
+            raise InputError(f"{name}: expected float32 or float64 numbers, got dtype {array.dtype}")
+        if array.dtype.kind == "f":
+            votes.append(array.dtype.itemsize)
+    return np.float32 if votes and max(votes) <= 4 else np.float64
+
+
+def _as_scores(array: NDArray[Any], dtype: type[np.floating[Any]]) -> FloatArray:
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
+    if offsets is None:
+        return np.array([0, N], dtype=np.int64)
+    given = _as_array("offsets", offsets)
+    if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "iu":
+        raise InputError(f"offsets: expected integers of shape [sentences + 1], got {given.dtype} {list(given.shape)}")
+    bounds = np.array(given, dtype=np.int64)
+    if bounds[0] != 0 or bounds[-1] != N:
+        raise InputError(f"offsets: expected to run from 0 to {N} (the tokens), got {bounds[0]} to {bounds[-1]}")
+    falls = np.flatnonzero(np.diff(bounds) < 0)
+    if len(falls):
+        b = int(falls[0])
+        raise InputError(f"offsets[{b + 1}]: expected at least {bounds[b]} (they never fall), got {bounds[b + 1]}")
+    return bounds
+
+
+def _check_values(name: str, values: FloatArray) -> None:
+    # One pass over good input: NaN and +∞ fail the first comparison, the minimum finds the rest.
+    if not values.size or (values.max() < LARGEST_SCORE and values.min() > -LARGEST_SCORE):
+        return
+    bad = ~((np.abs(values) < LARGEST_SCORE) | np.isneginf(values))
+    if bad.any():
+        where = tuple(int(axis[0]) for axis in np.nonzero(bad))
+        raise InputError(
+            f"{name}[{', '.join(map(str, where))}]: expected a finite score or -inf (forbidden), got {values[where]}"
+        )
+
+
+def _check_transitions(transitions: FloatArray, offsets: IntArray) -> None:
+    if transitions.ndim == 2:
+        _check_values("transitions", transitions)
+        return
+    rows = transitions.reshape(len(transitions), -1)
+    high, low = rows.max(axis=1), rows.min(axis=1)  # [N]; NaN and +∞ fail both comparisons below
+    suspect = ~((high < LARGEST_SCORE) & (low > -LARGEST_SCORE))
+    suspect[offsets[:-1][np.diff(offsets) > 0]] = False  # the entry at a first token is never read
+    for n in np.flatnonzero(suspect):
+        _check_values(f"transitions[{n}]", transitions[n])
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
