@@ -27,8 +27,8 @@ LabelSet: TypeAlias = int | Iterable[int]
 SpanQuery: TypeAlias = tuple[int, int, Sequence[LabelSet]]
 """(sentence, first token, one label set for each token of the span)."""
 
-# Sums of up to 10^8 scores of this size stay finite in float64.
-LARGEST_SCORE = 1e290
+# Sums of 10^8 float64 scores below this size stay finite; float32 scores always do, being summed in float64.
+_LARGEST_FLOAT64 = 1e290
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,11 +267,16 @@ def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
     return bounds
 
 
+def _limit(values: FloatArray) -> float:
+    return _LARGEST_FLOAT64 if values.dtype == np.float64 else np.inf
+
+
 def _check_values(name: str, values: FloatArray) -> None:
-    # One pass over good input: NaN and +∞ fail the first comparison, the minimum finds the rest.
-    if not values.size or (values.max() < LARGEST_SCORE and values.min() > -LARGEST_SCORE):
+    # Two passes over good input: NaN and +∞ fail the first comparison, a forbidden score the second.
+    limit = _limit(values)
+    if not values.size or (values.max() < limit and values.min() > -limit):
         return
-    bad = ~((np.abs(values) < LARGEST_SCORE) | np.isneginf(values))
+    bad = ~((np.abs(values) < limit) | np.isneginf(values))
     if bad.any():
         where = tuple(int(axis[0]) for axis in np.nonzero(bad))
         raise InputError(
@@ -285,7 +290,8 @@ def _check_transitions(transitions: FloatArray, offsets: IntArray) -> None:
         return
     rows = transitions.reshape(len(transitions), -1)
     high, low = rows.max(axis=1), rows.min(axis=1)  # [N]; NaN and +∞ fail both comparisons below
-    suspect = ~((high < LARGEST_SCORE) & (low > -LARGEST_SCORE))
+    limit = _limit(transitions)
+    suspect = ~((high < limit) & (low > -limit))
     suspect[offsets[:-1][np.diff(offsets) > 0]] = False  # the entry at a first token is never read
     for n in np.flatnonzero(suspect):
         _check_values(f"transitions[{n}]", transitions[n])

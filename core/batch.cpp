@@ -1,0 +1,228 @@
+#include "batch.h"
+
+#include "blocks.h"
+#include "sentences.h"
+
+#include <limits>
+
+namespace tagline {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+template <class Real>
+Scores<Real> common_part(const Batch<Real>& batch) {
+    return {nullptr, batch.transitions, batch.start, batch.end, 0, batch.L, batch.per_position};
+}
+
+template <class Real>
+Answers<Real> answers_at(const Batch<Real>& batch, const BatchAnswers<Real>& want, int64_t b) {
+    const int64_t cell = batch.offsets[b] * batch.L;
+    const auto from = [](auto* base, int64_t n) { return base ? base + n : nullptr; };
+    Answers<Real> one{};
+    one.log_z = from(want.log_z, b);
+    one.nodes = from(want.nodes, cell);
+    one.edges = from(want.edges, cell * batch.L);
+    one.log_alpha = from(want.log_alpha, cell);
+    one.log_beta = from(want.log_beta, cell);
+    one.entropy = from(want.entropy, b);
+    return one;
+}
+
+// Each block's share of the sums over sentences, added up in the order of the blocks.
+class Sums {
+public:
+    Sums(int64_t blocks, int64_t size) : size_(size), values_(size_t(blocks * size), 0.0) {}
+
+    double* of(int64_t block) { return size_ ? values_.data() + block * size_ : nullptr; }
+
+    void total(double* out) const {
+        if (!size_) return;
+        std::fill(out, out + size_, 0.0);
+        for (size_t k = 0; k < values_.size(); ++k) out[int64_t(k) % size_] += values_[k];
+    }
+
+private:
+    int64_t size_;
+    std::vector<double> values_;
+};
+
+template <class Real>
+double path_score(const Scores<Real>& s, const int64_t* y) {
+    double total = 0;
+    for (int64_t t = 0; t < s.T; ++t) {
+        const Real* moves = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
+        total += t == 0 ? s.start[y[0]] : moves[y[t - 1] * s.L + y[t]];
+        total += s.emissions[t * s.L + y[t]];
+    }
+    return s.T ? total + s.end[y[s.T - 1]] : 0.0;
+}
+
+// Called with one sentence's answers while they are in the cache: (sentence index, its scores, its answers).
+template <class Real, class After>
+Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted,
+                       const After& after) {
+    const Variant& variant = active_variant();
+    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
+    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    Sums moves(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
+    Sums starts(blocks.count(), want.start_counts ? batch.L : 0), ends(blocks.count(), want.end_counts ? batch.L : 0);
+    First dead;
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
+        Sentences<Real> sentences(variant, prepared, stop);
+        for (int64_t b = first; b < last; ++b) {
+            const Scores<Real> scores = batch.sentence(b);
+            Answers<Real> one = answers_at(batch, want, b);
+            one.transition_counts = moves.of(k);
+            one.start_counts = starts.of(k);
+            one.end_counts = ends.of(k);
+            if (scores.T == 0) {
+                if (one.log_z) *one.log_z = 0;
+                if (one.entropy) *one.entropy = 0;
+                after(k, b, scores, one);
+                continue;
+            }
+            const Status status = sentences.posterior(scores, one);
+            if (status == Status::stopped) return;
+            if (status == Status::no_path) {
+                if (one.log_z) *one.log_z = -kInf;
+                dead.report(b);
+            } else {
+                after(k, b, scores, one);
+            }
+        }
+    });
+    moves.total(want.transition_counts);
+    starts.total(want.start_counts);
+    ends.total(want.end_counts);
+    outcome.sentence = dead.value();
+    return outcome;
+}
+
+}  // namespace
+
+template <class Real>
+Outcome posterior(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted) {
+    return posterior_then(batch, want, interrupted,
+                          [](int64_t, int64_t, const Scores<Real>&, const Answers<Real>&) {});
+}
+
+template <class Real>
+Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAnswers<Real>& want,
+                  const Interrupted& interrupted) {
+    const int64_t L = batch.L;
+    const auto less = [](auto* values, int64_t n) {
+        for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
+    };
+    const Outcome outcome = posterior_then(
+        batch, want, interrupted, [&](int64_t, int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+            const int64_t* y = labels + batch.offsets[b];
+            *one.log_z = path_score(s, y) - *one.log_z;
+            less(one.nodes, s.T * L);
+            for (int64_t t = 0; t < s.T; ++t) one.nodes[t * L + y[t]] += 1;
+            if (!one.edges) return;
+            less(one.edges, s.T * L * L);
+            for (int64_t t = 1; t < s.T; ++t) one.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
+        });
+    if (want.transition_counts) less(want.transition_counts, L * L);
+    less(want.start_counts, L);
+    less(want.end_counts, L);
+    for (int64_t b = 0; b < batch.B; ++b) {
+        const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
+        if (first == last) continue;
+        want.start_counts[labels[first]] += 1;
+        want.end_counts[labels[last - 1]] += 1;
+        for (int64_t n = first + 1; want.transition_counts && n < last; ++n)
+            want.transition_counts[labels[n - 1] * L + labels[n]] += 1;
+    }
+    return outcome;
+}
+
+template <class Real>
+Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted) {
+    const Variant& variant = active_variant();
+    const Kernels<Real>& kernels = kernels_of<Real>(variant);
+    const Prepared prepared = Prepared::maxima(kernels, common_part(batch));
+    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    First dead;
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
+        Arena scratch, wide;
+        Prepared wide_prepared;
+        for (int64_t b = first; b < last; ++b) {
+            const Scores<Real> s = batch.sentence(b);
+            int64_t* path = labels + batch.offsets[b];
+            scores[b] = 0;
+            if (s.T == 0) continue;
+            scratch.reset();
+            Status status = kernels.viterbi(s, prepared.get(), path, scratch, stop);
+            if (status == Status::guard) {
+                wide.reset();
+                scratch.reset();
+                const Scores<double> exact = widen(s, wide);
+                if (!wide_prepared) wide_prepared = Prepared::maxima(variant.float64, exact);
+                status = variant.float64.viterbi(exact, wide_prepared.get(), path, scratch, stop);
+            }
+            if (status == Status::stopped) return;
+            if (status == Status::no_path)
+                dead.report(b);
+            else
+                scores[b] = path_score(s, path);
+        }
+    });
+    outcome.sentence = dead.value();
+    return outcome;
+}
+
+template <class Real>
+Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupted& interrupted) {
+    const Variant& variant = active_variant();
+    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
+    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    First dead;
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
+        Sentences<Real> sentences(variant, prepared, stop);
+        std::vector<Real> nodes;
+        for (int64_t b = first; b < last; ++b) {
+            const Scores<Real> s = batch.sentence(b);
+            if (s.T == 0) continue;
+            nodes.resize(size_t(s.T * s.L));
+            Answers<Real> want{};
+            want.nodes = nodes.data();
+            const Status status = sentences.posterior(s, want);
+            if (status == Status::stopped) return;
+            if (status == Status::no_path) dead.report(b);
+            for (int64_t t = 0; status == Status::done && t < s.T; ++t) {
+                const Real* row = nodes.data() + t * s.L;
+                labels[batch.offsets[b] + t] = std::max_element(row, row + s.L) - row;
+            }
+        }
+    });
+    outcome.sentence = dead.value();
+    return outcome;
+}
+
+template <class Real>
+Outcome score(const Batch<Real>& batch, const int64_t* labels, double* scores, const Interrupted& interrupted) {
+    const Blocks blocks(batch.offsets, batch.B, 1);
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int*) {
+        for (int64_t b = first; b < last; ++b)
+            scores[b] = path_score(batch.sentence(b), labels + batch.offsets[b]);
+    });
+    return outcome;
+}
+
+#define TAGLINE_INSTANTIATE(Real)                                                                                   \
+    template Outcome posterior(const Batch<Real>&, const BatchAnswers<Real>&, const Interrupted&);                  \
+    template Outcome gradients(const Batch<Real>&, const int64_t*, const BatchAnswers<Real>&, const Interrupted&);  \
+    template Outcome viterbi(const Batch<Real>&, int64_t*, double*, const Interrupted&);                            \
+    template Outcome max_marginal(const Batch<Real>&, int64_t*, const Interrupted&);                                \
+    template Outcome score(const Batch<Real>&, const int64_t*, double*, const Interrupted&);
+TAGLINE_INSTANTIATE(float)
+TAGLINE_INSTANTIATE(double)
+
+}  // namespace tagline

@@ -1,0 +1,40 @@
+// Which instruction set runs, on how many threads.
+#include "../pool.h"
+#include "../variants.h"
+#include "module.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace tagline::bindings {
+
+namespace nb = nanobind;
+
+void bind_runtime(nb::module_& m) {
+    using namespace nb::literals;
+    m.def(
+        "supported_cpus",
+        [] {
+            std::vector<std::string> names;
+            for (const Variant* variant : supported_variants()) names.emplace_back(variant->name);
+            return names;
+        },
+        "Name the compiled variants that this processor can run, the best last.");
+    m.def("cpu", [] { return std::string(active_variant().name); }, "Name the variant in use.");
+    m.def(
+        "use_cpu",
+        [](const std::string& name) {
+            if (!use_variant(name)) throw nb::value_error(("cpu: no supported variant is called " + name).c_str());
+        },
+        "name"_a, "Use another variant from now on.");
+    m.def("threads", [] { return tagline::threads(); }, "Tell how many threads share the work.");
+    m.def(
+        "set_threads",
+        [](int count) {
+            if (count < 1 || count > 1024) throw nb::value_error("threads: expected 1 to 1024");
+            tagline::set_threads(count);
+        },
+        "count"_a, "Share the work between so many threads from now on.");
+}
+
+}  // namespace tagline::bindings

@@ -1,0 +1,57 @@
+// Spreading sentences over the pool: contiguous blocks of about equal numbers of tokens, fixed by the batch alone, so
+// that sums over blocks come out in the same order for any number of threads.
+#pragma once
+
+#include "batch.h"
+#include "pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+namespace tagline {
+
+constexpr int64_t kMostBlocks = 32;
+constexpr int64_t kSmallWork = 100'000;  // label pairs: below it, waking a thread costs more than it saves
+
+struct Blocks {
+    std::vector<int64_t> bounds;  // sentences of block k: bounds[k] … bounds[k + 1] − 1
+    bool small;
+
+    Blocks(const int64_t* offsets, int64_t B, int64_t L) {
+        const int64_t tokens = offsets[B];
+        const double work = double(tokens) * double(L) * double(L);
+        small = work < double(kSmallWork);
+        const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, kMostBlocks);
+        bounds.push_back(0);
+        for (int64_t b = 0; b < B; ++b)
+            if (offsets[b + 1] * wanted >= tokens * int64_t(bounds.size()) && b + 1 < B) bounds.push_back(b + 1);
+        bounds.push_back(B);
+    }
+
+    int64_t count() const { return int64_t(bounds.size()) - 1; }
+};
+
+// The smallest sentence that any thread reported.
+class First {
+public:
+    void report(int64_t sentence) {
+        int64_t known = value_.load();
+        while ((known < 0 || sentence < known) && !value_.compare_exchange_weak(known, sentence)) {
+        }
+    }
+    int64_t value() const { return value_; }
+
+private:
+    std::atomic<int64_t> value_{-1};
+};
+
+// Call work(block, sentence range, stop) for every block.
+template <class Work>
+bool for_blocks(const Blocks& blocks, const Interrupted& interrupted, const Work& work) {
+    int stop = 0;
+    return run(blocks.count(), blocks.small, stop, interrupted,
+               [&](long k) { work(k, blocks.bounds[size_t(k)], blocks.bounds[size_t(k) + 1], &stop); });
+}
+
+}  // namespace tagline

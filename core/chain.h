@@ -1,0 +1,68 @@
+// What the core is asked about and what it answers: one sentence's scores in, arrays out.
+//
+// This header is seen by every instruction set's copy of the kernels, so it holds plain data and no inline code: an
+// inline function compiled for AVX-512 must never be the one that the linker keeps for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tagline {
+
+class Arena;
+
+// One sentence, or the part that sentences share (then emissions is null and T is 0).
+template <class Real>
+struct Scores {
+    const Real* emissions;    // [T, L]
+    const Real* transitions;  // [L, L] as [previous, next]; or [T, L, L], entry t leads into token t, entry 0 unread
+    const Real* start;        // [L]
+    const Real* end;          // [L]
+    int64_t T;
+    int64_t L;
+    bool per_position;
+};
+
+// Where the answers about one sentence go; null where nobody asks.
+template <class Real>
+struct Answers {
+    double* log_z;              // one number
+    Real* nodes;                // [T, L]
+    Real* edges;                // [T, L, L], zeros at the first token
+    double* transition_counts;  // [L, L], added to
+    double* start_counts;       // [L], added to
+    double* end_counts;         // [L], added to
+    double* log_alpha;          // [T, L], float64 kernels only
+    double* log_beta;           // [T, L], float64 kernels only
+    double* entropy;            // one number, float64 kernels only
+};
+
+enum class Status {
+    done,
+    guard,    // the arithmetic may have lost something that matters: use the next safer way
+    no_path,  // every labelling is forbidden
+    stopped,  // the caller gave up
+};
+
+// One instruction set's kernels for one type of number. `shared` is what sentences have in common, prepared once.
+template <class Real>
+struct Kernels {
+    size_t (*sum_shared_size)(int64_t L);
+    void (*sum_prepare)(const Scores<Real>& common, void* shared);
+    Status (*posterior)(const Scores<Real>& sentence, const void* shared, const Answers<Real>& want, Arena& scratch,
+                        const int* stop);
+
+    size_t (*max_shared_size)(int64_t L);
+    void (*max_prepare)(const Scores<Real>& common, void* shared);
+    Status (*viterbi)(const Scores<Real>& sentence, const void* shared, int64_t* path, Arena& scratch,
+                      const int* stop);
+};
+
+struct Variant {
+    const char* name;
+    bool (*supported)();
+    Kernels<float> float32;
+    Kernels<double> float64;
+};
+
+}  // namespace tagline

@@ -1,0 +1,56 @@
+// One sentence after another through the kernels, with the safer ways behind them: float32 → float64 → log domain.
+#pragma once
+
+#include "arena.h"
+#include "batch.h"
+#include "variants.h"
+
+#include <memory>
+#include <vector>
+
+namespace tagline {
+
+// Memory for what a kernel prepares once for a batch.
+class Prepared {
+public:
+    Prepared() = default;
+    template <class Real>
+    static Prepared sums(const Kernels<Real>& kernels, const Scores<Real>& common);
+    template <class Real>
+    static Prepared maxima(const Kernels<Real>& kernels, const Scores<Real>& common);
+
+    const void* get() const { return memory_.get(); }
+    explicit operator bool() const { return bool(memory_); }
+
+private:
+    struct Release {
+        void operator()(void* memory) const { aligned_release(memory); }
+    };
+    std::unique_ptr<void, Release> memory_;
+};
+
+// A sentence in float64, copied from float32 into an arena's memory.
+Scores<double> widen(const Scores<float>& sentence, Arena& scratch);
+inline const Scores<double>& widen(const Scores<double>& sentence, Arena&) { return sentence; }
+
+// Answers for the sentences of one block, one at a time. Not for sharing between threads.
+template <class Real>
+class Sentences {
+public:
+    Sentences(const Variant& variant, const Prepared& sums, const int* stop);
+
+    // T > 0. Where a path is missing, log_z is −∞ and the sums stay as they were.
+    Status posterior(const Scores<Real>& sentence, const Answers<Real>& want);
+
+private:
+    const Variant& variant_;
+    const Prepared& sums_;
+    const int* stop_;
+    Arena scratch_, wide_;
+    Prepared wide_sums_;
+
+    Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
+    Status in_double(const Scores<double>& sentence, const Prepared& sums, const Answers<double>& want);
+};
+
+}  // namespace tagline

@@ -1,0 +1,236 @@
+// Vectors of labels: the widest that the instruction set of this translation unit has, by the compiler's own vector
+// types. Included by kernels.cpp only, inside its per-variant namespace: everything here has internal linkage.
+//
+// `Lanes<Real>` names the vector of Real and of integers of the same width. Rows of scratch memory are padded to
+// whole vectors and 64-byte aligned; the caller's rows are neither, hence load_row and store_row.
+
+#if defined(TAGLINE_WIDE_64)
+constexpr int kVectorBytes = 64;
+#elif defined(TAGLINE_WIDE_32)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class Real>
+struct Lanes;
+
+template <>
+struct Lanes<float> {
+    typedef float Vec __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef float Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
+    typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    static constexpr int width = kVectorBytes / 4;
+};
+
+template <>
+struct Lanes<double> {
+    typedef double Vec __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef double Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
+    typedef uint64_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    static constexpr int width = kVectorBytes / 8;
+};
+
+template <class Real>
+using Vec = typename Lanes<Real>::Vec;
+
+template <class Real>
+inline Vec<Real> splat(Real value) {
+    return Vec<Real>{} + value;
+}
+
+template <class Real>
+inline Vec<Real>& at(Real* row, int64_t vector) {
+    return reinterpret_cast<Vec<Real>*>(row)[vector];
+}
+
+template <class Real>
+inline const Vec<Real>& at(const Real* row, int64_t vector) {
+    return reinterpret_cast<const Vec<Real>*>(row)[vector];
+}
+
+#if defined(__x86_64__)
+// Spelled out: the compilers do not all see a maximum in `a > b ? a : b` over vectors.
+#if defined(TAGLINE_WIDE_64)
+inline Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_max_ps((__m512)a, (__m512)b); }
+inline Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b); }
+inline Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_min_ps((__m512)a, (__m512)b); }
+inline Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b); }
+inline float sum_of(Vec<float> v) { return _mm512_reduce_add_ps((__m512)v); }
+inline double sum_of(Vec<double> v) { return _mm512_reduce_add_pd((__m512d)v); }
+inline float largest_of(Vec<float> v) { return _mm512_reduce_max_ps((__m512)v); }
+inline double largest_of(Vec<double> v) { return _mm512_reduce_max_pd((__m512d)v); }
+inline float smallest_of(Vec<float> v) { return _mm512_reduce_min_ps((__m512)v); }
+inline double smallest_of(Vec<double> v) { return _mm512_reduce_min_pd((__m512d)v); }
+#else
+// Fold a vector in halves down to 16 bytes, then within those.
+template <class Fold>
+inline float fold16(__m128 v, Fold fold) {
+    v = fold(v, _mm_movehl_ps(v, v));
+    v = fold(v, _mm_shuffle_ps(v, v, 1));
+    return _mm_cvtss_f32(v);
+}
+template <class Fold>
+inline double fold16(__m128d v, Fold fold) {
+    return _mm_cvtsd_f64(fold(v, _mm_unpackhi_pd(v, v)));
+}
+struct Add {
+    __m128 operator()(__m128 a, __m128 b) const { return _mm_add_ps(a, b); }
+    __m128d operator()(__m128d a, __m128d b) const { return _mm_add_pd(a, b); }
+};
+struct Larger {
+    __m128 operator()(__m128 a, __m128 b) const { return _mm_max_ps(a, b); }
+    __m128d operator()(__m128d a, __m128d b) const { return _mm_max_pd(a, b); }
+};
+struct Smaller {
+    __m128 operator()(__m128 a, __m128 b) const { return _mm_min_ps(a, b); }
+    __m128d operator()(__m128d a, __m128d b) const { return _mm_min_pd(a, b); }
+};
+#if defined(TAGLINE_WIDE_32)
+inline Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_max_ps((__m256)a, (__m256)b); }
+inline Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_max_pd((__m256d)a, (__m256d)b); }
+inline Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_min_ps((__m256)a, (__m256)b); }
+inline Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_min_pd((__m256d)a, (__m256d)b); }
+template <class Fold>
+inline float fold(Vec<float> v, Fold pair) {
+    return fold16(pair(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1)), pair);
+}
+template <class Fold>
+inline double fold(Vec<double> v, Fold pair) {
+    return fold16(pair(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1)), pair);
+}
+#else
+inline Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm_max_ps((__m128)a, (__m128)b); }
+inline Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm_max_pd((__m128d)a, (__m128d)b); }
+inline Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm_min_ps((__m128)a, (__m128)b); }
+inline Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm_min_pd((__m128d)a, (__m128d)b); }
+template <class Fold>
+inline float fold(Vec<float> v, Fold pair) { return fold16((__m128)v, pair); }
+template <class Fold>
+inline double fold(Vec<double> v, Fold pair) { return fold16((__m128d)v, pair); }
+#endif
+inline float sum_of(Vec<float> v) { return fold(v, Add{}); }
+inline double sum_of(Vec<double> v) { return fold(v, Add{}); }
+inline float largest_of(Vec<float> v) { return fold(v, Larger{}); }
+inline double largest_of(Vec<double> v) { return fold(v, Larger{}); }
+inline float smallest_of(Vec<float> v) { return fold(v, Smaller{}); }
+inline double smallest_of(Vec<double> v) { return fold(v, Smaller{}); }
+#endif
+#else
+template <class V>
+inline V larger(V a, V b) { return a > b ? a : b; }
+template <class V>
+inline V smaller(V a, V b) { return a < b ? a : b; }
+template <class V>
+inline auto sum_of(V v) {
+    auto total = v[0];
+    for (size_t k = 1; k < sizeof(V) / sizeof(v[0]); ++k) total += v[k];
+    return total;
+}
+template <class V>
+inline auto largest_of(V v) {
+    auto best = v[0];
+    for (size_t k = 1; k < sizeof(V) / sizeof(v[0]); ++k) best = v[k] > best ? v[k] : best;
+    return best;
+}
+template <class V>
+inline auto smallest_of(V v) {
+    auto best = v[0];
+    for (size_t k = 1; k < sizeof(V) / sizeof(v[0]); ++k) best = v[k] < best ? v[k] : best;
+    return best;
+}
+#endif
+
+// The caller's row of L numbers, vector by vector; lanes past its end become `fill`.
+template <class Real>
+inline Vec<Real> load_row(const Real* row, int64_t vector, int64_t L, Real fill) {
+    constexpr int W = Lanes<Real>::width;
+    const int64_t left = L - vector * W;
+    if (left >= W) return *reinterpret_cast<const typename Lanes<Real>::Loose*>(row + vector * W);
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4)
+        return (Vec<Real>)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1u << left) - 1), row + vector * W);
+    else
+        return (Vec<Real>)_mm512_mask_loadu_pd((__m512d)splat(fill), (__mmask8)((1u << left) - 1), row + vector * W);
+#else
+    Vec<Real> lanes = splat(fill);
+    for (int64_t k = 0; k < left; ++k) lanes[k] = row[vector * W + k];
+    return lanes;
+#endif
+}
+
+template <class Real>
+inline void store_row(Real* row, int64_t vector, int64_t L, Vec<Real> lanes) {
+    constexpr int W = Lanes<Real>::width;
+    const int64_t left = L - vector * W;
+    if (left >= W) {
+        *reinterpret_cast<typename Lanes<Real>::Loose*>(row + vector * W) = lanes;
+        return;
+    }
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4)
+        _mm512_mask_storeu_ps(row + vector * W, (__mmask16)((1u << left) - 1), (__m512)lanes);
+    else
+        _mm512_mask_storeu_pd(row + vector * W, (__mmask8)((1u << left) - 1), (__m512d)lanes);
+#else
+    for (int64_t k = 0; k < left; ++k) row[vector * W + k] = lanes[k];
+#endif
+}
+
+// exp(x + tail) for x ≤ 0 and a tiny tail, to about one unit in the last place; exactly 0 for −∞ and below kExpFloor.
+// x = k·ln 2 + r with |r| ≤ ln 2 / 2, a Taylor polynomial for exp(r), and k added to the exponent bits.
+template <class Real>
+constexpr Real kExpFloor = sizeof(Real) == 4 ? Real(-87) : Real(-708);
+
+inline Vec<float> exp_nonpositive(Vec<float> x, Vec<float> tail) {
+    typedef Lanes<float>::Bits Bits;
+    const Vec<float> shifter = splat(12582912.0f);  // 1.5·2^23: adding it rounds to an integer in the low bits
+    const Vec<float> rounded = x * 1.44269504088896341f + shifter;
+    const Vec<float> k = rounded - shifter;
+    const Vec<float> r = (x - k * 0.693359375f) - k * -2.12194440054690583e-4f;  // ln 2 in two parts
+    Vec<float> p = splat(1.0f / 5040);
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    p += p * tail;
+    const Vec<float> scaled = (Vec<float>)((Bits)p + ((Bits)rounded << 23));
+    return x > kExpFloor<float> ? scaled : Vec<float>{};
+}
+
+inline Vec<double> exp_nonpositive(Vec<double> x, Vec<double> tail) {
+    typedef Lanes<double>::Bits Bits;
+    const Vec<double> shifter = splat(6755399441055744.0);  // 1.5·2^52
+    const Vec<double> rounded = x * 1.44269504088896340736 + shifter;
+    const Vec<double> k = rounded - shifter;
+    const Vec<double> r = (x - k * 6.93147180369123816490e-1) - k * 1.90821492927058770002e-10;
+    Vec<double> p = splat(1.0 / 6227020800.0);
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    p += p * tail;
+    const Vec<double> scaled = (Vec<double>)((Bits)p + ((Bits)rounded << 52));
+    return x > kExpFloor<double> ? scaled : Vec<double>{};
+}
+
+// exp(a − b) for a ≤ b, with the rounding error of the difference put back (a −∞ gives 0).
+template <class Real>
+inline Vec<Real> exp_difference(Vec<Real> a, Real b) {
+    const Vec<Real> s = a - b;
+    const Vec<Real> back = s - a;
+    const Vec<Real> error = (a - (s - back)) - (b + back);
+    return exp_nonpositive(s, error);
+}

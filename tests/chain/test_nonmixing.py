@@ -1,0 +1,222 @@
+"""Labels that do not mix: weight that sinks below the smallest number for a while and decides in the end.
+
+Each sentence has two groups of labels with no way across. The truth is worked out for each group by itself, where
+nothing sinks: Z is the sum of the groups' Z, and a marginal is the group's share times the marginal inside it.
+A recursion that only rescales answers with the loser's sum: 120.0 for 180.0 and 105.0 for 122.5 in float32, −1526 for
+−1119 in float64; a test shows that it does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tagline.chain import constrain
+from tagline.types import Chain, Float64Array, IntArray
+
+from .cases import assert_close
+from .scaled import Scaled, exact_score, solve_scaled
+
+BIOES = ["B-P", "I-P", "E-P", "B-Q", "I-Q", "E-Q", "S-P", "S-Q", "O"]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A chain whose labels fall into groups that never meet; `winner` holds most of Z."""
+
+    chain: Chain
+    groups: list[list[int]]
+    winner: list[int]
+    log_z: float  # to about four digits
+
+
+def two_labels(step: float, dtype: str) -> Apart:
+    """100 tokens, cross transitions forbidden: label 0 gains at the first 40 tokens, label 1 at the last 60."""
+    early = np.arange(100) < 40
+    emissions = step * np.stack([early, ~early], axis=1)
+    free = Chain(emissions.astype(dtype), np.zeros((2, 2), dtype))
+    return Apart(constrain(free, transitions=np.eye(2, dtype=np.bool_)), [[0], [1]], [1], 60 * step)
+
+
+def forced_end(step: float, dtype: str) -> Apart:
+    """Label 0 gains at each of 100 tokens and may not end the sentence."""
+    emissions = np.tile([step, 0.0], (100, 1)).astype(dtype)
+    rules = {"transitions": np.eye(2, dtype=np.bool_), "end": [False, True]}
+    return Apart(constrain(Chain(emissions, np.zeros((2, 2), dtype)), **rules), [[1]], [1], 0.0)
+
+
+def forced_start(step: float, dtype: str) -> Apart:
+    """The same seen from the end: β meets it first."""
+    emissions = np.tile([step, 0.0], (100, 1)).astype(dtype)
+    rules = {"transitions": np.eye(2, dtype=np.bool_), "start": [False, True]}
+    return Apart(constrain(Chain(emissions, np.zeros((2, 2), dtype)), **rules), [[1]], [1], 0.0)
+
+
+def one_entity(step: float, dtype: str) -> Apart:
+    """72 tokens that are one BIOES entity of unknown type: 30 tokens speak for P, then 35 for Q."""
+    emissions = np.zeros((72, len(BIOES)))
+    for j, name in enumerate(BIOES):
+        emissions[:30, j] = step * name.endswith("P")
+        emissions[37:, j] = step * name.endswith("Q")
+    inside = {("B", "I"), ("B", "E"), ("I", "I"), ("I", "E")}
+    moves = [
+        [(a[0], b[0]) in inside and a[-1] == b[-1] or (a[0] in "ESO" and b[0] in "BSO") for b in BIOES] for a in BIOES
+    ]
+    allowed: dict[int, set[int]] = {n: {1, 4} for n in range(1, 71)}
+    allowed |= {0: {0, 3}, 71: {2, 5}}
+    free = Chain(emissions.astype(dtype), np.zeros((len(BIOES), len(BIOES)), dtype))
+    return Apart(constrain(free, transitions=moves, allowed=allowed), [[0, 1, 2], [3, 4, 5]], [3, 4, 5], 35 * step)
+
+
+def two_gaussian_chains(step: float, dtype: str) -> Apart:
+    """Two HMMs of two Gaussian states side by side, 140 observations: 58 near the first, then 82 near the second."""
+    rng = np.random.default_rng(4)
+    means = np.array([0.0, 0.5, step, step + 0.5])
+    observed = np.where(np.arange(140) < 58, 0.25, step + 0.25) + rng.normal(0, 1, 140)
+    density = -0.5 * np.log(2 * np.pi) - 0.5 * (observed[:, None] - means) ** 2
+    with np.errstate(divide="ignore"):
+        moves = np.log(np.kron(np.eye(2), [[0.7, 0.3], [0.4, 0.6]]))
+    chain = Chain(density.astype(dtype), moves.astype(dtype), np.full(4, np.log(0.25), dtype))
+    return Apart(chain, [[0, 1], [2, 3]], [2, 3], -1119.0)
+
+
+CASES = {
+    "two labels": (two_labels, 3.0),
+    "two labels, steep": (two_labels, 30.0),
+    "forced end": (forced_end, 3.0),
+    "forced end, steep": (forced_end, 30.0),
+    "forced start": (forced_start, 3.0),
+    "forced start, steep": (forced_start, 30.0),
+    "one entity": (one_entity, 3.5),
+    "one entity, steep": (one_entity, 35.0),
+    "two Gaussian chains": (two_gaussian_chains, 5.725),
+}
+
+
+@pytest.fixture(params=CASES)
+def apart(request: pytest.FixtureRequest, dtype: str) -> Apart:
+    make, step = CASES[request.param]
+    return make(step, dtype)
+
+
+def only(chain: Chain, group: list[int]) -> Chain:
+    """The chain with the labels of one group."""
+    return Chain(chain.emissions[:, group], chain.transitions[np.ix_(group, group)], chain.start[group], chain.end[group])
+
+
+def solve_apart(apart: Apart) -> Scaled:
+    """Solve each group alone and put the answers together."""
+    parts = [solve_scaled(only(apart.chain, group)) for group in apart.groups]
+    log_z = float(np.logaddexp.reduce([part.log_z for part in parts]))
+    shape, L = apart.chain.emissions.shape, apart.chain.num_labels
+    nodes, log_alpha, log_beta = np.zeros(shape), np.full(shape, np.nan), np.full(shape, np.nan)
+    transitions = np.zeros((L, L))
+    for group, part in zip(apart.groups, parts, strict=True):
+        share = np.exp(part.log_z - log_z)
+        nodes[:, group] = share * part.nodes
+        transitions[np.ix_(group, group)] = share * part.transitions
+        log_alpha[:, group], log_beta[:, group] = part.log_alpha, part.log_beta
+    return Scaled(nodes, transitions, log_alpha, log_beta, log_z)
+
+
+def bars(dtype: np.dtype, truth: Scaled) -> tuple[float, float]:
+    """How far probabilities and logarithms may be off."""
+    size = max(1.0, abs(truth.log_z), float(np.nanmax(np.abs(truth.log_alpha), where=np.isfinite(truth.log_alpha), initial=1)))
+    return (1e-6, 1e-6 * size) if dtype == np.float32 else (1e-10, 1e-13 * size)
+
+
+def rescaled_log_z(chain: Chain) -> float:
+    """The recursion without a guard: linear space in the chain's own type, each row divided by its largest entry."""
+    total, row = 0.0, np.exp(chain.start)
+    moves = np.exp(chain.transitions)
+    for t, emission in enumerate(chain.emissions):
+        row = (row if t == 0 else row @ moves) * np.exp(emission - emission.max())
+        total += float(emission.max()) + float(np.log(row.max()))
+        row = row / row.max()
+    return total + float(np.log(np.sum(row * np.exp(chain.end))))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "wrong"),
+    [("two labels", "float32", 120.0), ("one entity", "float32", 105.0), ("two Gaussian chains", "float64", -1526)],
+)
+def test_rescaling_alone_answers_with_the_loser(name: str, dtype: str, wrong: float) -> None:
+    """Were it not so, the cases below would prove nothing."""
+    make, step = CASES[name]
+    assert abs(rescaled_log_z(make(step, dtype).chain) - wrong) < 0.5
+
+
+def test_log_z(engine: ModuleType, apart: Apart) -> None:
+    truth = solve_apart(apart)
+    assert abs(truth.log_z - apart.log_z) < 1e-4 * max(1.0, abs(apart.log_z)), "the case is what it says it is"
+    bar = bars(apart.chain.emissions.dtype, truth)[1]
+    assert_close(engine.log_partition(apart.chain), [truth.log_z], bar)
+    assert_close(engine.marginals(apart.chain).log_z, [truth.log_z], bar)
+
+
+def test_tables(engine: ModuleType, apart: Apart) -> None:
+    truth = solve_apart(apart)
+    bar = bars(apart.chain.emissions.dtype, truth)[1]
+    known = ~np.isnan(truth.log_alpha)  # labels outside every group end nowhere
+    assert_close(engine.forward(apart.chain)[known], truth.log_alpha[known], bar)
+    assert_close(engine.backward(apart.chain)[known], truth.log_beta[known], bar)
+
+
+def test_marginals(engine: ModuleType, apart: Apart) -> None:
+    truth = solve_apart(apart)
+    bar = bars(apart.chain.emissions.dtype, truth)[0]
+    found = engine.marginals(apart.chain, edges=True)
+    assert_close(found.nodes, truth.nodes, bar)
+    assert_close(found.edges.astype(np.float64).sum(axis=0), truth.transitions, bar * len(found.edges))
+    assert_close(engine.expected_counts(apart.chain).transitions, truth.transitions, bar * len(found.edges))
+    assert engine.max_marginal(apart.chain).tolist() == truth.nodes.argmax(axis=1).tolist()
+    assert_close(found.nodes[:, apart.winner].sum(axis=1), np.ones(len(found.nodes)), 2e-6)
+
+
+def a_labelling(apart: Apart, group: list[int]) -> IntArray:
+    """The best labelling inside a group, by the group's own marginals."""
+    inside = solve_scaled(only(apart.chain, group))
+    return np.array(group)[inside.nodes.argmax(axis=1)]
+
+
+def test_gradients(engine: ModuleType, apart: Apart) -> None:
+    truth = solve_apart(apart)
+    small, bar = bars(apart.chain.emissions.dtype, truth)
+    for group in apart.groups:
+        gold = a_labelling(apart, group)
+        found = engine.gradients(apart.chain, gold)
+        assert_close(found.log_likelihood, [exact_score(apart.chain, gold) - truth.log_z], 2 * bar)
+        assert_close(found.emissions, np.eye(apart.chain.num_labels)[gold] - truth.nodes, small)
+        observed: Float64Array = np.zeros(truth.transitions.shape)
+        np.add.at(observed, (gold[:-1], gold[1:]), 1)
+        assert_close(found.transitions, observed - truth.transitions, small * len(gold))
+        assert_close(found.start, np.eye(apart.chain.num_labels)[gold[0]] - truth.nodes[0], small)
+        assert_close(found.end, np.eye(apart.chain.num_labels)[gold[-1]] - truth.nodes[-1], small)
+
+
+def test_decisions(engine: ModuleType, apart: Apart) -> None:
+    """Best path, samples, spans and entropy live in the winning group."""
+    T = apart.chain.num_tokens
+    best = engine.viterbi(apart.chain)
+    assert set(best.labels.tolist()) <= set(apart.winner)
+    assert_close(best.scores, [exact_score(apart.chain, best.labels)], 1e-5 * T)
+    draws = engine.sample(apart.chain, np.random.default_rng(1).random((3, T)))
+    assert set(draws.ravel().tolist()) <= set(apart.winner)
+    spans = [(0, 0, [apart.winner]), (0, T // 2, [apart.winner] * 2), (0, 0, [apart.winner] * T)]
+    assert_close(engine.span_probability(apart.chain, spans), np.ones(3), 1e-6)
+    inside = solve_scaled(only(apart.chain, apart.winner))
+    own = only(apart.chain, apart.winner)
+    mean = sum(
+        float(np.sum(uses * np.where(np.isfinite(scores), scores, 0)))
+        for uses, scores in (
+            (inside.nodes, own.emissions),
+            (inside.transitions, own.transitions),
+            (inside.nodes[0], own.start),
+            (inside.nodes[-1], own.end),
+        )
+    )
+    # the other group's share is e^-17.5 or less
+    assert_close(engine.entropy(apart.chain), [inside.log_z - mean], 1e-6 * T)

@@ -1,0 +1,47 @@
+"""What every test may ask for: each engine that this machine can run, and how the random cases are drawn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+with warnings.catch_warnings():  # all warnings are errors here, but the tests also run where no core was built
+    warnings.filterwarnings("ignore", message="tagline: the compiled core is missing")
+    from tagline import compiled
+
+# A test that waits for a slow machine or a sanitizer is not a failure; the same cases are drawn on every run.
+settings.register_profile(
+    "tagline",
+    deadline=None,
+    derandomize=True,
+    max_examples=100,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("tagline")
+
+# Made at collection: without a compiled core there is nothing to skip.
+ENGINES = ["naive", *(f"native-{variant}" for variant in compiled.supported_cpus())]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """A backend of the chain engine, compiled ones once for each instruction set."""
+    backend, _, variant = request.param.partition("-")
+    before = compiled.cpu()
+    if variant:
+        compiled.use_cpu(variant)
+    yield import_module(f"tagline.chain.{backend}")
+    if before is not None:
+        compiled.use_cpu(before)
+
+
+@pytest.fixture(params=["float64", "float32"])
+def dtype(request: pytest.FixtureRequest) -> str:
+    """The type of a chain's scores."""
+    return str(request.param)
