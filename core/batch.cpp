@@ -59,7 +59,7 @@ double path_score(const Scores<Real>& s, const int64_t* y) {
     return s.T ? total + s.end[y[s.T - 1]] : 0.0;
 }
 
-// Called with one sentence's answers while they are in the cache: (sentence index, its scores, its answers).
+// after(sentence, its scores, its answers) is called while they are in the cache, for sentences with tokens.
 template <class Real, class After>
 Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted,
                        const After& after) {
@@ -71,28 +71,34 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
     First dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
-        Sentences<Real> sentences(variant, prepared, stop);
-        for (int64_t b = first; b < last; ++b) {
-            const Scores<Real> scores = batch.sentence(b);
-            Answers<Real> one = answers_at(batch, want, b);
-            one.transition_counts = moves.of(k);
-            one.start_counts = starts.of(k);
-            one.end_counts = ends.of(k);
-            if (scores.T == 0) {
+        for (int64_t b = first; b < last; ++b)
+            if (batch.offsets[b + 1] == batch.offsets[b]) {  // an empty sentence: one labelling, score 0
+                const Answers<Real> one = answers_at(batch, want, b);
                 if (one.log_z) *one.log_z = 0;
                 if (one.entropy) *one.entropy = 0;
-                after(k, b, scores, one);
-                continue;
             }
-            const Status status = sentences.posterior(scores, one);
-            if (status == Status::stopped) return;
-            if (status == Status::no_path) {
-                if (one.log_z) *one.log_z = -kInf;
-                dead.report(b);
-            } else {
-                after(k, b, scores, one);
+        Sentences<Real> sentences(variant, prepared, stop);
+        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
+            Scores<Real> scores[kGroup];
+            Answers<Real> answers[kGroup];
+            Status status[kGroup];
+            for (int g = 0; g < count; ++g) {
+                scores[g] = batch.sentence(members[g]);
+                answers[g] = answers_at(batch, want, members[g]);
+                answers[g].transition_counts = moves.of(k);
+                answers[g].start_counts = starts.of(k);
+                answers[g].end_counts = ends.of(k);
             }
-        }
+            sentences.posterior(count, scores, answers, status);
+            for (int g = 0; g < count; ++g) {
+                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::done) after(members[g], scores[g], answers[g]);
+                if (status[g] != Status::no_path) continue;
+                if (answers[g].log_z) *answers[g].log_z = -kInf;
+                dead.report(members[g]);
+            }
+            return true;
+        });
     });
     moves.total(want.transition_counts);
     starts.total(want.start_counts);
@@ -106,7 +112,7 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
 template <class Real>
 Outcome posterior(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted) {
     return posterior_then(batch, want, interrupted,
-                          [](int64_t, int64_t, const Scores<Real>&, const Answers<Real>&) {});
+                          [](int64_t, const Scores<Real>&, const Answers<Real>&) {});
 }
 
 template <class Real>
@@ -117,7 +123,7 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
         for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
     };
     const Outcome outcome = posterior_then(
-        batch, want, interrupted, [&](int64_t, int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+        batch, want, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
             const int64_t* y = labels + batch.offsets[b];
             *one.log_z = path_score(s, y) - *one.log_z;
             less(one.nodes, s.T * L);
@@ -151,26 +157,33 @@ Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         Arena scratch, wide;
         Prepared wide_prepared;
-        for (int64_t b = first; b < last; ++b) {
-            const Scores<Real> s = batch.sentence(b);
-            int64_t* path = labels + batch.offsets[b];
-            scores[b] = 0;
-            if (s.T == 0) continue;
-            scratch.reset();
-            Status status = kernels.viterbi(s, prepared.get(), path, scratch, stop);
-            if (status == Status::guard) {
-                wide.reset();
-                scratch.reset();
-                const Scores<double> exact = widen(s, wide);
-                if (!wide_prepared) wide_prepared = Prepared::maxima(variant.float64, exact);
-                status = variant.float64.viterbi(exact, wide_prepared.get(), path, scratch, stop);
+        std::fill(scores + first, scores + last, 0.0);
+        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
+            Scores<Real> group[kGroup];
+            int64_t* paths[kGroup];
+            Status status[kGroup];
+            for (int g = 0; g < count; ++g) {
+                group[g] = batch.sentence(members[g]);
+                paths[g] = labels + batch.offsets[members[g]];
             }
-            if (status == Status::stopped) return;
-            if (status == Status::no_path)
-                dead.report(b);
-            else
-                scores[b] = path_score(s, path);
-        }
+            scratch.reset();
+            kernels.viterbi(count, group, prepared.get(), paths, status, scratch, stop);
+            for (int g = 0; g < count; ++g) {
+                if (status[g] == Status::guard) {
+                    wide.reset();
+                    scratch.reset();
+                    const Scores<double> exact = widen(group[g], wide);
+                    if (!wide_prepared) wide_prepared = Prepared::maxima(variant.float64, exact);
+                    variant.float64.viterbi(1, &exact, wide_prepared.get(), paths + g, status + g, scratch, stop);
+                }
+                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::no_path)
+                    dead.report(members[g]);
+                else
+                    scores[members[g]] = path_score(group[g], paths[g]);
+            }
+            return true;
+        });
     });
     outcome.sentence = dead.value();
     return outcome;
@@ -178,31 +191,16 @@ Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const
 
 template <class Real>
 Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupted& interrupted) {
-    const Variant& variant = active_variant();
-    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
-    const Blocks blocks(batch.offsets, batch.B, batch.L);
-    First dead;
-    Outcome outcome;
-    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
-        Sentences<Real> sentences(variant, prepared, stop);
-        std::vector<Real> nodes;
-        for (int64_t b = first; b < last; ++b) {
-            const Scores<Real> s = batch.sentence(b);
-            if (s.T == 0) continue;
-            nodes.resize(size_t(s.T * s.L));
-            Answers<Real> want{};
-            want.nodes = nodes.data();
-            const Status status = sentences.posterior(s, want);
-            if (status == Status::stopped) return;
-            if (status == Status::no_path) dead.report(b);
-            for (int64_t t = 0; status == Status::done && t < s.T; ++t) {
-                const Real* row = nodes.data() + t * s.L;
-                labels[batch.offsets[b] + t] = std::max_element(row, row + s.L) - row;
-            }
-        }
-    });
-    outcome.sentence = dead.value();
-    return outcome;
+    std::vector<Real> nodes(size_t(batch.offsets[batch.B] * batch.L));
+    BatchAnswers<Real> want;
+    want.nodes = nodes.data();
+    return posterior_then(batch, want, interrupted,
+                          [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+                              for (int64_t t = 0; t < s.T; ++t) {
+                                  const Real* row = one.nodes + t * s.L;
+                                  labels[batch.offsets[b] + t] = std::max_element(row, row + s.L) - row;
+                              }
+                          });
 }
 
 template <class Real>

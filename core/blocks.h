@@ -32,6 +32,21 @@ struct Blocks {
     int64_t count() const { return int64_t(bounds.size()) - 1; }
 };
 
+// Call work(count, indices) for the non-empty sentences first … last − 1 in groups of up to kGroup, longest first.
+// Neighbours in length go together, whatever their place in the block; false from `work` ends it.
+template <class Work>
+void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Work& work) {
+    std::vector<int64_t> order;
+    for (int64_t b = first; b < last; ++b)
+        if (offsets[b + 1] > offsets[b]) order.push_back(b);
+    const auto longer = [&](int64_t a, int64_t b) { return offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]; };
+    std::stable_sort(order.begin(), order.end(), longer);
+    for (size_t k = 0; k < order.size(); k += kGroup) {
+        const int count = int(std::min<size_t>(kGroup, order.size() - k));
+        if (!work(count, order.data() + k)) return;
+    }
+}
+
 // The smallest sentence that any thread reported.
 class First {
 public:

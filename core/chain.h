@@ -44,18 +44,22 @@ enum class Status {
     stopped,  // the caller gave up
 };
 
+// Sentences go through the kernels in groups of up to this many, longest first. Their results do not depend on it.
+constexpr int kGroup = 4;
+
 // One instruction set's kernels for one type of number. `shared` is what sentences have in common, prepared once.
+// Answers are asked alike for every sentence of a group; status says how each one ended.
 template <class Real>
 struct Kernels {
     size_t (*sum_shared_size)(int64_t L);
     void (*sum_prepare)(const Scores<Real>& common, void* shared);
-    Status (*posterior)(const Scores<Real>& sentence, const void* shared, const Answers<Real>& want, Arena& scratch,
-                        const int* stop);
+    void (*posterior)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
+                      Status* status, Arena& scratch, const int* stop);
 
     size_t (*max_shared_size)(int64_t L);
     void (*max_prepare)(const Scores<Real>& common, void* shared);
-    Status (*viterbi)(const Scores<Real>& sentence, const void* shared, int64_t* path, Arena& scratch,
-                      const int* stop);
+    void (*viterbi)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
+                    Status* status, Arena& scratch, const int* stop);
 };
 
 struct Variant {

@@ -4,6 +4,8 @@
 #include "chain.h"
 #include "arena.h"
 
+#include <new>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -75,69 +75,138 @@ inline int64_t first_largest(const Real* left, const Real* right, int64_t S) {
 }
 
 template <class Real>
-Status viterbi(const Scores<Real>& s, const void* memory, int64_t* path, Arena& scratch, const int* stop) {
-    const auto& shared = *static_cast<const MaxShared<Real>*>(memory);
-    const int64_t T = s.T, L = s.L, S = padded<Real>(L), vectors = S / Lanes<Real>::width;
-    const Real inf = __builtin_inf();
-    Real* delta = take<Real>(scratch, T * S);
-    Real* matrix = s.per_position ? take<Real>(scratch, L * S) : nullptr;
-    Real* high_into = s.per_position ? take<Real>(scratch, T) : nullptr;
-    Real best = 0;
-    for (int64_t t = 0; t < T; ++t) {
-        const Real* emitted = s.emissions + t * L;
-        Real* row = delta + t * S;
-        const Real drop = kCentred<Real> ? centre_of(emitted, L) : Real(0);
-        Vec<Real> high = splat(-inf);
-        const auto emit = [&](int64_t n, Vec<Real> lanes) {
-            Vec<Real> e = load_row(emitted, n, L, -inf);
-            if constexpr (kCentred<Real>) e = (e - drop) - best;
-            at(row, n) = lanes + e;
-            high = larger(high, at(row, n));
-        };
-        if (t == 0) {
-            for (int64_t n = 0; n < vectors; ++n) emit(n, at(shared.start, n));
-        } else {
-            const Real* into = shared.into;
-            if (s.per_position) {
-                const Real* moves = s.transitions + t * L * L;
-                high_into[t] = centre_of(moves, L * L);
-                for (int64_t i = 0; i < L; ++i) centred_row(moves + i * L, high_into[t], L, S, matrix + i * S);
-                into = matrix;
-            }
-            multiply<MaxPlus>(row - S, into, L, S, emit);
+struct BestPath {
+    const Scores<Real>& s;
+    const MaxShared<Real>& shared;
+    const int64_t T, L, S, vectors;
+    Real *delta;      // [T, S]
+    Real *matrix = nullptr, *high_into = nullptr;  // [L, S], [T]; only per position
+    Real best = 0, drop = 0;  // maxima: of δ one step earlier, of the emissions
+    Status status = Status::done;
+
+    BestPath(const Scores<Real>& sentence, const MaxShared<Real>& shared, Arena& scratch)
+        : s(sentence), shared(shared), T(s.T), L(s.L), S(padded<Real>(L)), vectors(S / Lanes<Real>::width),
+          delta(take<Real>(scratch, T * S)) {
+        if (!s.per_position) return;
+        matrix = take<Real>(scratch, L * S);
+        high_into = take<Real>(scratch, T);
+    }
+
+    Vec<Real> emission(int64_t t, int64_t n) const {
+        const Vec<Real> e = load_row(s.emissions + t * L, n, L, Real(-__builtin_inf()));
+        return kCentred<Real> ? (e - drop) - best : e;
+    }
+
+    void begin() {
+        drop = centre_of(s.emissions, L);
+        Vec<Real> high = splat(Real(-__builtin_inf()));
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(delta, n) = at(shared.start, n) + emission(0, n));
+        settle(0, high);
+    }
+
+    const Real* into(int64_t t) {
+        if (!s.per_position) return shared.into;
+        const Real* moves = s.transitions + t * L * L;
+        high_into[t] = centre_of(moves, L * L);
+        for (int64_t i = 0; i < L; ++i) centred_row(moves + i * L, high_into[t], L, S, matrix + i * S);
+        return matrix;
+    }
+
+    template <int kCount>
+    static void step(BestPath* const* group, int64_t t) {
+        const int64_t L = group[0]->L, S = group[0]->S;
+        const Real* before[kCount];
+        Vec<Real> high[kCount];
+        for (int g = 0; g < kCount; ++g) {
+            before[g] = group[g]->delta + (t - 1) * S;
+            group[g]->drop = centre_of(group[g]->s.emissions + t * L, L);
+            high[g] = splat(Real(-__builtin_inf()));
         }
+        multiply<MaxPlus, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
+            Vec<Real>& row = at(group[g]->delta + t * S, n);
+            row = lanes + group[g]->emission(t, n);
+            high[g] = larger(high[g], row);
+        });
+        for (int g = 0; g < kCount; ++g) group[g]->settle(t, high[g]);
+    }
+
+    // Check that float32 still tells the labels apart. A sentence that fails goes along with its group.
+    void settle(int64_t t, Vec<Real> high) {
         if constexpr (kCentred<Real>) {
-            best = largest_of(high);
-            if (best == -inf) return Status::no_path;
-            Vec<Real> low = splat(best);
-            for (int64_t n = 0; n < vectors; ++n) low = smaller(low, at(row, n) > -inf ? at(row, n) : splat(best));
-            if (smallest_of(low) < best - kWidest) return Status::guard;
-        }
-        if (t % kTokensBetweenPolls == kTokensBetweenPolls - 1 && __atomic_load_n(stop, __ATOMIC_RELAXED))
-            return Status::stopped;
-    }
-    const Real* last = delta + (T - 1) * S;
-    int64_t label = first_largest(last, shared.end, S);
-    if (!(last[label] + shared.end[label] > -inf)) return Status::no_path;
-    path[T - 1] = label;
-    for (int64_t t = T - 1; t > 0; --t) {
-        const Real* before = delta + (t - 1) * S;
-        if (s.per_position) {
-            const Real* moves = s.transitions + t * L * L;
-            int64_t chosen = 0;
-            Real high = -inf;
-            for (int64_t i = 0; i < L; ++i) {
-                const Real total = before[i] + (moves[i * L + label] - high_into[t]);
-                if (total > high) {
-                    high = total;
-                    chosen = i;
-                }
+            const Real inf = __builtin_inf(), now = largest_of(high);
+            if (!(now > -inf)) {
+                status = Status::guard;
+                return;
             }
-            label = chosen;
-        } else {
-            label = first_largest(before, shared.out_of + label * S, S);
+            best = now;
+            Vec<Real> low = splat(best);
+            for (int64_t n = 0; n < vectors; ++n) {
+                const Vec<Real> row = at(delta + t * S, n);
+                low = smaller(low, row > -inf ? row : splat(best));
+            }
+            if (smallest_of(low) < best - kWidest) status = Status::guard;
         }
-        path[t - 1] = label;
     }
-    return Status::done;
+
+    void finish(int64_t* path) {
+        if (status != Status::done) return;
+        const Real* last = delta + (T - 1) * S;
+        int64_t label = first_largest(last, shared.end, S);
+        if (!(last[label] + shared.end[label] > Real(-__builtin_inf()))) {
+            status = Status::no_path;
+            return;
+        }
+        path[T - 1] = label;
+        for (int64_t t = T - 1; t > 0; --t) {
+            const Real* before = delta + (t - 1) * S;
+            label = s.per_position ? previous(t, label) : first_largest(before, shared.out_of + label * S, S);
+            path[t - 1] = label;
+        }
+    }
+
+    int64_t previous(int64_t t, int64_t label) const {
+        const Real *before = delta + (t - 1) * S, *moves = s.transitions + t * L * L;
+        int64_t chosen = 0;
+        Real high = -__builtin_inf();
+        for (int64_t i = 0; i < L; ++i) {
+            const Real total = before[i] + (moves[i * L + label] - high_into[t]);
+            if (total > high) {
+                high = total;
+                chosen = i;
+            }
+        }
+        return chosen;
+    }
+};
+
+template <class Real>
+void viterbi(int count, const Scores<Real>* sentences, const void* memory, int64_t* const* paths, Status* status,
+             Arena& scratch, const int* stop) {
+    const auto& shared = *static_cast<const MaxShared<Real>*>(memory);
+    if (count > 1 && sentences[0].per_position) {  // no matrix in common: one by one
+        for (int g = 0; g < count; ++g) viterbi(1, sentences + g, memory, paths + g, status + g, scratch, stop);
+        return;
+    }
+    BestPath<Real>* group[kGroup];
+    for (int g = 0; g < count; ++g) {
+        group[g] = new (take<BestPath<Real>>(scratch, 1)) BestPath<Real>(sentences[g], shared, scratch);
+        group[g]->begin();
+    }
+    bool stopped = false;
+    int active = count;
+    for (int64_t t = 1; !stopped && t < sentences[0].T; ++t) {
+        while (sentences[active - 1].T <= t) --active;
+        if (active == 4) {
+            BestPath<Real>::template step<4>(group, t);
+        } else {
+            if (active >= 2) BestPath<Real>::template step<2>(group, t);
+            if (active % 2) BestPath<Real>::template step<1>(group + active - 1, t);
+        }
+        if (active == 1 && group[0]->status != Status::done) break;
+        stopped = t % kTokensBetweenPolls == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED);
+    }
+    for (int g = 0; g < count; ++g) {
+        if (!stopped) group[g]->finish(paths[g]);
+        status[g] = stopped ? Status::stopped : group[g]->status;
+    }
 }

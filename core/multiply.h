@@ -1,7 +1,9 @@
-// Row vector times matrix, the inner loop of every recursion: out[j] = Σ_i v[i]·M[i][j], or max_i (v[i] + M[i][j]).
+// Row vectors times a matrix, the inner loop of every recursion: out[j] = Σ_i v[i]·M[i][j], or max_i (v[i] + M[i][j]).
 //
-// Labels j lie across lanes, labels i run. A few independent sums over i hide the latency of the addition; tiles of at
-// most four vectors of j stay in registers. The order of the additions depends on L alone. Included by kernels.cpp.
+// Labels j lie across lanes, labels i run. Up to kGroup sentences go through at once, so that a row of M is loaded once
+// for all of them and the latency of one sentence's additions is filled by the others'. A few independent sums over i
+// do the same for a sentence alone. The order of a sentence's additions depends on L alone, not on its company.
+// Included by kernels.cpp.
 
 struct SumProduct {
     template <class V>
@@ -21,41 +23,44 @@ struct MaxPlus {
     static V join(V a, V b) { return larger(a, b); }
 };
 
-template <class Ring, int kVectors, class Real, class Emit>
-__attribute__((always_inline)) inline void multiply_tile(const Real* v, const Real* matrix, int64_t L, int64_t S,
-                                                         int64_t vector, Emit emit) {
-    constexpr int kSums = kVectors <= 2 ? 4 : 2;
-    Vec<Real> sums[kSums][kVectors];
+template <class Ring, int kCount, int kVectors, class Real, class Emit>
+__attribute__((always_inline)) inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L,
+                                                         int64_t S, int64_t vector, Emit emit) {
+    constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1;
+    Vec<Real> sums[kSums][kCount][kVectors];
     for (int u = 0; u < kSums; ++u)
-        for (int n = 0; n < kVectors; ++n) sums[u][n] = Ring::template first<Vec<Real>>();
+        for (int g = 0; g < kCount; ++g)
+            for (int n = 0; n < kVectors; ++n) sums[u][g][n] = Ring::template first<Vec<Real>>();
+    const auto add = [&](int u, int64_t i) __attribute__((always_inline)) {
+        Vec<Real> right[kVectors];
+        for (int n = 0; n < kVectors; ++n) right[n] = at(matrix + i * S, vector + n);
+        for (int g = 0; g < kCount; ++g) {
+            const Vec<Real> left = splat(v[g][i]);
+            for (int n = 0; n < kVectors; ++n) sums[u][g][n] = Ring::step(sums[u][g][n], left, right[n]);
+        }
+    };
     int64_t i = 0;
     for (; i + kSums <= L; i += kSums)
-        for (int u = 0; u < kSums; ++u) {
-            const Vec<Real> left = splat(v[i + u]);
-            for (int n = 0; n < kVectors; ++n)
-                sums[u][n] = Ring::step(sums[u][n], left, at(matrix + (i + u) * S, vector + n));
+        for (int u = 0; u < kSums; ++u) add(u, i + u);
+    for (; i < L; ++i) add(0, i);
+    for (int g = 0; g < kCount; ++g)
+        for (int n = 0; n < kVectors; ++n) {
+            for (int u = 1; u < kSums; ++u) sums[0][g][n] = Ring::join(sums[0][g][n], sums[u][g][n]);
+            emit(g, vector + n, sums[0][g][n]);
         }
-    for (; i < L; ++i) {
-        const Vec<Real> left = splat(v[i]);
-        for (int n = 0; n < kVectors; ++n) sums[0][n] = Ring::step(sums[0][n], left, at(matrix + i * S, vector + n));
-    }
-    for (int n = 0; n < kVectors; ++n) {
-        for (int u = 1; u < kSums; ++u) sums[0][n] = Ring::join(sums[0][n], sums[u][n]);
-        emit(vector + n, sums[0][n]);
-    }
 }
 
-// v [L], matrix [L, S] with S = whole vectors; emit(vector index, lanes) is called for each vector of the result.
-template <class Ring, class Real, class Emit>
-__attribute__((always_inline)) inline void multiply(const Real* v, const Real* matrix, int64_t L, int64_t S,
+// v[g] [L] for each of kCount sentences, matrix [L, S] with S = whole vectors; emit(g, vector index, lanes) is called
+// for each vector of each result.
+template <class Ring, int kCount, class Real, class Emit>
+__attribute__((always_inline)) inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
                                                     Emit emit) {
     const int64_t vectors = S / Lanes<Real>::width;
     int64_t n = 0;
-    for (; n + 4 <= vectors; n += 4) multiply_tile<Ring, 4>(v, matrix, L, S, n, emit);
-    switch (vectors - n) {
-        case 1: multiply_tile<Ring, 1>(v, matrix, L, S, n, emit); break;
-        case 2: multiply_tile<Ring, 2>(v, matrix, L, S, n, emit); break;
-        case 3: multiply_tile<Ring, 3>(v, matrix, L, S, n, emit); break;
-        default: break;
+    for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, kCount, kTile>(v, matrix, L, S, n, emit);
+    for (; n < vectors; ++n) {
+        if (kTile > 2 && n + 3 == vectors) return multiply_tile<Ring, kCount, 3>(v, matrix, L, S, n, emit);
+        if (kTile > 2 && n + 2 == vectors) return multiply_tile<Ring, kCount, 2>(v, matrix, L, S, n, emit);
+        multiply_tile<Ring, kCount, 1>(v, matrix, L, S, n, emit);
     }
 }

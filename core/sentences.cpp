@@ -3,7 +3,6 @@
 #include "logspace.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tagline {
 
@@ -46,28 +45,21 @@ Sentences<Real>::Sentences(const Variant& variant, const Prepared& sums, const i
     : variant_(variant), sums_(sums), stop_(stop) {}
 
 template <class Real>
-Status Sentences<Real>::posterior(const Scores<Real>& sentence, const Answers<Real>& want) {
-    if constexpr (std::is_same_v<Real, double>) {
-        return in_double(sentence, sums_, want);
-    } else {
-        scratch_.reset();
-        // Sums that are added to must not see a sentence twice: the kernel adds after its last chance to give up.
-        const Status status = kernels_of<Real>(variant_).posterior(sentence, sums_.get(), want, scratch_, stop_);
-        return status == Status::guard ? safer(sentence, want) : status;
-    }
+void Sentences<Real>::posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
+    scratch_.reset();
+    kernels_of<Real>(variant_).posterior(count, sentences, sums_.get(), want, status, scratch_, stop_);
+    for (int g = 0; g < count; ++g)
+        if (status[g] == Status::guard) status[g] = safer(sentences[g], want[g]);
 }
 
-template <class Real>
-Status Sentences<Real>::in_double(const Scores<double>& sentence, const Prepared& sums, const Answers<double>& want) {
-    scratch_.reset();
-    const Status status = variant_.float64.posterior(sentence, sums.get(), want, scratch_, stop_);
-    if (status != Status::guard) return status;
+template <>
+Status Sentences<double>::safer(const Scores<double>& sentence, const Answers<double>& want) {
     scratch_.reset();
     return log_posterior(sentence, want, scratch_, stop_);
 }
 
-template <class Real>
-Status Sentences<Real>::safer(const Scores<Real>& sentence, const Answers<Real>& want) {
+template <>
+Status Sentences<float>::safer(const Scores<float>& sentence, const Answers<float>& want) {
     wide_.reset();
     const Scores<double> wide = widen(sentence, wide_);
     if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide);
@@ -82,10 +74,12 @@ Status Sentences<Real>::safer(const Scores<Real>& sentence, const Answers<Real>&
     answers.transition_counts = want.transition_counts;
     answers.start_counts = want.start_counts;
     answers.end_counts = want.end_counts;
-    const Status status = in_double(wide, wide_sums_, answers);
+    Sentences<double> exact(variant_, wide_sums_, stop_);
+    Status status;
+    exact.posterior(1, &wide, &answers, &status);
     if (status != Status::done) return status;
-    const auto narrow = [](const double* from, int64_t n, Real* to) {
-        if (to) std::transform(from, from + n, to, [](double value) { return Real(value); });
+    const auto narrow = [](const double* from, int64_t n, float* to) {
+        if (to) std::transform(from, from + n, to, [](double value) { return float(value); });
     };
     narrow(answers.nodes, cells, want.nodes);
     narrow(answers.edges, cells * sentence.L, want.edges);

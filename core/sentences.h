@@ -1,4 +1,4 @@
-// One sentence after another through the kernels, with the safer ways behind them: float32 → float64 → log domain.
+// Sentences through the kernels, with the safer ways behind them: float32 → float64 → log domain.
 #pragma once
 
 #include "arena.h"
@@ -33,14 +33,14 @@ private:
 Scores<double> widen(const Scores<float>& sentence, Arena& scratch);
 inline const Scores<double>& widen(const Scores<double>& sentence, Arena&) { return sentence; }
 
-// Answers for the sentences of one block, one at a time. Not for sharing between threads.
+// Answers for the sentences of one block. Not for sharing between threads.
 template <class Real>
 class Sentences {
 public:
     Sentences(const Variant& variant, const Prepared& sums, const int* stop);
 
-    // T > 0. Where a path is missing, log_z is −∞ and the sums stay as they were.
-    Status posterior(const Scores<Real>& sentence, const Answers<Real>& want);
+    // Up to kGroup sentences of T > 0, longest first. Where a path is missing the sums stay as they were.
+    void posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
 
 private:
     const Variant& variant_;
@@ -50,7 +50,6 @@ private:
     Prepared wide_sums_;
 
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
-    Status in_double(const Scores<double>& sentence, const Prepared& sums, const Answers<double>& want);
 };
 
 }  // namespace tagline

@@ -4,12 +4,13 @@
 // `Lanes<Real>` names the vector of Real and of integers of the same width. Rows of scratch memory are padded to
 // whole vectors and 64-byte aligned; the caller's rows are neither, hence load_row and store_row.
 
+// Tiles of kTile vectors for kGroup sentences are kept in registers: 32 of them with AVX-512, 16 before it.
 #if defined(TAGLINE_WIDE_64)
-constexpr int kVectorBytes = 64;
+constexpr int kVectorBytes = 64, kTile = 4;
 #elif defined(TAGLINE_WIDE_32)
-constexpr int kVectorBytes = 32;
+constexpr int kVectorBytes = 32, kTile = 2;
 #else
-constexpr int kVectorBytes = 16;
+constexpr int kVectorBytes = 16, kTile = 2;
 #endif
 
 template <class Real>

@@ -48,14 +48,20 @@ template <class Real>
 inline Span<Real> span_of(const Real* values, int64_t n) {
     constexpr Real inf = __builtin_inf();
     constexpr int W = Lanes<Real>::width;
-    Vec<Real> high = splat(-inf), low = splat(inf), least = splat(inf);
+    Vec<Real> high = splat(-inf), low = splat(inf);
     for (int64_t k = 0; k * W < n; ++k) {
         const Vec<Real> v = load_row(values, k, n, values[0]);
         high = larger(high, v);
-        least = smaller(least, v);
+        low = smaller(low, v);
+    }
+    const Real least = smallest_of(low);
+    if (least > -inf) return {largest_of(high), least, false};
+    for (int64_t k = 0; k * W < n; ++k) {
+        const Vec<Real> v = load_row(values, k, n, values[0]);
+        low = k == 0 ? splat(inf) : low;
         low = smaller(low, v > -inf ? v : splat(inf));
     }
-    return {largest_of(high), smallest_of(low), smallest_of(least) == -inf};
+    return {largest_of(high), smallest_of(low), true};
 }
 
 // A power of two by its exponent, and the exponent of a positive normal number.
@@ -188,7 +194,8 @@ struct Reach {
     }
 
     void move(const Real* allowed, int64_t L, int64_t S) {
-        multiply<SumProduct>(now, allowed, L, S, [&](int64_t n, Vec<Real> lanes) { at(moved, n) = lanes; });
+        const Real* from = now;
+        multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(moved, n) = lanes; });
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
     }
 };
@@ -200,22 +207,84 @@ public:
         : s(sentence), shared(shared), scratch(scratch), stop(stop), T(s.T), L(s.L), S(padded<Real>(L)),
           vectors(S / Lanes<Real>::width) {}
 
-    Status answer(const Answers<Real>& want) {
-        const bool all = want.nodes || want.edges || want.transition_counts || want.start_counts || want.entropy;
-        if (want.entropy && s.per_position) return Status::guard;
+    // The steps of α and of β that the answers need.
+    int64_t alpha_steps, beta_steps;
+    Status status = Status::done;
+
+    void begin(const Answers<Real>& want) {
+        const bool all = asks_for_all(want);
         const int64_t middle = T / 2;
-        const int64_t alpha_last = all || want.log_alpha ? T - 1 : want.log_z ? middle : 0;
-        const int64_t beta_first = all || want.log_beta ? 0 : want.log_z ? middle : T - 1;
+        alpha_steps = all || want.log_alpha ? T - 1 : want.log_z ? middle : 0;
+        beta_steps = T - 1 - (all || want.log_beta ? 0 : want.log_z ? middle : T - 1);
         take_memory();
-        if (!exponentiate()) return Status::guard;
-        if (Status status = recurse(alpha_last, beta_first); status != Status::done) return status;
+        if ((want.entropy && s.per_position) || !exponentiate()) {
+            status = Status::guard;
+            guarded = false;
+        }
+        begin_alpha();
+        begin_beta();
+    }
+
+    void finish(const Answers<Real>& want) {
+        if (status != Status::done) return;
         if (want.log_z) {
-            const double z = log_z(middle);
-            if (!(z > -__builtin_inf())) return Status::guard;
+            const double z = log_z(T / 2);
+            if (!(z > -__builtin_inf())) {
+                status = Status::guard;
+                return;
+            }
             *want.log_z = z;
         }
         if constexpr (sizeof(Real) == 8) write_tables(want);
-        return all ? write_posterior(want) : Status::done;
+        if (asks_for_all(want)) status = write_posterior(want);
+    }
+
+    // One step of α, to the same token of kCount sentences, and one of β.
+    template <int kCount>
+    static void step_alpha(Lattice* const* group, int64_t t) {
+        const int64_t L = group[0]->L, S = group[0]->S;
+        const Real* before[kCount];
+        const Real* emitted[kCount];
+        Real* row[kCount];
+        Vec<Real> scale[kCount], high[kCount];
+        for (int g = 0; g < kCount; ++g) {
+            Lattice& one = *group[g];
+            before[g] = one.alpha + (t - 1) * S;
+            emitted[g] = one.x + t * S;
+            row[g] = one.alpha + t * S;
+            one.alpha_exponent[t] = exponent_of(one.alpha_largest);
+            scale[g] = splat(power_of_two(-one.alpha_exponent[t], Real()));
+            high[g] = Vec<Real>{};
+        }
+        multiply<SumProduct, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
+            at(row[g], n) = lanes * (at(emitted[g], n) * scale[g]);
+            high[g] = larger(high[g], at(row[g], n));
+        });
+        for (int g = 0; g < kCount; ++g) group[g]->end_alpha(t, largest_of(high[g]));
+    }
+
+    template <int kCount>
+    static void step_beta(Lattice* const* group, int64_t k) {
+        const int64_t L = group[0]->L, S = group[0]->S;
+        const Real* weighed[kCount];
+        Real* row[kCount];
+        Vec<Real> high[kCount];
+        for (int g = 0; g < kCount; ++g) {
+            Lattice& one = *group[g];
+            weighed[g] = one.weigh_beta(one.T - 2 - k);
+            row[g] = one.beta + (one.T - 2 - k) * S;
+            high[g] = Vec<Real>{};
+        }
+        if (group[0]->s.per_position) {
+            high[0] = group[0]->rows_times_w(group[0]->into(group[0]->T - 1 - k), row[0]);
+        } else {
+            multiply<SumProduct, kCount>(weighed, group[0]->shared.out_of, L, S,
+                                         [&](int g, int64_t n, Vec<Real> lanes) {
+                                             at(row[g], n) = lanes;
+                                             high[g] = larger(high[g], lanes);
+                                         });
+        }
+        for (int g = 0; g < kCount; ++g) group[g]->end_beta(group[g]->T - 2 - k, largest_of(high[g]));
     }
 
 private:
@@ -225,7 +294,7 @@ private:
     const int* stop;
     const int64_t T, L, S, vectors;
 
-    Real *x, *alpha, *beta;  // [T, S]; write_posterior turns β_t into w_t = x_t ⊙ β_t
+    Real *x, *alpha, *beta;  // [T, S]; write_posterior turns β_t into w_t = x_t ⊙ β_t · edge_share_t
     double *emission_high;   // [T] max e_t
     double *move_high;       // [T] max of the transitions into t; only per position
     int *alpha_exponent, *beta_exponent;  // [T] k_t
@@ -326,76 +395,51 @@ private:
         allowed_matrix(s.transitions + t * L * L, L, S, allowed);
     }
 
-    Status recurse(int64_t alpha_last, int64_t beta_first) {
-        if (!begin_alpha() || !begin_beta()) return Status::guard;
-        const int64_t forward = alpha_last, backward = T - 1 - beta_first;
-        for (int64_t k = 0; k < forward || k < backward; ++k) {
-            if (k < forward && !step_alpha(k + 1)) return Status::guard;
-            if (k < backward && !step_beta(T - 2 - k)) return Status::guard;
-            if (k % kTokensBetweenPolls == kTokensBetweenPolls - 1 && stopped()) return Status::stopped;
-        }
-        return Status::done;
+    static bool asks_for_all(const Answers<Real>& want) {
+        return want.nodes || want.edges || want.transition_counts || want.start_counts || want.entropy;
     }
 
-    bool begin_alpha() {
+    void begin_alpha() {
         Vec<Real> high{};
         for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(alpha, n) = at(shared.start, n) * at(x, n));
         alpha_exponent[0] = 0;
         if (guarded) ahead.enter(shared.start_allowed, x, S);
-        return settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
+        settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
     }
 
-    bool begin_beta() {
+    void end_alpha(int64_t t, Real high) {
+        if (guarded) {
+            if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
+            ahead.enter(ahead.moved, x + t * S, S);
+        }
+        settle(alpha + t * S, high, alpha_exponent[t], alpha_largest, ahead);
+    }
+
+    void begin_beta() {
         Vec<Real> high{};
         Real* last = beta + (T - 1) * S;
         for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(last, n) = at(shared.end, n));
         beta_exponent[T - 1] = 0;
         if (guarded) behind.enter(shared.end_allowed, shared.end_allowed, S);
-        return settle(last, largest_of(high), beta_exponent[T - 1], beta_largest, behind);
+        settle(last, largest_of(high), beta_exponent[T - 1], beta_largest, behind);
     }
 
-    bool step_alpha(int64_t t) {
-        const Real* before = alpha + (t - 1) * S;
-        Real* row = alpha + t * S;
-        const int k = exponent_of(alpha_largest);
-        const Vec<Real> scale = splat(power_of_two(-k, Real()));
-        Vec<Real> high{};
-        multiply<SumProduct>(before, into(t), L, S, [&](int64_t n, Vec<Real> lanes) {
-            at(row, n) = lanes * (at(x + t * S, n) * scale);
-            high = larger(high, at(row, n));
-        });
-        alpha_exponent[t] = k;
-        if (guarded) {
-            if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
-            ahead.enter(ahead.moved, x + t * S, S);
-        }
-        return settle(row, largest_of(high), alpha_exponent[t], alpha_largest, ahead);
+    // w = x_(t+1) ⊙ β_(t+1), rescaled: the vector whose product is β_t.
+    const Real* weigh_beta(int64_t t) {
+        beta_exponent[t] = exponent_of(beta_largest);
+        const Vec<Real> scale = splat(power_of_two(-beta_exponent[t], Real()));
+        for (int64_t n = 0; n < vectors; ++n)
+            at(w, n) = at(x + (t + 1) * S, n) * at(beta + (t + 1) * S, n) * scale;
+        return w;
     }
 
-    // β at t from β at t + 1.
-    bool step_beta(int64_t t) {
-        const Real* after = beta + (t + 1) * S;
-        const Real* emitted = x + (t + 1) * S;
-        Real* row = beta + t * S;
-        const int k = exponent_of(beta_largest);
-        const Vec<Real> scale = splat(power_of_two(-k, Real()));
-        for (int64_t n = 0; n < vectors; ++n) at(w, n) = at(emitted, n) * at(after, n) * scale;
-        Vec<Real> high{};
-        if (s.per_position) {
-            high = rows_times_w(into(t + 1), row);
-        } else {
-            multiply<SumProduct>(w, shared.out_of, L, S, [&](int64_t n, Vec<Real> lanes) {
-                at(row, n) = lanes;
-                high = larger(high, lanes);
-            });
-        }
-        beta_exponent[t] = k;
+    void end_beta(int64_t t, Real high) {
         if (guarded) {
-            behind.enter(behind.now, emitted, S);
+            behind.enter(behind.now, x + (t + 1) * S, S);
             if (s.per_position || !behind.unchanged(S)) behind.move(may_leave(t + 1), L, S);
             behind.enter(behind.moved, behind.moved, S);
         }
-        return settle(row, largest_of(high), beta_exponent[t], beta_largest, behind);
+        settle(beta + t * S, high, beta_exponent[t], beta_largest, behind);
     }
 
     // row[i] = Σ_j E[i][j] w[j]: a dot product a label, where no transposed matrix is at hand.
@@ -410,10 +454,15 @@ private:
         return high;
     }
 
-    // Bring a row that fell far down back to size at once, and check what the guard asks for.
-    bool settle(Real* row, Real high, int& exponent, Real& largest, const Reach<Real>& reach) {
+    // Bring a row that fell far down back to size at once, and check what the guard asks for. A sentence that fails
+    // goes along with its group to the end, its numbers no longer looked at.
+    void settle(Real* row, Real high, int& exponent, Real& largest, const Reach<Real>& reach) {
         if (!(high >= Real(0x1p-16))) {
-            if (!(high >= Limits<Real>::kLeastMaximum)) return false;
+            if (!(high >= Limits<Real>::kLeastMaximum)) {
+                status = Status::guard;
+                largest = 1;
+                return;
+            }
             const int k = exponent_of(high);
             const Vec<Real> scale = splat(power_of_two(-k, Real()));
             for (int64_t n = 0; n < vectors; ++n) at(row, n) *= scale;
@@ -421,10 +470,10 @@ private:
             high *= scale[0];
         }
         largest = high;
-        if (!guarded) return true;
+        if (!guarded) return;
         Vec<Real> low = splat(high);
         for (int64_t n = 0; n < vectors; ++n) low = smaller(low, at(reach.now, n) > 0 ? at(row, n) : splat(high));
-        return smallest_of(low) >= high * Limits<Real>::kLeastLabel;
+        if (!(smallest_of(low) >= high * Limits<Real>::kLeastLabel)) status = Status::guard;
     }
 
     double mass(int64_t t) const {
@@ -484,7 +533,7 @@ private:
                 const Vec<Real> p = at(alpha + t * S, n) * at(beta + t * S, n) * splat(token_share[t]);
                 if (want.nodes) store_row(want.nodes + t * L, n, L, p);
                 at(now, n) = p;
-                at(beta + t * S, n) *= at(x + t * S, n);
+                at(beta + t * S, n) *= at(x + t * S, n) * splat(edge_share[t]);
             }
             if (t == 0 && want.start_counts) add_to(want.start_counts);
             if (t == T - 1 && want.end_counts) add_to(want.end_counts);
@@ -516,7 +565,7 @@ private:
         for (int64_t j = 0; j < L; ++j) counts[j] += double(now[j]);
     }
 
-    // P(i, j) = α_(t−1)(i) E(i, j) w_t(j) · edge_share; beta + t·S holds w_t by now.
+    // P(i, j) = α_(t−1)(i) E(i, j) w_t(j); beta + t·S holds w_t by now.
     void write_edges(int64_t t, Real* out) {
         if (t == 0) {
             for (int64_t k = 0; k < L * L; ++k) out[k] = 0;
@@ -524,17 +573,18 @@ private:
         }
         const Real* E = into(t);
         for (int64_t i = 0; i < L; ++i) {
-            const Vec<Real> left = splat(alpha[(t - 1) * S + i] * edge_share[t]);
+            const Vec<Real> left = splat(alpha[(t - 1) * S + i]);
             for (int64_t n = 0; n < vectors; ++n)
                 store_row(out + i * L, n, L, left * at(beta + t * S, n) * at(E + i * S, n));
         }
     }
 
-    // counts += E ⊙ Σ_t (α_(t−1) / mass_t)ᵀ w_t: a product of matrices, summed in Real over a few tokens at a time.
+    // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t: a product of matrices, summed in Real over a few tokens at a time.
     void add_transition_counts(double* counts) {
         for (int64_t first = 1; first < T; first += kTokensBetweenFlushes) {
             const int64_t last = first + kTokensBetweenFlushes < T ? first + kTokensBetweenFlushes : T;
             int64_t n = 0;
+            for (; n + kTile <= vectors; n += kTile) add_column_tile<kTile>(counts, first, last, n);
             for (; n + 2 <= vectors; n += 2) add_column_tile<2>(counts, first, last, n);
             if (n < vectors) add_column_tile<1>(counts, first, last, n);
         }
@@ -553,7 +603,7 @@ private:
         for (int64_t t = first; t < last; ++t) {
             const Real* left = alpha + (t - 1) * S + i;
             for (int r = 0; r < kRows; ++r) {
-                const Vec<Real> u = splat(left[r] * edge_share[t]);
+                const Vec<Real> u = splat(left[r]);
                 for (int v = 0; v < kVectors; ++v) sums[r][v] += u * at(beta + t * S, n + v);
             }
         }
@@ -582,7 +632,7 @@ private:
     static double times_log(double p, double value) { return p > 0 ? p * __builtin_log(value) : 0; }
 
     // What token t adds to the entropy: −Σ_ij p_ij log p_ij of the edge into t, with
-    // log p_ij = log α_(t−1)(i) + (T_ij − max T) + log w_t(j) − log mass, less −Σ_j p_j log p_j if t is inner.
+    // log p_ij = log α_(t−1)(i) + (T_ij − max T) + log w_t(j), less −Σ_j p_j log p_j if t is inner.
     double entropy_at(int64_t t, const Real* weighed) const {
         double own = 0;  // Σ p log p of this token
         for (int64_t j = 0; j < L; ++j) own += times_log(now[j], now[j]);
@@ -591,17 +641,67 @@ private:
         if (t == 0) return total;
         const Real *left = alpha + (t - 1) * S, *right = beta + t * S;  // α_(t−1), w_t
         double expected = 0;
-        multiply<SumProduct>(right, weighed, L, S, [&](int64_t n, Vec<Real> lanes) {
-            expected += sum_of(lanes * at(left, n) * splat(edge_share[t]));
+        multiply<SumProduct, 1>(&right, weighed, L, S, [&](int, int64_t n, Vec<Real> lanes) {
+            expected += sum_of(lanes * at(left, n));
         });
-        double logs = __builtin_log(double(edge_share[t]));
+        double logs = 0;
         for (int64_t j = 0; j < L; ++j) logs += times_log(now[j], right[j]) + times_log(before[j], left[j]);
         return total - logs - expected;
     }
 };
 
+// Run α to `alpha` steps and β to `beta` steps for the sentences that have so many: the front ones, longest first.
+template <class Real, bool kAlpha>
+void advance(Lattice<Real>* const* group, int count, int64_t k) {
+    while (count > 0 && (kAlpha ? group[count - 1]->alpha_steps : group[count - 1]->beta_steps) <= k) --count;
+    const auto step = [&]<int kCount>(Lattice<Real>* const* some) {
+        if constexpr (kAlpha)
+            Lattice<Real>::template step_alpha<kCount>(some, k + 1);
+        else
+            Lattice<Real>::template step_beta<kCount>(some, k);
+    };
+    if (count == 4) return step.template operator()<4>(group);
+    if (count >= 2) step.template operator()<2>(group);
+    if (count % 2) step.template operator()<1>(group + count - 1);
+}
+
 template <class Real>
-Status posterior(const Scores<Real>& sentence, const void* shared, const Answers<Real>& want, Arena& scratch,
-                 const int* stop) {
-    return Lattice<Real>(sentence, *static_cast<const SumShared<Real>*>(shared), scratch, stop).answer(want);
+void posterior(int count, const Scores<Real>* sentences, const void* memory, const Answers<Real>* want,
+               Status* status, Arena& scratch, const int* stop) {
+    const auto& shared = *static_cast<const SumShared<Real>*>(memory);
+    if (count > 1 && sentences[0].per_position) {  // no matrix in common: one by one
+        for (int g = 0; g < count; ++g) posterior(1, sentences + g, memory, want + g, status + g, scratch, stop);
+        return;
+    }
+    Lattice<Real>* group[kGroup];
+    for (int g = 0; g < count; ++g) {
+        group[g] = new (take<Lattice<Real>>(scratch, 1)) Lattice<Real>(sentences[g], shared, scratch, stop);
+        group[g]->begin(want[g]);
+    }
+    const auto stopped = [&](int64_t k) {
+        return k % kTokensBetweenPolls == kTokensBetweenPolls - 1 && __atomic_load_n(stop, __ATOMIC_RELAXED);
+    };
+    bool gave_up = false;
+    const int64_t forward = group[0]->alpha_steps, backward = group[0]->beta_steps;
+    if (count == 1) {  // α and β of one sentence fill each other's latency
+        for (int64_t k = 0; !gave_up && (k < forward || k < backward); ++k) {
+            advance<Real, true>(group, 1, k);
+            advance<Real, false>(group, 1, k);
+            gave_up = stopped(k) || group[0]->status != Status::done;
+        }
+    } else {  // those of a group do so already, and one matrix fits the cache where two may not
+        for (int64_t k = 0; !gave_up && k < forward; ++k) {
+            advance<Real, true>(group, count, k);
+            gave_up = stopped(k);
+        }
+        for (int64_t k = 0; !gave_up && k < backward; ++k) {
+            advance<Real, false>(group, count, k);
+            gave_up = stopped(k);
+        }
+    }
+    const bool all_stopped = __atomic_load_n(stop, __ATOMIC_RELAXED);
+    for (int g = 0; g < count; ++g) {
+        if (!all_stopped) group[g]->finish(want[g]);
+        status[g] = all_stopped ? Status::stopped : group[g]->status;
+    }
 }
