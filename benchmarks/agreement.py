@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     allowed: float
 
 
-class Disagreement(Exception):
+class DisagreementError(Exception):
     """Two contenders gave different answers."""
 
 
@@ -38,7 +38,7 @@ def require(rival: str, differences: Iterable[Difference]) -> None:
     """Raise when anything is further apart than it may be."""
     for what, found, allowed in differences:
         if not found <= allowed:  # NaN disagrees
-            raise Disagreement(f"{what}: expected tagline and {rival} within {allowed:g}, got {found:.3g} apart")
+            raise DisagreementError(f"{what}: expected tagline and {rival} within {allowed:g}, got {found:.3g} apart")
 
 
 def with_numpy(chain: Chain, gold: Array, decoded: Paths, rival: NumpyRival) -> Iterator[Difference]:

@@ -27,6 +27,7 @@ import tagline
 
 SLOW_SECONDS = 0.25  # calls above it are not repeated to warm up
 FEWEST_ROUNDS = 3
+BUSY_LOAD = 0.5
 MATRIX_SIDE = 1024
 COPIED_BYTES = 256 * 2**20
 
@@ -147,7 +148,7 @@ def copy_bandwidth(threads: int) -> float:
     return 2 * COPIED_BYTES / seconds
 
 
-def _best(call: Callable[[], object], runs: int = 9) -> float:
+def _best(call: Callable[[], object], runs: int = 15) -> float:
     call()
     times = []
     for _ in range(runs):
@@ -158,10 +159,13 @@ def _best(call: Callable[[], object], runs: int = 9) -> float:
 
 
 def machine() -> str:
-    """Name the processor, its cores and how busy they are."""
+    """Name the processor, its cores and how busy they were in the last minute."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return f"{_processor()}, {cores} cores{load}"
+    if not hasattr(os, "getloadavg"):
+        return f"{_processor()}, {cores} cores"
+    load = os.getloadavg()[0]
+    advice = " (busy: times scatter and limits come out low; run again when idle)" if load > BUSY_LOAD else ""
+    return f"{_processor()}, {cores} cores, load {load:.1f}{advice}"
 
 
 def versions(packages: Sequence[str]) -> str:

@@ -15,16 +15,11 @@ namespace {
 
 using Doubles = Result<double>;
 using Labels = Result<int64_t>;
-using Reals = nb::object;  // float32 or float64, as the chain is
+using Reals = nb::ndarray<nb::numpy>;  // float32 or float64, as the chain is
 
 template <class Real>
 size_t tokens(const Batch<Real>& batch) {
     return size_t(batch.offsets[batch.B]);
-}
-
-template <class T>
-nb::object cast(Result<T>& array) {
-    return nb::cast(array);
 }
 
 Doubles score(const Array& emissions, const Array& transitions, const Array& start, const Array& end,
@@ -80,7 +75,7 @@ std::tuple<Reals, std::optional<Reals>, Doubles> marginals(const Array& emission
         want.edges = edges ? pairs.data() : nullptr;
         want.log_z = log_z.data();
         ask([&] { return posterior(batch, want, signalled); });
-        return std::tuple(cast(nodes), edges ? std::optional(cast(pairs)) : std::nullopt, log_z);
+        return std::tuple(Reals(nodes), edges ? std::optional(Reals(pairs)) : std::nullopt, log_z);
     });
 }
 
@@ -102,7 +97,7 @@ Sums sums(const Batch<Real>& batch, const Question& question) {
     want.end_counts = last.data();
     want.log_z = log_z.data();
     ask([&] { return question(want); });
-    return {cast(nodes), batch.per_position ? cast(pairs) : cast(moves), first, last, log_z};
+    return {Reals(nodes), batch.per_position ? Reals(pairs) : Reals(moves), first, last, log_z};
 }
 
 Sums expected_counts(const Array& emissions, const Array& transitions, const Array& start, const Array& end,

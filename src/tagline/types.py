@@ -108,9 +108,7 @@ class Chain:
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
-                raise InputError(
-                    f"emissions of sentence {b}: expected shape [tokens, {width}], got {list(row.shape)}"
-                )
+                raise InputError(f"emissions of sentence {b}: expected shape [tokens, {width}], got {list(row.shape)}")
         joined = np.concatenate(rows) if rows else np.empty((0, width))
         return cls(joined, transitions, start, end, np.cumsum([0, *(len(row) for row in rows)]))
 

@@ -39,11 +39,6 @@ class Case:
     labels: IntArray
     exact: bool
 
-    def __repr__(self) -> str:
-        parts = {name: getattr(self.chain, name) for name in ("emissions", "transitions", "start", "end", "offsets")}
-        body = ", ".join(f"{name}=np.array({part.tolist()}, '{part.dtype}')" for name, part in parts.items())
-        return f"Case(Chain({body}), labels={self.labels.tolist()}, exact={self.exact})"
-
 
 @st.composite
 def cases(
@@ -121,35 +116,45 @@ def longest(chain: Chain) -> int:
     return int(max(chain.lengths, default=0))
 
 
-def rounds_to_float32(engine: ModuleType, chain: Chain) -> bool:
-    """Whether an engine works in float32 on a chain: naive never does."""
+def in_float32(engine: ModuleType, chain: Chain) -> bool:
+    """Whether an engine may work in float32 on a chain: naive never does."""
     return chain.emissions.dtype == np.float32 and not engine.__name__.endswith("naive")
 
 
-def log_tolerance(engine: ModuleType, chain: Chain) -> float:
-    """How far log Z, log α, log β and entropies may be off."""
-    if rounds_to_float32(engine, chain):
-        return 1e-6 * largest_total(chain)
+def rounding(chain: Chain) -> float:
+    """How far a sum of scores in float64, or a logarithm of sums, may be off: for all that has no float32 form."""
     return 16 * float(np.finfo(np.float64).eps) * largest_total(chain)
+
+
+def log_z_tolerance(engine: ModuleType, chain: Chain, log_z: Any) -> Float64Array:
+    """How far log Z and log p may be off, ``[B]``."""
+    bar = 1e-6 * np.maximum(1.0, np.abs(np.where(np.isfinite(log_z), log_z, 0.0)))
+    return bar if in_float32(engine, chain) else np.full_like(bar, rounding(chain))
 
 
 def probability_tolerance(engine: ModuleType, chain: Chain) -> float:
-    """How far probabilities, expected counts and gradients may be off, per sentence."""
-    return 1e-6 if rounds_to_float32(engine, chain) else log_tolerance(engine, chain)
+    """How far marginals, and expected counts and gradients of one token, may be off."""
+    return 1e-6 if in_float32(engine, chain) else rounding(chain)
 
 
-def path_tolerance(engine: ModuleType, chain: Chain) -> float:
-    """How far the score of a path that an engine calls best may lie below the best one."""
-    if rounds_to_float32(engine, chain):
-        return 1e-5 * max(1, longest(chain))
-    return 16 * float(np.finfo(np.float64).eps) * largest_total(chain)
+def path_gap(engine: ModuleType, chain: Chain) -> float:
+    """How far the score of the path that an engine calls best may lie below the best one."""
+    return 1e-5 * longest(chain) if in_float32(engine, chain) else rounding(chain)
 
 
-def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "") -> None:
-    """Equal shapes, −∞ and NaN in the same places, and no difference above the tolerance."""
-    got, wanted = np.asarray(actual), np.asarray(expected)
+def assert_close(actual: Any, expected: Any, tolerance: Any, what: str = "") -> None:
+    """Equal shapes, −∞ in the same places, no NaN, and no difference above the tolerance (a number or an array)."""
+    got, wanted = np.asarray(actual), np.asarray(expected, np.float64)
     assert got.shape == wanted.shape, f"{what}: shape {got.shape}, expected {wanted.shape}"
-    np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance, err_msg=what)
+    same = np.isneginf(got) & np.isneginf(wanted)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(same, 0.0, np.abs(got - wanted))
+    wrong = ~(apart <= tolerance)  # NaN is wrong
+    if wrong.any():
+        worst = np.unravel_index(np.argmax(np.where(wrong, np.nan_to_num(apart, nan=np.inf), -1.0)), got.shape)
+        place = tuple(int(axis) for axis in worst)
+        allowed = np.broadcast_to(tolerance, got.shape)[place]
+        raise AssertionError(f"{what}{list(place)}: expected {wanted[place]} ± {allowed:.3g}, got {got[place]}")
 
 
 def sentence_alone(chain: Chain, b: int) -> Chain:

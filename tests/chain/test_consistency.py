@@ -21,10 +21,12 @@ from .cases import (
     assert_close,
     cases,
     finite_sum,
-    log_tolerance,
+    largest_total,
+    log_z_tolerance,
     longest,
     probability_tolerance,
     random_chain,
+    rounding,
     sentence_alone,
 )
 
@@ -94,7 +96,7 @@ def test_tables_meet_at_every_token(engine: ModuleType, case: Case) -> None:
     chain = case.chain
     meeting = engine.forward(chain) + engine.backward(chain)
     for rows, log_z in zip(chain.split(meeting), engine.log_partition(chain), strict=True):
-        assert_close(np.logaddexp.reduce(rows, axis=1), [log_z] * len(rows), 2 * log_tolerance(engine, chain))
+        assert_close(np.logaddexp.reduce(rows, axis=1), [log_z] * len(rows), 2 * log_z_tolerance(engine, chain, log_z))
 
 
 @given(case=cases(), k=st.integers(1, 12))
@@ -108,8 +110,7 @@ def test_k_best_is_sorted_unique_and_a_prefix_of_more(engine: ModuleType, case: 
         assert few.labels.tolist() == more[b].labels[:k].tolist()
         assert few.scores.tolist() == more[b].scores[:k].tolist()
         assert few.labels[0].tolist() == labels[b].tolist() and few.scores[0] == best.scores[b]
-        tolerance = 4 * len(all_paths[b].scores) * probability_tolerance(engine, case.chain)
-        assert_close(all_paths[b].probabilities.sum(), 1.0, tolerance)
+        assert_close(all_paths[b].probabilities.sum(), 1.0, 4 * rounding(case.chain))
 
 
 @given(case=cases(kinds=EXACT))
@@ -123,7 +124,7 @@ def test_both_forms_of_viterbi_agree(case: Case) -> None:
 def test_entropy_by_three_formulas(engine: ModuleType, case: Case) -> None:
     chain = case.chain
     found, counts = engine.entropy(chain), engine.expected_counts(chain)
-    tolerance = 16 * max(1, longest(chain)) * log_tolerance(engine, chain)
+    tolerance = 16 * max(1, longest(chain)) * rounding(chain)
     every = [ranked.probabilities for ranked in engine.k_best(chain, 100_000)]
     assert_close(found, [-(p * np.log(np.where(p > 0, p, 1.0))).sum() for p in every], tolerance)
     mean_score = (
@@ -132,7 +133,8 @@ def test_entropy_by_three_formulas(engine: ModuleType, case: Case) -> None:
         + finite_sum(counts.start, chain.start)
         + finite_sum(counts.end, chain.end)
     )
-    assert_close(found.sum(), counts.log_z.sum() - mean_score, 4 * tolerance)
+    loose = largest_total(chain) * chain.num_tokens * probability_tolerance(engine, chain)
+    assert_close(found.sum(), counts.log_z.sum() - mean_score, 4 * max(tolerance, loose))
 
 
 def test_entropy_of_a_long_sentence(engine: ModuleType, dtype: str) -> None:
@@ -163,7 +165,7 @@ def test_a_span_and_its_complement_are_certain_together(
         spans.extend((b, first, miss) for miss in misses)
         owners.append(1 + size)
     found = engine.span_probability(chain, spans)
-    tolerance = 8 * probability_tolerance(engine, chain)
+    tolerance = 8 * rounding(chain)
     for part in np.split(found, np.cumsum(owners)[:-1] if owners else []):
         if len(part):
             assert_close(part.sum(), 1.0, len(part) * tolerance)
@@ -179,7 +181,7 @@ def test_a_span_is_the_ratio_of_two_sums(engine: ModuleType, case: Case, data: s
             inside = constrain(chain, allowed={int(chain.offsets[b]) + n: labels})
             share = engine.log_partition(inside, allow_no_path=True)[b] - engine.log_partition(chain)[b]
             found = engine.span_probability(chain, [(b, n, [labels])])[0]
-            assert_close(found, np.exp(share), 4 * log_tolerance(engine, chain))
+            assert_close(found, np.exp(share), 4 * log_z_tolerance(engine, chain, engine.log_partition(chain)[b]))
 
 
 @given(case=cases())
@@ -191,5 +193,6 @@ def test_the_gradient_is_the_gold_path_less_the_expected_one(engine: ModuleType,
     for name in ("emissions", "transitions", "start", "end"):
         difference = getattr(gold, name) - getattr(counts, name)
         assert_close(getattr(gradients, name), difference, tolerance, name)
-    expected = engine.score(chain, case.labels) - engine.log_partition(chain)
-    assert_close(gradients.log_likelihood, expected, 2 * log_tolerance(engine, chain))
+    log_z = engine.log_partition(chain)
+    expected = engine.score(chain, case.labels) - log_z
+    assert_close(gradients.log_likelihood, expected, 2 * log_z_tolerance(engine, chain, log_z))

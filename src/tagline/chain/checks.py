@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,9 @@ def as_labels(chain: Chain, labels: ArrayLike) -> IntArray:
     try:
         given = np.asarray(labels)
     except ValueError:
-        raise InputError("labels: expected one flat array over all sentences, got sequences of unequal length") from None
+        raise InputError(
+            "labels: expected one flat array over all sentences, got sequences of unequal length"
+        ) from None
     if given.shape != (chain.num_tokens,):
         raise InputError(f"labels: expected shape [{chain.num_tokens}], one label a token, got {list(given.shape)}")
     if given.size and given.dtype.kind not in "iu":
@@ -78,7 +80,7 @@ def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
     """Turn a label, or an iterable of labels, into a boolean row ``[L]``."""
     allowed = np.zeros(num_labels, np.bool_)
     try:
-        members = [operator.index(label) for label in ([labels] if np.isscalar(labels) else labels)]  # type: ignore[union-attr, list-item]
+        members = [operator.index(label) for label in _members(labels)]
     except TypeError:
         raise InputError(f"{where}: expected a label or a set of labels, got {labels!r}") from None
     if not members:
@@ -88,6 +90,10 @@ def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
             raise InputError(f"{where}: expected labels from 0 to {num_labels - 1}, got {label}")
         allowed[label] = True
     return allowed
+
+
+def _members(labels: LabelSet) -> Iterable[int]:
+    return labels if isinstance(labels, Iterable) else (labels,)
 
 
 def no_path(sentence: int) -> NoPathError:

@@ -65,7 +65,9 @@ def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
         wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
         raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(given.shape)}")
     if given.dtype != np.bool_:
-        raise InputError(f"{name}: expected booleans (True = allowed), got dtype {given.dtype}; use rules > 0 or the like")
+        raise InputError(
+            f"{name}: expected booleans (True = allowed), got dtype {given.dtype}; use rules > 0 or the like"
+        )
     return given
 
 
@@ -102,8 +104,10 @@ def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     N, L = chain.emissions.shape
     given = np.asarray(known)
     if given.shape != (N,) or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(f"known: expected integers of shape [{N}], negative where unknown, got {given.dtype} {list(given.shape)}")
+        raise InputError(
+            f"known: expected integers of shape [{N}], negative where unknown, got {given.dtype} {list(given.shape)}"
+        )
     wrong = np.flatnonzero(given >= L)
     if len(wrong):
         raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {given[wrong[0]]}")
-    return (given < 0)[:, None] | (given[:, None] == np.arange(L))
+    return np.asarray((given < 0)[:, None] | (given[:, None] == np.arange(L)), np.bool_)

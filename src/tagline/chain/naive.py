@@ -205,6 +205,9 @@ def _viterbi(sentence: _Sentence) -> tuple[IntArray, float]:
     return path, float(delta.max())
 
 
+_Candidate = tuple[float, tuple[int, ...]]  # score and labels of a beginning
+
+
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, all of them where there are fewer."""
     check_k(k)
@@ -216,7 +219,7 @@ def _k_best(sentence: _Sentence, k: int) -> RankedPaths:
     T, L = sentence.emissions.shape
     if T == 0:
         return RankedPaths(np.empty((1, 0), np.int64), np.zeros(1), np.ones(1))
-    beginnings = [[(sentence.start[j] + sentence.emissions[0, j], (j,))] for j in range(L)]
+    beginnings: list[list[_Candidate]] = [[(sentence.start[j] + sentence.emissions[0, j], (j,))] for j in range(L)]
     for t in range(1, T):
         beginnings = [
             _best(
@@ -237,7 +240,7 @@ def _k_best(sentence: _Sentence, k: int) -> RankedPaths:
     return RankedPaths(np.array([path for _, path in complete], np.int64), scores, probabilities)
 
 
-def _best(candidates: list[tuple[float, tuple[int, ...]]], k: int) -> list[tuple[float, tuple[int, ...]]]:
+def _best(candidates: list[_Candidate], k: int) -> list[_Candidate]:
     legal = [candidate for candidate in candidates if candidate[0] > -np.inf]
     return sorted(legal, key=lambda candidate: -candidate[0])[:k]  # a stable sort: equals keep the order of i
 

@@ -25,8 +25,10 @@ def _arrays(chain: Chain) -> _Arrays:
 
 
 def _wide(chain: Chain) -> _Arrays:
-    emissions, transitions, start, end, offsets = _arrays(chain)
-    return (*(np.asarray(scores, np.float64) for scores in (emissions, transitions, start, end)), offsets)
+    emissions, transitions, start, end = (
+        np.asarray(scores, np.float64) for scores in (chain.emissions, chain.transitions, chain.start, chain.end)
+    )
+    return emissions, transitions, start, end, chain.offsets
 
 
 @contextmanager
@@ -77,9 +79,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     with _naming_sentences():
         found = _core.k_best(*arrays, min(number, np.iinfo(np.int64).max))
         log_z = _core.log_partition(*arrays, False)
-    return [
-        RankedPaths(labels, scores, np.exp(scores - z)) for (labels, scores), z in zip(found, log_z, strict=True)
-    ]
+    return [RankedPaths(labels, scores, np.exp(scores - z)) for (labels, scores), z in zip(found, log_z, strict=True)]
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:

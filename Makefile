@@ -1,0 +1,64 @@
+# `make demo` and `make test` do all their own set-up in .venv; nothing outside the folder is changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*.cpp core/*.h core/bindings/*.cpp core/bindings/*.h)
+
+.PHONY: demo test lint types check-core bench-chain stub clean
+
+demo: $(VENV)/installed
+	$(BIN)/tagline demo
+
+test: $(VENV)/tested lint types
+	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
+	$(MAKE) --no-print-directory check-core
+
+lint: $(VENV)/tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check src tests benchmarks
+
+types: $(VENV)/tested
+	$(BIN)/mypy
+
+# The engine's tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer.
+SANITIZED := .venv-sanitized
+check-core: $(SANITIZED)/installed
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=few \
+	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" tests/chain
+
+bench-chain: $(VENV)/benched
+	$(BIN)/python benchmarks/chain.py
+
+# The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
+stub: $(VENV)/tested
+	$(BIN)/python -m nanobind.stubgen -q -m tagline._core -o src/tagline/_core.pyi
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/tested: $(VENV)/installed
+	$(PIP) -e ".[dev]"
+	touch $@
+
+$(VENV)/benched: $(VENV)/installed
+	$(PIP) torch
+	$(PIP) -e ".[bench]"
+	touch $@
+
+$(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.py)
+	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt numpy scipy pytest pytest-xdist hypothesis
+	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt --no-deps --force-reinstall . \
+	  -Cbuild-dir=build/sanitized -Ccmake.define.TAGLINE_SANITIZE=ON -Ccmake.build-type=None -Cinstall.strip=false
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(SANITIZED) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
