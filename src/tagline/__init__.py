@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tagline import compiled as _compiled  # noqa: F401 - warns where the compiled core is missing
+from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
     from tagline import chain

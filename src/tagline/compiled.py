@@ -25,7 +25,7 @@ except ImportError as error:
         f"tagline: the compiled core is missing ({error}); the slow NumPy engine answers instead. "
         "To build the core: pip install . in the source tree.",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=3,  # the line that imports tagline
     )
 
 

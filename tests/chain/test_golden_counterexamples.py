@@ -1,4 +1,4 @@
-"""Golden values of the HMM of document 004, and of what its claims and those of 002 and 003 get wrong."""
+"""Golden values of document 004's HMM, and of the counter-examples to documents 002, 003 and 004."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tagline.chain import constrain
 from tagline.types import Chain
 
 from .golden import GOLDEN, assert_golden
-from .test_golden_001 import one_based, worked_chain
+from .test_golden_001_to_003 import one_based, worked_chain
 
 HMM: Any = GOLDEN["hmm_box_ball_supplement"]
 
