@@ -35,7 +35,7 @@ inline void centred_row(const Real* row, Real high, int64_t L, int64_t S, Real* 
 
 template <class Real>
 inline Real centre_of(const Real* scores, int64_t n) {
-    return kCentred<Real> ? finite_or_zero(span_of(scores, n).high) : Real(0);
+    return kCentred<Real> ? finite_or_zero(largest_in(scores, n)) : Real(0);
 }
 
 template <class Real>
@@ -64,14 +64,11 @@ inline int64_t first_largest(const Real* left, const Real* right, int64_t S) {
     Vec<Real> high = at(left, 0) + at(right, 0);
     for (int64_t n = 1; n * W < S; ++n) high = larger(high, at(left, n) + at(right, n));
     const Vec<Real> best = splat(largest_of(high));
-    for (int64_t n = 0;; ++n) {
-        const auto equal = at(left, n) + at(right, n) == best;
-        Vec<Real> lane;
-        for (int k = 0; k < W; ++k) lane[k] = Real(k);
-        const Real first = smallest_of(equal ? lane : splat(Real(W)));
-        if (first < W) return n * W + int64_t(first);
-        if ((n + 1) * W >= S) return 0;  // only with NaN, which the door keeps out
+    for (int64_t n = 0; n * W < S; ++n) {
+        const int lane = first_equal<Real>(at(left, n) + at(right, n), best);
+        if (lane < W) return n * W + lane;
     }
+    return 0;  // only with NaN, which the door keeps out
 }
 
 template <class Real>
@@ -82,6 +79,7 @@ struct BestPath {
     Real *delta;      // [T, S]
     Real *matrix = nullptr, *high_into = nullptr;  // [L, S], [T]; only per position
     Real best = 0, drop = 0;  // maxima: of δ one step earlier, of the emissions
+    Vec<Real> lowest{};       // of δ less its maximum, over all tokens
     Status status = Status::done;
 
     BestPath(const Scores<Real>& sentence, const MaxShared<Real>& shared, Arena& scratch)
@@ -130,7 +128,7 @@ struct BestPath {
         for (int g = 0; g < kCount; ++g) group[g]->settle(t, high[g]);
     }
 
-    // Check that float32 still tells the labels apart. A sentence that fails goes along with its group.
+    // Note how far below the best the possible labels lie. A sentence that fails goes along with its group.
     void settle(int64_t t, Vec<Real> high) {
         if constexpr (kCentred<Real>) {
             const Real inf = __builtin_inf(), now = largest_of(high);
@@ -139,29 +137,29 @@ struct BestPath {
                 return;
             }
             best = now;
-            Vec<Real> low = splat(best);
             for (int64_t n = 0; n < vectors; ++n) {
                 const Vec<Real> row = at(delta + t * S, n);
-                low = smaller(low, row > -inf ? row : splat(best));
+                lowest = smaller(lowest, row > -inf ? row - best : Vec<Real>{});
             }
-            if (smallest_of(low) < best - kWidest) status = Status::guard;
         }
     }
 
-    void finish(int64_t* path) {
-        if (status != Status::done) return;
+    // The last label; false where there is no path, or where float32 could not tell the labels apart.
+    bool finish(int64_t* path) {
+        if (status == Status::done && smallest_of(lowest) < -kWidest) status = Status::guard;
+        if (status != Status::done) return false;
         const Real* last = delta + (T - 1) * S;
-        int64_t label = first_largest(last, shared.end, S);
+        const int64_t label = first_largest(last, shared.end, S);
         if (!(last[label] + shared.end[label] > Real(-__builtin_inf()))) {
             status = Status::no_path;
-            return;
+            return false;
         }
         path[T - 1] = label;
-        for (int64_t t = T - 1; t > 0; --t) {
-            const Real* before = delta + (t - 1) * S;
-            label = s.per_position ? previous(t, label) : first_largest(before, shared.out_of + label * S, S);
-            path[t - 1] = label;
-        }
+        return true;
+    }
+
+    int64_t before(int64_t t, int64_t label) const {
+        return s.per_position ? previous(t, label) : first_largest(delta + (t - 1) * S, shared.out_of + label * S, S);
     }
 
     int64_t previous(int64_t t, int64_t label) const {
@@ -205,8 +203,12 @@ void viterbi(int count, const Scores<Real>* sentences, const void* memory, int64
         if (active == 1 && group[0]->status != Status::done) break;
         stopped = t % kTokensBetweenPolls == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED);
     }
+    bool legal[kGroup];
     for (int g = 0; g < count; ++g) {
-        if (!stopped) group[g]->finish(paths[g]);
+        legal[g] = !stopped && group[g]->finish(paths[g]);
         status[g] = stopped ? Status::stopped : group[g]->status;
     }
+    for (int64_t t = sentences[0].T - 1; t > 0; --t)  // side by side: each waits for its own last label only
+        for (int g = 0; g < count; ++g)
+            if (legal[g] && t < sentences[g].T) paths[g][t - 1] = group[g]->before(t, paths[g][t]);
 }

@@ -21,6 +21,8 @@ struct Lanes<float> {
     typedef float Vec __attribute__((vector_size(kVectorBytes), may_alias));
     typedef float Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
     typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef int32_t Index;
+    typedef Index Count __attribute__((vector_size(kVectorBytes), may_alias));
     static constexpr int width = kVectorBytes / 4;
 };
 
@@ -29,6 +31,8 @@ struct Lanes<double> {
     typedef double Vec __attribute__((vector_size(kVectorBytes), may_alias));
     typedef double Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
     typedef uint64_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef int64_t Index;
+    typedef Index Count __attribute__((vector_size(kVectorBytes), may_alias));
     static constexpr int width = kVectorBytes / 8;
 };
 
@@ -153,6 +157,14 @@ inline Vec<Real> load_row(const Real* row, int64_t vector, int64_t L, Real fill)
         return (Vec<Real>)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1u << left) - 1), row + vector * W);
     else
         return (Vec<Real>)_mm512_mask_loadu_pd((__m512d)splat(fill), (__mmask8)((1u << left) - 1), row + vector * W);
+#elif defined(TAGLINE_WIDE_32)
+    typename Lanes<Real>::Count lane;
+    for (int k = 0; k < W; ++k) lane[k] = k;
+    const auto valid = lane < typename Lanes<Real>::Count{} + typename Lanes<Real>::Index(left);
+    if constexpr (sizeof(Real) == 4)
+        return valid ? (Vec<Real>)_mm256_maskload_ps(row + vector * W, (__m256i)valid) : splat(fill);
+    else
+        return valid ? (Vec<Real>)_mm256_maskload_pd(row + vector * W, (__m256i)valid) : splat(fill);
 #else
     Vec<Real> lanes = splat(fill);
     for (int64_t k = 0; k < left; ++k) lanes[k] = row[vector * W + k];
@@ -175,6 +187,32 @@ inline void store_row(Real* row, int64_t vector, int64_t L, Vec<Real> lanes) {
         _mm512_mask_storeu_pd(row + vector * W, (__mmask8)((1u << left) - 1), (__m512d)lanes);
 #else
     for (int64_t k = 0; k < left; ++k) row[vector * W + k] = lanes[k];
+#endif
+}
+
+// The first lane in which two vectors are equal; the width where there is none.
+template <class Real>
+inline int first_equal(Vec<Real> a, Vec<Real> b) {
+    constexpr int W = Lanes<Real>::width;
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4)
+        return __builtin_ctz(unsigned(_mm512_cmpeq_ps_mask((__m512)a, (__m512)b)) | 1u << W);
+    else
+        return __builtin_ctz(unsigned(_mm512_cmpeq_pd_mask((__m512d)a, (__m512d)b)) | 1u << W);
+#elif defined(TAGLINE_WIDE_32)
+    if constexpr (sizeof(Real) == 4)
+        return __builtin_ctz(unsigned(_mm256_movemask_ps((__m256)(a == b))) | 1u << W);
+    else
+        return __builtin_ctz(unsigned(_mm256_movemask_pd((__m256d)(a == b))) | 1u << W);
+#elif defined(__x86_64__)
+    if constexpr (sizeof(Real) == 4)
+        return __builtin_ctz(unsigned(_mm_movemask_ps((__m128)(a == b))) | 1u << W);
+    else
+        return __builtin_ctz(unsigned(_mm_movemask_pd((__m128d)(a == b))) | 1u << W);
+#else
+    for (int k = 0; k < W; ++k)
+        if (a[k] == b[k]) return k;
+    return W;
 #endif
 }
 

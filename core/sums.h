@@ -64,6 +64,14 @@ inline Span<Real> span_of(const Real* values, int64_t n) {
     return {largest_of(high), smallest_of(low), true};
 }
 
+template <class Real>
+inline Real largest_in(const Real* values, int64_t n) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> high = load_row(values, 0, n, values[0]);
+    for (int64_t k = 1; k * W < n; ++k) high = larger(high, load_row(values, k, n, values[0]));
+    return largest_of(high);
+}
+
 // A power of two by its exponent, and the exponent of a positive normal number.
 inline float power_of_two(int k, float) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }
 inline double power_of_two(int k, double) { return __builtin_bit_cast(double, uint64_t(k + 1023) << 52); }
@@ -335,18 +343,25 @@ private:
 
     // Fill x and decide whether reachable labels must be watched; false where a finite emission would underflow.
     bool exponentiate() {
-        Real widest = 0, widest_move = s.per_position ? Real(0) : shared.moves.range();
-        bool forbidden = shared.forbidden || (!s.per_position && shared.moves.forbidden);
-        for (int64_t t = 0; t < T; ++t) {
-            const Real* row = s.emissions + t * L;
-            const Span<Real> span = span_of(row, L);
-            const Real high = finite_or_zero(span.high);
+        Vec<Real> lowest{};  // of e_t − max e_t
+        Vec<Real> real_lanes;  // 1 for the labels in a row's last vector, 0 for its padding
+        for (int k = 0; k < Lanes<Real>::width; ++k) real_lanes[k] = S - Lanes<Real>::width + k < L;
+        const int64_t labels = L, last = vectors - 1;
+        const Real* row = s.emissions;
+        Real* out = x;
+        for (int64_t t = 0; t < T; ++t, row += labels, out += S) {
+            const Real high = finite_or_zero(largest_in(row, labels));
             emission_high[t] = high;
-            forbidden |= span.forbidden;
-            if (span.range() > widest) widest = span.range();
-            for (int64_t n = 0; n < vectors; ++n)
-                at(x + t * S, n) = exp_difference(load_row(row, n, L, Real(-__builtin_inf())), high);
+            for (int64_t n = 0; n <= last; ++n) {
+                const Vec<Real> e = load_row(row, n, labels, high), power = exp_difference(e, high);
+                lowest = smaller(lowest, e - high);
+                at(out, n) = n == last ? power * real_lanes : power;
+            }
         }
+        Span<Real> emitted{0, smallest_of(lowest), false};
+        if (!(emitted.low > Real(-__builtin_inf()))) emitted = finite_emissions();
+        Real widest_move = s.per_position ? Real(0) : shared.moves.range();
+        bool forbidden = emitted.forbidden || shared.forbidden || (!s.per_position && shared.moves.forbidden);
         for (int64_t t = 1; s.per_position && t < T; ++t) {
             const Span<Real> span = span_of(s.transitions + t * L * L, L * L);
             move_high[t] = finite_or_zero(span.high);
@@ -354,8 +369,18 @@ private:
             if (span.range() > widest_move) widest_move = span.range();
         }
         const Real moves = widest_move > shared.edge_range ? widest_move : shared.edge_range;
-        guarded = forbidden || !(widest + moves <= Limits<Real>::kFiniteRange);
-        return widest <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+        guarded = forbidden || !(emitted.range() + moves <= Limits<Real>::kFiniteRange);
+        return emitted.range() <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+    }
+
+    // The widest span of a token's emissions where some of them are forbidden.
+    Span<Real> finite_emissions() const {
+        Span<Real> widest{0, 0, true};
+        for (int64_t t = 0; t < T; ++t) {
+            const Real range = span_of(s.emissions + t * L, L).range();
+            if (-range < widest.low) widest.low = -range;
+        }
+        return widest;
     }
 
     // The matrices into token t; computed anew where they depend on it.
