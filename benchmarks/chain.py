@@ -293,7 +293,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="The full run takes about five minutes and 5 GiB; tables go to stdout, progress to stderr.",
+        epilog="The full run takes about seven minutes and 5 GiB; tables go to stdout, progress to stderr.",
     )
     parser.add_argument("--labels", type=_positive, nargs="+", metavar="L", help="numbers of labels (9 22 45 128)")
     parser.add_argument("--threads", type=_positive, nargs="+", metavar="T", help="numbers of threads (1 2)")

@@ -124,15 +124,15 @@ def test_ctrl_c_ends_a_long_call() -> None:
         "try:\n    while True:\n        native.log_partition(chain)\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
-    assert process.stdout.readline() == "interrupted\n"
-    assert time.monotonic() - asked < 5
-    assert process.wait(timeout=30) == 0
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - asked < 5
+        assert process.wait(timeout=30) == 0
 
 
 def test_a_forked_child_computes() -> None:

@@ -28,6 +28,7 @@ std::string wanted(nb::dlpack::dtype type, std::initializer_list<int64_t> shape)
 [[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
 bool contiguous(const Array& array) {
+    if (array.size() == 0) return true;  // NumPy gives empty arrays any strides
     int64_t step = 1;
     for (size_t k = array.ndim(); k-- > 0;) {
         if (array.shape(k) > 1 && array.stride(k) != step) return false;

@@ -67,7 +67,7 @@ class Chain:
         offsets: ArrayLike | None = None,
     ) -> None:
         given = {"emissions": emissions, "transitions": transitions, "start": start, "end": end}
-        arrays = {name: _as_array(name, value) for name, value in given.items() if value is not None}
+        arrays = {name: as_array(name, value) for name, value in given.items() if value is not None}
         dtype = _common_dtype(arrays)
         emitted = _as_scores(arrays["emissions"], dtype)
         if emitted.ndim != 2 or emitted.shape[1] < 1:
@@ -103,8 +103,8 @@ class Chain:
         end: ArrayLike | None = None,
     ) -> Chain:
         """Join the emissions ``[T_b, L]`` of several sentences into one chain with shared transitions ``[L, L]``."""
-        rows = [_as_array(f"emissions of sentence {b}", one) for b, one in enumerate(emissions)]
-        width = len(_as_array("transitions", transitions))
+        rows = [as_array(f"emissions of sentence {b}", one) for b, one in enumerate(emissions)]
+        width = len(as_array("transitions", transitions))
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
@@ -228,7 +228,8 @@ class Gradients:
     log_likelihood: Float64Array
 
 
-def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+def as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return the value as an array, or say which argument is none."""
     try:
         return np.asarray(value)
     except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
@@ -252,7 +253,7 @@ def _as_scores(array: NDArray[Any], dtype: type[np.floating[Any]]) -> FloatArray
 def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
     if offsets is None:
         return np.array([0, N], dtype=np.int64)
-    given = _as_array("offsets", offsets)
+    given = as_array("offsets", offsets)
     if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "iu":
         raise InputError(f"offsets: expected integers of shape [sentences + 1], got {given.dtype} {list(given.shape)}")
     bounds = np.array(given, dtype=np.int64)
@@ -286,8 +287,7 @@ def _check_transitions(transitions: FloatArray, offsets: IntArray) -> None:
     if transitions.ndim == 2:
         _check_values("transitions", transitions)
         return
-    rows = transitions.reshape(len(transitions), -1)
-    high, low = rows.max(axis=1), rows.min(axis=1)  # [N]; NaN and +∞ fail both comparisons below
+    high, low = transitions.max(axis=(1, 2)), transitions.min(axis=(1, 2))  # [N]; NaN and +∞ fail the comparisons
     limit = _limit(transitions)
     suspect = ~((high < limit) & (low > -limit))
     suspect[offsets[:-1][np.diff(offsets) > 0]] = False  # the entry at a first token is never read

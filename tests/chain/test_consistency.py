@@ -21,9 +21,11 @@ from .cases import (
     assert_close,
     cases,
     finite_sum,
+    in_float32,
     largest_total,
     log_z_tolerance,
     longest,
+    path_gap,
     probability_tolerance,
     random_chain,
     rounding,
@@ -109,7 +111,9 @@ def test_k_best_is_sorted_unique_and_a_prefix_of_more(engine: ModuleType, case: 
         assert len(np.unique(few.labels, axis=0)) == len(few.labels) <= k
         assert few.labels.tolist() == more[b].labels[:k].tolist()
         assert few.scores.tolist() == more[b].scores[:k].tolist()
-        assert few.labels[0].tolist() == labels[b].tolist() and few.scores[0] == best.scores[b]
+        if case.exact or not in_float32(engine, case.chain):
+            assert few.labels[0].tolist() == labels[b].tolist()
+        assert_close(few.scores[0], best.scores[b], path_gap(engine, case.chain))
         assert_close(all_paths[b].probabilities.sum(), 1.0, 4 * rounding(case.chain))
 
 

@@ -89,7 +89,6 @@ def test_E000_7_log_sum_of_infinities_and_of_small_numbers() -> None:
     assert naive.logsumexp([-inf, -inf]) == -inf and naive.logsumexp([-inf, 3.0]) == 3.0
     assert naive.logsumexp([0.0, -40.0]) == np.log1p(np.exp(-40.0)) > 0
     assert naive.logsumexp([1000.0, 1000.0]) == 1000 + np.log(2)
-    assert np.isnan(naive.logsumexp([np.nan, 1.0]))
 
 
 def test_E000_7_a_small_label_still_counts(engine: ModuleType) -> None:

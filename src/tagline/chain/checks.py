@@ -9,38 +9,46 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError, NoPathError
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array
 
 
 def as_labels(chain: Chain, labels: ArrayLike) -> IntArray:
-    """Return the labels ``[N]`` as int64, or say which one is out of range."""
+    """Return the labels ``[N]`` of a chain as int64, or say which one is out of range."""
+    return as_label_array(labels, chain.num_tokens, chain.num_labels)
+
+
+def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntArray:
+    """Return labels ``[num_tokens]`` as int64, or say which one is out of range."""
     try:
         given = np.asarray(labels)
     except ValueError:
         raise InputError(
-            "labels: expected one flat array over all sentences, got sequences of unequal length"
+            "labels: expected one flat array over all sentences, got sequences of unequal length; join them"
         ) from None
-    if given.shape != (chain.num_tokens,):
-        raise InputError(f"labels: expected shape [{chain.num_tokens}], one label a token, got {list(given.shape)}")
+    if given.shape != (num_tokens,):
+        raise InputError(f"labels: expected shape [{num_tokens}], one label a token, got {list(given.shape)}")
     if given.size and given.dtype.kind not in "iu":
         raise InputError(f"labels: expected integers, got dtype {given.dtype}")
-    wrong = np.flatnonzero((given < 0) | (given >= chain.num_labels))
+    wrong = np.flatnonzero((given < 0) | (given >= num_labels))
     if len(wrong):
         n = int(wrong[0])
-        raise InputError(f"labels[{n}]: expected 0 to {chain.num_labels - 1}, got {given[n]}")
+        raise InputError(f"labels[{n}]: expected 0 to {num_labels - 1}, got {given[n]}")
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
 def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
     """Return the random numbers ``[S, N]`` as float64 in [0, 1)."""
-    given = np.ascontiguousarray(uniforms, dtype=np.float64)
+    given = as_array("uniforms", uniforms)
+    if given.size and given.dtype.kind not in "fiu":
+        raise InputError(f"uniforms: expected numbers in [0, 1), got dtype {given.dtype}")
     if given.ndim != 2 or given.shape[1] != chain.num_tokens:
         raise InputError(f"uniforms: expected shape [samples, {chain.num_tokens}], got {list(given.shape)}")
-    wrong = np.argwhere(~((given >= 0) & (given < 1)))
+    numbers = np.ascontiguousarray(given, dtype=np.float64)
+    wrong = np.argwhere(~((numbers >= 0) & (numbers < 1)))
     if len(wrong):
         s, n = wrong[0]
-        raise InputError(f"uniforms[{s}, {n}]: expected a number in [0, 1), got {given[s, n]}")
-    return given
+        raise InputError(f"uniforms[{s}, {n}]: expected a number in [0, 1), got {numbers[s, n]}")
+    return numbers
 
 
 def check_k(k: int) -> int:
@@ -77,23 +85,24 @@ def _as_span(chain: Chain, m: int, query: SpanQuery) -> tuple[int, int, BoolArra
 
 
 def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
-    """Turn a label, or an iterable of labels, into a boolean row ``[L]``."""
-    allowed = np.zeros(num_labels, np.bool_)
+    """Turn a label, an iterable of labels, or a row of booleans into a boolean row ``[L]``."""
+    members = list(labels) if isinstance(labels, Iterable) else [labels]
+    if any(isinstance(member, bool | np.bool_) for member in members):  # never labels 0 and 1
+        if len(members) != num_labels or not all(isinstance(member, bool | np.bool_) for member in members):
+            raise InputError(f"{where}: expected labels, or {num_labels} booleans, got {labels!r}")
+        members = np.flatnonzero(members).tolist()
     try:
-        members = [operator.index(label) for label in _members(labels)]
+        members = [operator.index(member) for member in members]
     except TypeError:
         raise InputError(f"{where}: expected a label or a set of labels, got {labels!r}") from None
     if not members:
         raise InputError(f"{where}: expected at least one label in each set, got an empty set")
+    allowed = np.zeros(num_labels, np.bool_)
     for label in members:
         if not 0 <= label < num_labels:
             raise InputError(f"{where}: expected labels from 0 to {num_labels - 1}, got {label}")
         allowed[label] = True
     return allowed
-
-
-def _members(labels: LabelSet) -> Iterable[int]:
-    return labels if isinstance(labels, Iterable) else (labels,)
 
 
 def no_path(sentence: int) -> NoPathError:

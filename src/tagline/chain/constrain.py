@@ -5,7 +5,7 @@ No engine function has a mask argument, so a constraint holds alike in training,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
-from tagline.types import BoolArray, Chain, LabelSet
+from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 
 def constrain(
@@ -60,7 +60,7 @@ def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
 
 
 def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
-    given = np.asarray(rules)
+    given = as_array(name, rules)
     if given.shape not in shapes:
         wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
         raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(given.shape)}")
@@ -76,33 +76,29 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
     if isinstance(allowed, np.ndarray):
         return _rules("allowed", allowed, (N, L))
     rows = np.ones((N, L), np.bool_)
-    if isinstance(allowed, Mapping):
-        entries = list(allowed.items())
-    else:
-        entries = list(enumerate(allowed))
-        if len(entries) != N:
-            raise InputError(f"allowed: expected {N} entries, one a token (None = every label), got {len(entries)}")
-        if entries and all(_is_boolean_row(row, L) for _, row in entries):
-            return np.array([row for _, row in entries], np.bool_)
-    for n, labels in entries:
-        if not 0 <= n < N:
-            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {n}")
+    for n, labels in _entries(allowed, N):
+        if not isinstance(n, int | np.integer) or not 0 <= n < N:
+            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {n!r}")
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows
 
 
-def _is_boolean_row(row: Any, num_labels: int) -> bool:
-    return (
-        isinstance(row, list | tuple | np.ndarray)
-        and len(row) == num_labels
-        and all(isinstance(cell, bool | np.bool_) for cell in row)
-    )
+def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
+    if isinstance(allowed, Mapping):
+        return allowed.items()
+    if not isinstance(allowed, Sequence) or isinstance(allowed, str):
+        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {allowed!r}")
+    if len(allowed) != num_tokens:
+        raise InputError(
+            f"allowed: expected {num_tokens} entries, one a token (None = every label), got {len(allowed)}"
+        )
+    return enumerate(allowed)
 
 
 def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     N, L = chain.emissions.shape
-    given = np.asarray(known)
+    given = as_array("known", known)
     if given.shape != (N,) or (given.size and given.dtype.kind not in "iu"):
         raise InputError(
             f"known: expected integers of shape [{N}], negative where unknown, got {given.dtype} {list(given.shape)}"

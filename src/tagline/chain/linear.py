@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.chain.checks import no_path
+from tagline.chain.checks import as_label_array, no_path
 from tagline.errors import InputError
 from tagline.types import Chain, Float64Array, IntArray, Paths
 
@@ -73,7 +73,8 @@ def backward_linear(psi: ArrayLike) -> Float64Array:
 
 def probability_linear(labels: ArrayLike, psi: ArrayLike) -> float:
     """Compute p(labels) = ∏ ψ / Z."""
-    potentials, path = _as_potentials(psi), np.asarray(labels)
+    potentials = _as_potentials(psi)
+    path = as_label_array(labels, *potentials.shape[:2])
     steps = [potentials[0, 0, path[0]], *(potentials[t, path[t - 1], path[t]] for t in range(1, len(path)))]
     with np.errstate(over="ignore"):
         product = float(np.prod(steps))
@@ -84,7 +85,8 @@ def probability_linear(labels: ArrayLike, psi: ArrayLike) -> float:
 
 def gradient_linear(labels: ArrayLike, psi: ArrayLike) -> Float64Array:
     """Compute ∂ log p(labels) / ∂ψ ``[T, L, L]``: δ/ψ − αβ/Z on each edge, 0 on the unread rows of ``psi[0]``."""
-    potentials, path = _as_potentials(psi), np.asarray(labels)
+    potentials = _as_potentials(psi)
+    path = as_label_array(labels, *potentials.shape[:2])
     alpha, beta = forward_linear(potentials), backward_linear(potentials)
     Z = alpha[-1].sum()
     gradient = np.zeros_like(potentials)
