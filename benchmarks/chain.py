@@ -60,7 +60,7 @@ TAGLINE, NUMPY, TORCH, TORCH_CUT = "tagline", "NumPy", "pytorch-crf", "pytorch-c
 CUTS = (250, 100, 32)  # sentences in a batch
 BAR_LABELS = 22
 PLAN = Plan()
-QUICK_PLAN = Plan(rounds=3, sample_seconds=0.004, budget_seconds=0.3, pause_seconds=0.005)
+QUICK_PLAN = Plan(rounds=3, sample_seconds=0.004, budget_seconds=0.3)
 
 
 @dataclass(frozen=True, eq=False)

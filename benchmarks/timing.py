@@ -1,7 +1,7 @@
 """How the benchmarks here measure: contenders take turns in one process; a median is reported with its spread.
 
-A sample repeats a call until it lasts long enough for the clock. Before each sample there is a short pause, in which
-the idle workers of the rival before (OpenMP, OpenBLAS) stop spinning, and an untimed call that fills the caches again.
+A sample repeats a call until it lasts long enough for the clock. Before each sample the idle workers of the rival
+before must have gone to sleep (`settle`), and an untimed call fills the caches again.
 The machine's own limits, for floors, are measured in the same run: `peak_flops` by a matrix product, `copy_bandwidth`
 by copying an array far larger than the caches.
 """
@@ -25,6 +25,8 @@ from threadpoolctl import ThreadpoolController
 
 import tagline
 
+SETTLING_SECONDS = 0.5  # at most; one look at the process takes the second
+LOOK_SECONDS = 0.008
 SLOW_SECONDS = 0.25  # calls above it are not repeated to warm up
 FEWEST_ROUNDS = 3
 BUSY_LOAD = 0.5
@@ -49,7 +51,6 @@ class Plan:
     rounds: int = 7
     sample_seconds: float = 0.02
     budget_seconds: float = 12.0
-    pause_seconds: float = 0.02
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def take_turns(contenders: Sequence[Contender], plan: Plan) -> list[Timing]:
     for turn in range(max(rounds)):
         for i, contender in enumerate(contenders):
             if turn < rounds[i]:
-                samples[i].append(_sample(contender, calls[i], plan.pause_seconds, warm=once[i] < SLOW_SECONDS))
+                samples[i].append(_sample(contender, calls[i], warm=once[i] < SLOW_SECONDS))
     return [Timing(tuple(taken), count) for taken, count in zip(samples, calls, strict=True)]
 
 
@@ -92,7 +93,7 @@ def fastest(variants: Sequence[Contender], plan: Plan) -> Contender:
         return variants[0]
     once = [_once(variant) for variant in variants]
     taken = [
-        seconds if seconds > SLOW_SECONDS else _sample(variant, max(1, round(plan.sample_seconds / seconds)), 0, True)
+        seconds if seconds > SLOW_SECONDS else _sample(variant, max(1, round(plan.sample_seconds / seconds)), warm=True)
         for variant, seconds in zip(variants, once, strict=True)
     ]
     return variants[int(np.argmin(taken))]
@@ -100,19 +101,33 @@ def fastest(variants: Sequence[Contender], plan: Plan) -> Contender:
 
 def _once(contender: Contender) -> float:
     """Seconds of one call, after a first one unless that was slow."""
-    first = _sample(contender, 1, 0, warm=False)
-    return first if first > SLOW_SECONDS else _sample(contender, 1, 0, warm=False)
+    first = _sample(contender, 1, warm=False)
+    return first if first > SLOW_SECONDS else _sample(contender, 1, warm=False)
 
 
-def _sample(contender: Contender, calls: int, pause: float, warm: bool) -> float:
+def _sample(contender: Contender, calls: int, warm: bool) -> float:
     with blas_threads(contender.blas_threads):
-        time.sleep(pause)
+        settle()
         if warm:
             contender.call()
         begin = time.perf_counter()
         for _ in range(calls):
             contender.call()
         return (time.perf_counter() - begin) / calls
+
+
+def settle() -> None:
+    """Wait until no thread of this process computes.
+
+    OpenBLAS workers spin for 0.1 s after a product and OpenMP's for 10 ms; a call measured meanwhile shares a core with
+    them, and on two cores its second thread gains nothing.
+    """
+    end = time.perf_counter() + SETTLING_SECONDS
+    while time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(LOOK_SECONDS)
+        if time.process_time() - before < LOOK_SECONDS / 10:
+            return
 
 
 @contextmanager
@@ -149,6 +164,7 @@ def copy_bandwidth(threads: int) -> float:
 
 
 def _best(call: Callable[[], object], runs: int = 15) -> float:
+    settle()
     call()
     times = []
     for _ in range(runs):

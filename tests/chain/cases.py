@@ -23,6 +23,7 @@ MAX_PATHS = 250
 DRAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Any]] = {
     "integers": lambda rng, shape: rng.integers(-2, 3, shape).astype(np.float64),
     "reals": lambda rng, shape: rng.normal(0, 2, shape),
+    "wide": lambda rng, shape: rng.normal(0, 20, shape),
     "huge": lambda rng, shape: 1e4 * rng.integers(-1, 2, shape) + rng.integers(-2, 3, shape),
     "huge reals": lambda rng, shape: rng.uniform(-1e4, 1e4, shape),
     "zeros": lambda rng, shape: np.zeros(shape),

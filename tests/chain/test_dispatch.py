@@ -20,30 +20,52 @@ CHAIN = Chain([[1.0, 0.0], [0.0, 0.5]], [[0.0, 1.0], [0.25, 0.0]])
 AVAILABLE = ["naive", *(["native"] if compiled.core is not None else [])]
 
 
+class Recorder:
+    """A backend that notes what it is asked."""
+
+    __name__ = "tagline.chain.recorder"
+
+    def __getattr__(self, question: str) -> Any:
+        return lambda *given, **named: (question, given, named)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> str:
+    """One more engine, so that there is a choice where no core was built."""
+    monkeypatch.setattr(dispatch, "ENGINES", (*dispatch.ENGINES, "recorder"))
+    monkeypatch.setitem(sys.modules, "tagline.chain.recorder", Recorder())
+    return "recorder"
+
+
 @pytest.mark.parametrize("name", AVAILABLE)
 def test_the_engine_in_use_is_named(name: str) -> None:
-    before = public.engine()
     with public.using_engine(name):
         assert public.engine() == name
         assert dispatch._active.__name__ == f"tagline.chain.{name}"
+
+
+def test_a_block_restores_the_engine(recorder: str) -> None:
+    before = public.engine()
+    with public.using_engine(recorder):
         with public.using_engine("naive"):
             assert public.engine() == "naive"
-        assert public.engine() == name
+        assert public.engine() == recorder
     assert public.engine() == before
 
 
-def test_an_error_inside_the_block_restores_the_engine() -> None:
+def test_an_error_inside_the_block_restores_the_engine(recorder: str) -> None:
     before = public.engine()
-    with pytest.raises(RuntimeError, match="inside"), public.using_engine("naive"):
+    with pytest.raises(RuntimeError, match="inside"), public.using_engine(recorder):
         raise RuntimeError("inside")
     assert public.engine() == before
 
 
-def test_a_choice_lasts() -> None:
+def test_a_choice_lasts(recorder: str) -> None:
     before = public.engine()
     try:
-        public.use_engine("naive")
-        assert public.engine() == "naive"
+        public.use_engine(recorder)
+        assert public.engine() == recorder
+        assert public.entropy(CHAIN) == ("entropy", (CHAIN,), {})
     finally:
         public.use_engine(before)
 
@@ -54,15 +76,6 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         with pytest.raises(InputError, match=r"^engine: expected one of native, naive, got 'fast'"):
             choose("fast")
     assert public.engine() == before
-
-
-class Recorder:
-    """A backend that notes what it is asked."""
-
-    __name__ = "tagline.chain.recorder"
-
-    def __getattr__(self, question: str) -> Any:
-        return lambda *given, **named: (question, given, named)
 
 
 QUESTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -83,10 +96,10 @@ QUESTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_question_reaches_the_backend_as_it_was_asked(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "_active", Recorder())
+def test_every_question_reaches_the_backend_as_it_was_asked(question: str, recorder: str) -> None:
     given, named = QUESTIONS[question]
-    assert getattr(public, question)(CHAIN, *given, **named) == (question, (CHAIN, *given), named)
+    with public.using_engine(recorder):
+        assert getattr(public, question)(CHAIN, *given, **named) == (question, (CHAIN, *given), named)
 
 
 def test_every_backend_answers_every_question() -> None:

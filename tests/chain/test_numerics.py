@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from tagline.chain import constrain
 from tagline.types import Chain, IntArray
 
 from .cases import assert_close, random_chain
@@ -153,6 +154,21 @@ def test_large_scores_of_all_signs(engine: ModuleType, dtype: str) -> None:
     nodes = engine.marginals(chain).nodes
     assert np.isfinite(nodes).all()
     assert_close(nodes.sum(axis=1), np.ones(78), MARGINAL_BAR)
+
+
+def test_near_ties_in_float32(engine: ModuleType) -> None:
+    """Two labellings whose scores differ in the eighth digit: the better one, or one as good to 1e-5 a token."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        emissions = rng.normal(0, 3, (100, 2)).astype(np.float32)
+        totals = emissions.astype(np.float64).sum(axis=0)
+        tie = np.array([totals[1] - totals[0], 0.0], np.float32)
+        chain = constrain(Chain(emissions, np.zeros((2, 2), np.float32), end=tie), transitions=np.eye(2, dtype=np.bool_))
+        found = engine.viterbi(chain)
+        own = exact_score(chain, found.labels)
+        assert best_score(chain) - own <= PATH_BAR * 100
+        assert_close(found.scores, [own], 1e-12 * max(1.0, abs(own)))
+        assert len(set(found.labels.tolist())) == 1
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e280])

@@ -78,7 +78,7 @@ def test_best_path_of_exact_scores_is_the_smallest_from_its_end(engine: ModuleTy
         assert found.scores[b] == sentence.scores[first]
 
 
-@given(case=cases(kinds=["reals", "huge reals"]))
+@given(case=cases(kinds=["reals", "wide", "huge reals"]))
 def test_best_path_of_real_scores(engine: ModuleType, case: Case) -> None:
     found = engine.viterbi(case.chain)
     gap = path_gap(engine, case.chain)
@@ -99,7 +99,7 @@ def test_k_best_of_exact_scores(engine: ModuleType, case: Case, k: int) -> None:
         assert_close(found.probabilities, sentence.probabilities[best], rounding(case.chain))
 
 
-@given(case=cases(kinds=["reals", "huge reals"]), k=st.sampled_from([1, 2, 3, 7, 1000]))
+@given(case=cases(kinds=["reals", "wide", "huge reals"]), k=st.sampled_from([1, 2, 3, 7, 1000]))
 def test_k_best_of_real_scores(engine: ModuleType, case: Case, k: int) -> None:
     tolerance = rounding(case.chain)
     for found, sentence in zip(engine.k_best(case.chain, k), enumerate_chain(case.chain), strict=True):

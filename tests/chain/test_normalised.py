@@ -1,0 +1,43 @@
+"""log Z near 0: chains of log probabilities, where a relative tolerance gives no slack to float32."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tagline.chain import naive
+from tagline.types import Chain, Float64Array
+
+
+def log_softmax(scores: Float64Array) -> Float64Array:
+    return scores - naive.logsumexp(scores, axis=-1)[..., None]
+
+
+def markov_chain(T: int, L: int) -> Chain:
+    """No emissions: log Z is 0 but for the rounding of the inputs, and few distinct scores are used over and over."""
+    rng = np.random.default_rng(T + L)
+    transitions, start = log_softmax(rng.normal(size=(L, L))), log_softmax(rng.normal(size=L))
+    return Chain(np.zeros((T, L), np.float32), transitions.astype(np.float32), start.astype(np.float32))
+
+
+def independent_tokens(T: int, L: int) -> Chain:
+    """Log-softmaxed emissions and no transitions: log Z is the sum of T numbers near 0."""
+    emissions = log_softmax(np.random.default_rng(T * L).normal(0, 2, (T, L)))
+    return Chain(emissions.astype(np.float32), np.zeros((L, L), np.float32))
+
+
+@pytest.mark.parametrize("build", [markov_chain, independent_tokens])
+@pytest.mark.parametrize("T", [5, 17, 100, 1000])
+@pytest.mark.parametrize("L", [2, 9])
+def test_log_z_of_normalised_scores(engine: ModuleType, build: type, T: int, L: int) -> None:
+    chain = build(T, L)
+    expected = naive.log_partition(chain)
+    assert abs(expected[0]) < 1e-3
+    for log_z in (
+        engine.log_partition(chain),
+        engine.marginals(chain).log_z,
+        engine.score(chain, np.zeros(T, int)) - engine.gradients(chain, np.zeros(T, int)).log_likelihood,
+    ):
+        np.testing.assert_allclose(log_z, expected, rtol=0, atol=1e-6)
