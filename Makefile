@@ -27,7 +27,7 @@ types: $(VENV)/tested
 SANITIZED := .venv-sanitized
 check-core: $(SANITIZED)/installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=few \
+	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" tests/chain
 
 bench-chain: $(VENV)/benched

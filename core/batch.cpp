@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "sentences.h"
 
+#include <functional>
 #include <limits>
 
 namespace tagline {
@@ -40,7 +41,8 @@ public:
     void total(double* out) const {
         if (!size_) return;
         std::fill(out, out + size_, 0.0);
-        for (size_t k = 0; k < values_.size(); ++k) out[int64_t(k) % size_] += values_[k];
+        for (auto block = values_.begin(); block != values_.end(); block += size_)
+            std::transform(block, block + size_, out, out, std::plus<>());
     }
 
 private:

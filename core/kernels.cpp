@@ -16,6 +16,10 @@ namespace TAGLINE_VARIANT {
 
 #include "simd.h"
 #include "multiply.h"
+#include "rows.h"
+#include "shared.h"
+#include "lattice.h"
+#include "posterior.h"
 #include "sums.h"
 #include "maxima.h"
 

@@ -56,7 +56,9 @@ class AllPaths:
     def scores(self) -> Float64Array:
         return self.between(self.paths, 0, self.length, start=True, end=True)
 
-    def between(self, paths: IntArray, first: int, last: int, *, start: bool = False, end: bool = False) -> Float64Array:
+    def between(
+        self, paths: IntArray, first: int, last: int, *, start: bool = False, end: bool = False
+    ) -> Float64Array:
         """Scores of labellings ``[P, last - first]`` of the tokens first..last-1, with the edges asked for."""
         total = np.zeros(len(paths))
         for column, t in enumerate(range(first, last)):

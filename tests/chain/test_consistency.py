@@ -152,9 +152,7 @@ def test_entropy_of_a_long_sentence(engine: ModuleType, dtype: str) -> None:
 
 
 @given(case=cases(), data=st.data())
-def test_a_span_and_its_complement_are_certain_together(
-    engine: ModuleType, case: Case, data: st.DataObject
-) -> None:
+def test_a_span_and_its_complement_are_certain_together(engine: ModuleType, case: Case, data: st.DataObject) -> None:
     """The ways to miss a span, by the first token that misses it, make up the rest."""
     chain, L = case.chain, case.chain.num_labels
     spans, owners = [], []

@@ -186,21 +186,23 @@ def test_no_legal_path_names_the_sentence(engine: ModuleType, dtype: str, per_po
         "span_probability": lambda: engine.span_probability(chain, [(3, 0, [0])]),
         "expected_counts": lambda: engine.expected_counts(chain),
     }
-    for name, call in calls.items():
+    for call in calls.values():
         with pytest.raises(NoPathError, match=r"sentence 3: expected at least one legal labelling, got none"):
             call()
-            pytest.fail(f"{name} found a path")
     alone = [sentence_alone(chain, b) for b in range(3)]
     legal = np.concatenate([*(engine.viterbi(one).labels for one in alone), [0, 0, 0]])
     with pytest.raises(NoPathError, match="sentence 3"):
         engine.gradients(chain, legal)
     log_z = engine.log_partition(chain, allow_no_path=True)
     assert log_z.tolist() == [*(engine.log_partition(one)[0] for one in alone), -np.inf]
-    assert not np.isnan(engine.forward(chain)).any() and not np.isnan(engine.backward(chain)).any()
+    assert not np.isnan(engine.forward(chain)).any()
+    assert not np.isnan(engine.backward(chain)).any()
 
 
 def test_a_span_of_another_sentence_is_still_answered(engine: ModuleType) -> None:
     chain = Chain(np.zeros((4, 2)), np.zeros((2, 2)), offsets=[0, 2, 4])
-    assert_close(engine.span_probability(constrain(chain, known=[1, -1, -1, -1]), [(0, 1, [0]), (1, 0, [1])]), [0.5] * 2, 1e-15)
+    assert_close(
+        engine.span_probability(constrain(chain, known=[1, -1, -1, -1]), [(0, 1, [0]), (1, 0, [1])]), [0.5] * 2, 1e-15
+    )
     impossible = engine.span_probability(constrain(chain, known=[1, -1, -1, -1]), [(0, 0, [0, {0, 1}])])
     assert impossible.tolist() == [0.0]

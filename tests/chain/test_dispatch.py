@@ -106,7 +106,8 @@ def test_every_backend_answers_every_question() -> None:
     for name in AVAILABLE:
         with public.using_engine(name):
             assert all(callable(getattr(dispatch._active, question)) for question in QUESTIONS)
-    assert set(QUESTIONS) <= set(public.__all__) and set(QUESTIONS) <= set(naive.__all__)
+    assert set(QUESTIONS) <= set(public.__all__)
+    assert set(QUESTIONS) <= set(naive.__all__)
 
 
 @pytest.mark.parametrize("name", AVAILABLE)
@@ -143,7 +144,8 @@ def test_a_wrong_engine_in_the_environment() -> None:
 
 def test_without_the_core_one_warning_and_the_naive_engine() -> None:
     done = run(WITHOUT_CORE + ASK)
-    assert done.stdout == "naive\n" and done.returncode == 0
+    assert done.stdout == "naive\n"
+    assert done.returncode == 0
     assert done.stderr.count("RuntimeWarning: tagline: the compiled core is missing") == 1
     assert "pip install ." in done.stderr
 

@@ -39,7 +39,8 @@ def test_E000_3_long_input_does_not_overflow(engine: ModuleType, m: int) -> None
             refuse()
     chain = naive.chain_from_log_potentials(log_psi)
     found = engine.gradients(chain, labels)
-    assert np.isfinite(found.log_likelihood).all() and found.log_likelihood[0] < -m
+    assert np.isfinite(found.log_likelihood).all()
+    assert found.log_likelihood[0] < -m
     assert np.isfinite(found.transitions[1:]).all()
     assert_close(found.transitions[1:].sum(axis=(1, 2)), np.zeros(m - 1), 1e-9)
     best = engine.viterbi(chain)
@@ -61,7 +62,8 @@ def test_E000_4_gradient_at_a_tiny_potential(engine: ModuleType, dtype: str) -> 
     log_psi[1, 0, 1] = -1000.0
     found = engine.gradients(naive.chain_from_log_potentials(log_psi), [0, 1, 0])
     assert found.transitions[1, 0, 1] == 1.0
-    assert np.isfinite(found.transitions).all() and np.isfinite(found.start).all()
+    assert np.isfinite(found.transitions).all()
+    assert np.isfinite(found.start).all()
     W = [0.0, -1000.0]
     parameters = naive.parameter_gradients([1, 1], [1.0, 1.0], W, np.zeros((2, 2)), np.zeros(2))
     assert all(np.isfinite(gradient).all() for gradient in parameters)
@@ -85,8 +87,10 @@ def test_E000_5_only_the_first_row_of_the_first_potentials_counts(engine: Module
 
 def test_E000_7_log_sum_of_infinities_and_of_small_numbers() -> None:
     inf = np.inf
-    assert naive.logsumexp([inf, inf]) == inf and naive.logsumexp([inf, -inf]) == inf
-    assert naive.logsumexp([-inf, -inf]) == -inf and naive.logsumexp([-inf, 3.0]) == 3.0
+    assert naive.logsumexp([inf, inf]) == inf
+    assert naive.logsumexp([inf, -inf]) == inf
+    assert naive.logsumexp([-inf, -inf]) == -inf
+    assert naive.logsumexp([-inf, 3.0]) == 3.0
     assert naive.logsumexp([0.0, -40.0]) == np.log1p(np.exp(-40.0)) > 0
     assert naive.logsumexp([1000.0, 1000.0]) == 1000 + np.log(2)
 
@@ -114,13 +118,19 @@ def test_E002_1_the_best_path_comes_from_maxima(engine: ModuleType, dtype: str) 
 def test_E002_3_an_empty_sentence_has_the_empty_labelling(engine: ModuleType, dtype: str) -> None:
     chain = Chain(np.empty((0, 3), dtype), np.zeros((3, 3), dtype), np.ones(3, dtype), np.ones(3, dtype))
     best = engine.viterbi(chain)
-    assert best.labels.tolist() == [] and best.scores.tolist() == [0.0]
+    assert best.labels.tolist() == []
+    assert best.scores.tolist() == [0.0]
     assert engine.score(chain, np.empty(0, np.int64)).tolist() == [0.0]
-    assert engine.log_partition(chain).tolist() == [0.0] and engine.entropy(chain).tolist() == [0.0]
+    assert engine.log_partition(chain).tolist() == [0.0]
+    assert engine.entropy(chain).tolist() == [0.0]
     only = engine.k_best(chain, 3)[0]
-    assert only.labels.shape == (1, 0) and only.scores.tolist() == [0.0] and only.probabilities.tolist() == [1.0]
+    assert only.labels.shape == (1, 0)
+    assert only.scores.tolist() == [0.0]
+    assert only.probabilities.tolist() == [1.0]
     counts = engine.expected_counts(chain)
-    assert not counts.start.any() and not counts.end.any() and not counts.transitions.any()
+    assert not counts.start.any()
+    assert not counts.end.any()
+    assert not counts.transitions.any()
     assert engine.gradients(chain, np.empty(0, np.int64)).log_likelihood.tolist() == [0.0]
 
 
@@ -144,8 +154,10 @@ def test_E003_1_one_index_order_in_score_sum_and_search(engine: ModuleType, dtyp
     losses = [-engine.gradients(chain, [a, b]).log_likelihood[0] for a in (0, 1) for b in (0, 1)]
     assert min(losses) >= 0
     assert_close(np.exp(np.negative(losses)).sum(), 1.0, 1e-6)
-    assert int(np.argmin(losses)) == 1 and engine.viterbi(chain).labels.tolist() == [0, 1]
-    assert engine.score(chain, [0, 1])[0] == moves[0, 1] and engine.score(chain, [1, 0])[0] == moves[1, 0] + 6
+    assert int(np.argmin(losses)) == 1
+    assert engine.viterbi(chain).labels.tolist() == [0, 1]
+    assert engine.score(chain, [0, 1])[0] == moves[0, 1]
+    assert engine.score(chain, [1, 0])[0] == moves[1, 0] + 6
 
 
 def test_greedy_is_not_best(engine: ModuleType, dtype: str) -> None:
@@ -153,9 +165,11 @@ def test_greedy_is_not_best(engine: ModuleType, dtype: str) -> None:
     chain = Chain(np.array([[1.0, 0.0], [0.0, 0.0]], dtype), np.array([[1.0, 0.0], [0.0, 5.0]], dtype))
     greedy = [int(chain.emissions[0].argmax())]
     greedy.append(int((chain.transitions[greedy[0]] + chain.emissions[1]).argmax()))
-    assert greedy == [0, 0] and engine.score(chain, greedy).tolist() == [2.0]
+    assert greedy == [0, 0]
+    assert engine.score(chain, greedy).tolist() == [2.0]
     best = engine.viterbi(chain)
-    assert best.labels.tolist() == [1, 1] and best.scores.tolist() == [5.0]
+    assert best.labels.tolist() == [1, 1]
+    assert best.scores.tolist() == [5.0]
 
 
 def test_max_marginal_is_not_the_best_path(engine: ModuleType, dtype: str) -> None:
@@ -169,5 +183,6 @@ def test_max_marginal_may_be_forbidden_and_the_best_path_never_is(engine: Module
     moves = np.array([[-np.inf, 0.0, 0.0], [0.0, -np.inf, -np.inf], [0.0, -np.inf, -np.inf]], dtype)
     chain = Chain(np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0]], dtype), moves)
     together = engine.max_marginal(chain)
-    assert together.tolist() == [0, 0] and engine.score(chain, together).tolist() == [-np.inf]
+    assert together.tolist() == [0, 0]
+    assert engine.score(chain, together).tolist() == [-np.inf]
     assert np.isfinite(engine.viterbi(chain).scores).all()

@@ -102,7 +102,9 @@ def test_label_bias_supplement(engine: ModuleType, dtype: str) -> None:
 
     def chain_of(word: str, worth: float) -> Chain:
         emissions = [[worth * (reads.get(state) == letter) for state in range(6)] for letter in word]
-        return constrain(Chain(np.array(emissions, dtype), np.zeros((6, 6), dtype), start.astype(dtype)), transitions=moves)
+        return constrain(
+            Chain(np.array(emissions, dtype), np.zeros((6, 6), dtype), start.astype(dtype)), transitions=moves
+        )
 
     routes = [(0, 0, [1, 2, 3]), (0, 0, [4, 5, 3])]
     for word, expected in entry["ref"]["CRF"].items():
@@ -210,7 +212,9 @@ def test_reference_tag_scheme_constraints(engine: ModuleType, dtype: str, scheme
     assert (posterior.edges[3] == 0).sum() == entry["forbidden tag->tag"]
     assert {tags[j] for j in np.flatnonzero(posterior.nodes[0] == 0)} == set(entry["forbidden START->"])
     assert {tags[j] for j in np.flatnonzero(posterior.nodes[-1] == 0)} == set(entry["forbidden ->END"])
-    legal = engine.k_best(constrain(Chain(np.zeros((2, L), dtype), np.zeros((L, L), dtype)), **scheme_rules(tags)), 1000)
+    legal = engine.k_best(
+        constrain(Chain(np.zeros((2, L), dtype), np.zeros((L, L), dtype)), **scheme_rules(tags)), 1000
+    )
     words = {(tags[a], tags[b]) for a, b in legal[0].labels.tolist()}
     inside = {(a, b) for a in tags for b in tags if a[0] in "BI" and b[0] in "IE" and a[2:] == b[2:]}
     assert len(words) == len(legal[0].labels)
@@ -222,7 +226,12 @@ def test_counterexample_003_constraints(engine: ModuleType, dtype: str) -> None:
     entry, tags = GOLDEN["counterexample_003_constraints"], SCHEMES["allowed-BIO"]
     rules = scheme_rules(tags)
     illegal = {tuple(pair) for pair in entry["illegal BIO transitions"]}
-    assert {(a, b) for a, row in zip(tags, rules["transitions"]) for b, ok in zip(tags, row) if not ok} == illegal
+    assert {
+        (a, b)
+        for a, row in zip(tags, rules["transitions"], strict=False)
+        for b, ok in zip(tags, row, strict=False)
+        if not ok
+    } == illegal
 
     def decode(*wanted: str) -> list[str]:
         emissions = np.array([[10.0 * (tag == want) for tag in tags] for want in wanted], dtype)

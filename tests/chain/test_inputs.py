@@ -1,4 +1,4 @@
-"""Any array-like is welcome; what is wrong is named, `<where>: expected <this>, got <that>`; nothing given is changed."""
+"""Any array-like is welcome; an error reads `<where>: expected <this>, got <that>`; nothing given is changed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_any_array_like(engine: ModuleType, form: str) -> None:
 def test_integers_and_mixed_types(engine: ModuleType) -> None:
     whole = Chain([[1, 2], [3, 4]], np.array([[0, 1], [2, 0]], np.uint8), offsets=np.array([0, 2], np.uint16))
     assert whole.emissions.dtype == np.float64
-    assert engine.viterbi(whole).scores.tolist() == [3 + 2 + 2 + 0 + 0 if False else max(1 + 3, 1 + 1 + 4, 2 + 2 + 3, 2 + 4)]
+    assert engine.viterbi(whole).scores.tolist() == [2 + 2 + 3]
     assert Chain(np.zeros((2, 2), np.float32), np.zeros((2, 2))).emissions.dtype == np.float64
     assert Chain(np.zeros((2, 2), np.float32), [[0, 0], [0, 0]]).emissions.dtype == np.float32
 
@@ -85,7 +85,8 @@ def test_any_form_of_labels(engine: ModuleType, form: str) -> None:
 
 def test_sentences_can_be_joined() -> None:
     joined = Chain.from_sentences([EMISSIONS[:3], [], EMISSIONS[3:]], TRANSITIONS, START, END)
-    assert joined.lengths.tolist() == [3, 0, 1] and joined.emissions.tolist() == EMISSIONS
+    assert joined.lengths.tolist() == [3, 0, 1]
+    assert joined.emissions.tolist() == EMISSIONS
     assert Chain.from_sentences([], TRANSITIONS).num_sentences == 0
     with pytest.raises(InputError, match=r"emissions of sentence 1: expected shape \[tokens, 3\], got \[1, 2\]"):
         Chain.from_sentences([EMISSIONS, [[1.0, 2.0]]], TRANSITIONS)
@@ -105,19 +106,28 @@ WRONG_CHAINS: dict[str, tuple[dict[str, Any], str]] = {
     "padded batch": ({"emissions": np.zeros((2, 3, 3))}, r"emissions: expected .*, got \[2, 3, 3\]; .*pass offsets"),
     "no labels": ({"emissions": np.zeros((2, 0))}, r"emissions: expected .*at least one label, got \[2, 0\]"),
     "ragged emissions": ({"emissions": [[1.0], [1.0, 2.0]]}, r"emissions: expected a rectangular array .*, got "),
-    "complex": ({"emissions": np.zeros((2, 3), complex)}, r"emissions: expected float32 or float64 .*, got dtype complex"),
+    "complex": (
+        {"emissions": np.zeros((2, 3), complex)},
+        r"emissions: expected float32 or float64 .*, got dtype complex",
+    ),
     "strings": ({"emissions": [["a", "b", "c"]]}, r"emissions: expected float32 or float64 numbers, got dtype <U1"),
     "objects": ({"emissions": [[None, 1.0, 2.0]]}, r"emissions: expected float32 or float64 numbers, got dtype object"),
     "booleans": ({"start": [True, False, True]}, r"start: expected float32 or float64 numbers, got dtype bool"),
     "durations": ({"end": np.zeros(3, "m8[s]")}, r"end: expected float32 or float64 numbers, got dtype timedelta64"),
-    "transitions not square": ({"transitions": np.zeros((3, 2))}, r"transitions: expected shape \[3, 3\] or .*, got \[3, 2\]"),
+    "transitions not square": (
+        {"transitions": np.zeros((3, 2))},
+        r"transitions: expected shape \[3, 3\] or .*, got \[3, 2\]",
+    ),
     "transitions of other tokens": (
         {"transitions": np.zeros((5, 3, 3))},
         r"transitions: expected shape \[3, 3\] or \[4, 3, 3\] to match the emissions, got \[5, 3, 3\]",
     ),
     "short start": ({"start": [0.0, 0.0]}, r"start: expected shape \[3\], one score a label, got \[2\]"),
     "end a matrix": ({"end": np.zeros((1, 3))}, r"end: expected shape \[3\], one score a label, got \[1, 3\]"),
-    "NaN emission": ({"emissions": with_entry(EMISSIONS, (2, 1), np.nan)}, r"emissions\[2, 1\]: expected a finite .*, got nan"),
+    "NaN emission": (
+        {"emissions": with_entry(EMISSIONS, (2, 1), np.nan)},
+        r"emissions\[2, 1\]: expected a finite .*, got nan",
+    ),
     "infinite emission": ({"emissions": with_entry(EMISSIONS, (0, 2), np.inf)}, r"emissions\[0, 2\]: .*, got inf"),
     "NaN transition": ({"transitions": with_entry(TRANSITIONS, (1, 0), np.nan)}, r"transitions\[1, 0\]: .*, got nan"),
     "infinite start": ({"start": [0.0, np.inf, 0.0]}, r"start\[1\]: expected a finite score or -inf .*, got inf"),

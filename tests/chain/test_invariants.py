@@ -31,7 +31,8 @@ def test_marginals_sum_to_one_and_edges_marginalise(engine: ModuleType, case: Ca
     found = engine.marginals(chain, edges=True)
     tolerance = 4 * probability_tolerance(engine, chain)
     assert_close(found.nodes.sum(axis=1), np.ones(chain.num_tokens), tolerance)
-    assert found.nodes.min(initial=0.0) >= 0 and found.nodes.max(initial=0.0) <= 1 + tolerance
+    assert found.nodes.min(initial=0.0) >= 0
+    assert found.nodes.max(initial=0.0) <= 1 + tolerance
     for nodes, edges in zip(chain.split(found.nodes), chain.split(found.edges), strict=True):
         assert not edges[:1].any()
         assert_close(edges[1:].sum(axis=1), nodes[1:], tolerance, "over the previous label")
@@ -76,9 +77,7 @@ def test_constants_shift_log_z_and_nothing_else(engine: ModuleType, case: Case, 
         chain.emissions + rows, chain.transitions + move, chain.start + first, chain.end + last, chain.offsets
     )
     tolerance = 4 * rounding(shifted)
-    extra = [
-        part.sum() + (len(part) > 0) * (move * (len(part) - 1) + first + last) for part in chain.split(rows[:, 0])
-    ]
+    extra = [part.sum() + (len(part) > 0) * (move * (len(part) - 1) + first + last) for part in chain.split(rows[:, 0])]
     assert_close(engine.log_partition(shifted), engine.log_partition(chain) + extra, tolerance)
     before, after = engine.marginals(chain, edges=True), engine.marginals(shifted, edges=True)
     assert_close(after.nodes, before.nodes, tolerance)
@@ -118,7 +117,8 @@ def test_more_freedom_never_lowers_log_z(engine: ModuleType, case: Case, data: s
     ]
     assert not np.isnan(totals).any()
     tolerance = 2 * log_z_tolerance(engine, chain, totals[2])
-    assert (totals[0] <= totals[1] + tolerance).all() and (totals[1] <= totals[2] + tolerance).all()
+    assert (totals[0] <= totals[1] + tolerance).all()
+    assert (totals[1] <= totals[2] + tolerance).all()
 
 
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
@@ -178,7 +178,8 @@ def test_scores_of_zero_count_the_paths(engine: ModuleType, dtype: str, num_labe
     log_count = length * np.log(num_labels)
     assert_close(engine.log_partition(chain), [log_count], 1e-12 * max(1, log_count) if dtype == "float64" else 1e-6)
     np.testing.assert_allclose(engine.entropy(chain), [log_count], rtol=1e-11, atol=1e-12)
-    assert not engine.viterbi(chain).labels.any() and not engine.max_marginal(chain).any()
+    assert not engine.viterbi(chain).labels.any()
+    assert not engine.max_marginal(chain).any()
     if num_labels**length <= 2000:
         every = engine.k_best(chain, 2000)[0]
         assert len(every.labels) == num_labels**length

@@ -63,7 +63,7 @@ def one_entity(step: float, dtype: str) -> Apart:
         emissions[37:, j] = step * name.endswith("Q")
     inside = {("B", "I"), ("B", "E"), ("I", "I"), ("I", "E")}
     moves = [
-        [(a[0], b[0]) in inside and a[-1] == b[-1] or (a[0] in "ESO" and b[0] in "BSO") for b in BIOES] for a in BIOES
+        [((a[0], b[0]) in inside and a[-1] == b[-1]) or (a[0] in "ESO" and b[0] in "BSO") for b in BIOES] for a in BIOES
     ]
     allowed: dict[int, set[int]] = {n: {1, 4} for n in range(1, 71)}
     allowed |= {0: {0, 3}, 71: {2, 5}}
@@ -104,7 +104,9 @@ def apart(request: pytest.FixtureRequest, dtype: str) -> Apart:
 
 def only(chain: Chain, group: list[int]) -> Chain:
     """The chain with the labels of one group."""
-    return Chain(chain.emissions[:, group], chain.transitions[np.ix_(group, group)], chain.start[group], chain.end[group])
+    return Chain(
+        chain.emissions[:, group], chain.transitions[np.ix_(group, group)], chain.start[group], chain.end[group]
+    )
 
 
 def solve_apart(apart: Apart) -> Scaled:

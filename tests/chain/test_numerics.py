@@ -139,7 +139,9 @@ def test_scores_of_ten_thousand(engine: ModuleType, dtype: str) -> None:
     assert engine.viterbi(chain).scores.tolist() == [truth]
     assert engine.entropy(chain).tolist() == [0.0]
     gradients = engine.gradients(chain, labels)
-    assert not gradients.emissions.any() and not gradients.transitions.any() and gradients.log_likelihood[0] == 0.0
+    assert not gradients.emissions.any()
+    assert not gradients.transitions.any()
+    assert gradients.log_likelihood[0] == 0.0
 
 
 def test_large_scores_of_all_signs(engine: ModuleType, dtype: str) -> None:
@@ -163,7 +165,9 @@ def test_near_ties_in_float32(engine: ModuleType) -> None:
         emissions = rng.normal(0, 3, (100, 2)).astype(np.float32)
         totals = emissions.astype(np.float64).sum(axis=0)
         tie = np.array([totals[1] - totals[0], 0.0], np.float32)
-        chain = constrain(Chain(emissions, np.zeros((2, 2), np.float32), end=tie), transitions=np.eye(2, dtype=np.bool_))
+        chain = constrain(
+            Chain(emissions, np.zeros((2, 2), np.float32), end=tie), transitions=np.eye(2, dtype=np.bool_)
+        )
         found = engine.viterbi(chain)
         own = exact_score(chain, found.labels)
         assert best_score(chain) - own <= PATH_BAR * 100

@@ -54,7 +54,8 @@ def test_wrong_random_numbers(engine: ModuleType, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "message"), [(0, "at least 1, got 0"), (-3, "at least 1, got -3"), (1.5, "a whole number, got 1.5"), ("2", "a whole")]
+    ("k", "message"),
+    [(0, "at least 1, got 0"), (-3, "at least 1, got -3"), (1.5, "a whole number, got 1.5"), ("2", "a whole")],
 )
 def test_wrong_k(engine: ModuleType, k: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"^k: expected {message}"):
@@ -65,8 +66,14 @@ def test_wrong_k(engine: ModuleType, k: Any, message: str) -> None:
 WRONG_SPANS: dict[str, tuple[Any, str]] = {
     "no such sentence": ([(0, 0, [0]), (2, 0, [0])], r"spans\[1\]: expected a sentence from 0 to 1, got 2"),
     "negative sentence": ([(-1, 0, [0])], r"spans\[0\]: expected a sentence from 0 to 1, got -1"),
-    "past the end": ([(0, 2, [0, 1])], r"spans\[0\]: expected at least one token within the 3 of sentence 0, got tokens 2 to 3"),
-    "before the start": ([(0, -1, [0])], r"spans\[0\]: expected at least one token within the 3 .* got tokens -1 to -1"),
+    "past the end": (
+        [(0, 2, [0, 1])],
+        r"spans\[0\]: expected at least one token within the 3 of sentence 0, got tokens 2 to 3",
+    ),
+    "before the start": (
+        [(0, -1, [0])],
+        r"spans\[0\]: expected at least one token within the 3 .* got tokens -1 to -1",
+    ),
     "no tokens": ([(1, 0, [])], r"spans\[0\]: expected at least one token within the 1 of sentence 1"),
     "label too large": ([(0, 0, [3])], r"spans\[0\]: expected labels from 0 to 2, got 3"),
     "negative label": ([(0, 0, [{0, -1}])], r"spans\[0\]: expected labels from 0 to 2, got -1"),
@@ -90,23 +97,47 @@ def test_no_spans(engine: ModuleType) -> None:
 
 
 WRONG_RULES: dict[str, tuple[dict[str, Any], str]] = {
-    "scores for rules": ({"transitions": np.zeros((3, 3))}, r"transitions: expected booleans \(True = allowed\), got dtype float64"),
-    "small matrix": ({"transitions": np.ones((2, 2), bool)}, r"transitions: expected booleans of shape \[3, 3\], got shape \[2, 2\]"),
-    "rules for each position": ({"transitions": np.ones((4, 3, 3), bool)}, r"transitions: expected booleans of shape \[3, 3\], got"),
+    "scores for rules": (
+        {"transitions": np.zeros((3, 3))},
+        r"transitions: expected booleans \(True = allowed\), got dtype float64",
+    ),
+    "small matrix": (
+        {"transitions": np.ones((2, 2), bool)},
+        r"transitions: expected booleans of shape \[3, 3\], got shape \[2, 2\]",
+    ),
+    "rules for each position": (
+        {"transitions": np.ones((4, 3, 3), bool)},
+        r"transitions: expected booleans of shape \[3, 3\], got",
+    ),
     "short start": ({"start": [True]}, r"start: expected booleans of shape \[3\], got shape \[1\]"),
     "names at the end": ({"end": ["a", "b", "c"]}, r"end: expected booleans \(True = allowed\), got dtype <U1"),
     "ragged rules": ({"transitions": [[True], [True, False]]}, r"transitions: expected "),
-    "allowed for other tokens": ({"allowed": np.ones((3, 3), bool)}, r"allowed: expected booleans of shape \[4, 3\], got shape \[3, 3\]"),
-    "allowed integers": ({"allowed": np.ones((4, 3), int)}, r"allowed: expected booleans \(True = allowed\), got dtype int64"),
+    "allowed for other tokens": (
+        {"allowed": np.ones((3, 3), bool)},
+        r"allowed: expected booleans of shape \[4, 3\], got shape \[3, 3\]",
+    ),
+    "allowed integers": (
+        {"allowed": np.ones((4, 3), int)},
+        r"allowed: expected booleans \(True = allowed\), got dtype int64",
+    ),
     "too few sets": ({"allowed": [0, 1]}, r"allowed: expected 4 entries, one a token \(None = every label\), got 2"),
     "no such token": ({"allowed": {4: 0}}, r"allowed: expected tokens from 0 to 3, got 4"),
     "token by name": ({"allowed": {"first": 0}}, r"allowed: expected tokens "),
     "no such label": ({"allowed": {1: {0, 3}}}, r"allowed\[1\]: expected labels from 0 to 2, got 3"),
-    "nothing allowed": ({"allowed": {1: set()}}, r"allowed\[1\]: expected at least one label in each set, got an empty set"),
+    "nothing allowed": (
+        {"allowed": {1: set()}},
+        r"allowed\[1\]: expected at least one label in each set, got an empty set",
+    ),
     "allowed a number": ({"allowed": 3}, r"allowed: expected "),
-    "known too short": ({"known": [0, 1]}, r"known: expected integers of shape \[4\], negative where unknown, got int64 \[2\]"),
+    "known too short": (
+        {"known": [0, 1]},
+        r"known: expected integers of shape \[4\], negative where unknown, got int64 \[2\]",
+    ),
     "known too large": ({"known": [0, 1, 3, -1]}, r"known\[2\]: expected labels up to 2, got 3"),
-    "known with a point": ({"known": [0.0, 1.0, 1.0, -1.0]}, r"known: expected integers of shape \[4\].*, got float64 \[4\]"),
+    "known with a point": (
+        {"known": [0.0, 1.0, 1.0, -1.0]},
+        r"known: expected integers of shape \[4\].*, got float64 \[4\]",
+    ),
     "known by sentence": ({"known": [[0, 1, 2], [1]]}, r"known: expected "),
 }
 
@@ -152,4 +183,5 @@ def test_wrong_log_potentials() -> None:
 
 
 def test_every_error_is_one_family() -> None:
-    assert issubclass(InputError, TaglineError) and issubclass(InputError, ValueError)
+    assert issubclass(InputError, TaglineError)
+    assert issubclass(InputError, ValueError)

@@ -1,0 +1,279 @@
+// The recursions over one sentence, several sentences at a time. Included by kernels.cpp; sums.h has the formulas.
+
+template <class Real>
+struct Lattice {
+    Lattice(const Scores<Real>& sentence, const SumShared<Real>& shared, Arena& scratch, const int* stop)
+        : s(sentence), shared(shared), scratch(scratch), stop(stop), T(s.T), L(s.L), S(padded<Real>(L)),
+          vectors(S / Lanes<Real>::width) {}
+
+    // The steps of α and of β that the answers need.
+    int64_t alpha_steps, beta_steps;
+    Status status = Status::done;
+
+    void begin(const Answers<Real>& want) {
+        const bool all = asks_for_all(want);
+        const int64_t middle = T / 2;
+        alpha_steps = all || want.log_alpha ? T - 1 : want.log_z ? middle : 0;
+        beta_steps = T - 1 - (all || want.log_beta ? 0 : want.log_z ? middle : T - 1);
+        take_memory();
+        if ((want.entropy && s.per_position) || !exponentiate()) {
+            status = Status::guard;
+            guarded = false;
+        }
+        begin_alpha();
+        begin_beta();
+    }
+
+    // One step of α, to the same token of kCount sentences, and one of β.
+    template <int kCount>
+    static void step_alpha(Lattice* const* group, int64_t t) {
+        const int64_t L = group[0]->L, S = group[0]->S;
+        const Real* before[kCount];
+        const Real* emitted[kCount];
+        Real* row[kCount];
+        Vec<Real> scale[kCount], high[kCount];
+        for (int g = 0; g < kCount; ++g) {
+            Lattice& one = *group[g];
+            before[g] = one.alpha + (t - 1) * S;
+            emitted[g] = one.x + t * S;
+            row[g] = one.alpha + t * S;
+            one.alpha_exponent[t] = exponent_of(one.alpha_largest);
+            scale[g] = splat(power_of_two(-one.alpha_exponent[t], Real()));
+            high[g] = Vec<Real>{};
+        }
+        multiply<SumProduct, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
+            at(row[g], n) = lanes * (at(emitted[g], n) * scale[g]);
+            high[g] = larger(high[g], at(row[g], n));
+        });
+        for (int g = 0; g < kCount; ++g) group[g]->end_alpha(t, largest_of(high[g]));
+    }
+
+    template <int kCount>
+    static void step_beta(Lattice* const* group, int64_t k) {
+        const int64_t L = group[0]->L, S = group[0]->S;
+        const Real* weighed[kCount];
+        Real* row[kCount];
+        Vec<Real> high[kCount];
+        for (int g = 0; g < kCount; ++g) {
+            Lattice& one = *group[g];
+            weighed[g] = one.weigh_beta(one.T - 2 - k);
+            row[g] = one.beta + (one.T - 2 - k) * S;
+            high[g] = Vec<Real>{};
+        }
+        if (group[0]->s.per_position) {
+            high[0] = group[0]->rows_times_w(group[0]->into(group[0]->T - 1 - k), row[0]);
+        } else {
+            multiply<SumProduct, kCount>(weighed, group[0]->shared.out_of, L, S,
+                                         [&](int g, int64_t n, Vec<Real> lanes) {
+                                             at(row[g], n) = lanes;
+                                             high[g] = larger(high[g], lanes);
+                                         });
+        }
+        for (int g = 0; g < kCount; ++g) group[g]->end_beta(group[g]->T - 2 - k, largest_of(high[g]));
+    }
+
+    const Scores<Real>& s;
+    const SumShared<Real>& shared;
+    Arena& scratch;
+    const int* stop;
+    const int64_t T, L, S, vectors;
+
+    Real *x, *alpha, *beta;  // [T, S]
+    double *emission_high;   // [T] max e_t
+    double *move_high;       // [T] max of the transitions into t; only per position
+    int *alpha_exponent, *beta_exponent;  // [T] k_t
+    Real *matrix = nullptr, *allowed = nullptr;  // [L, S], made where they are needed
+    Real* w;                 // [S] x_t ⊙ β_t in a step of β
+    Real alpha_largest, beta_largest;
+    bool guarded;
+    Reach<Real> ahead, behind;
+
+    void take_memory() {
+        x = take<Real>(scratch, T * S);
+        alpha = take<Real>(scratch, T * S);
+        beta = take<Real>(scratch, T * S);
+        emission_high = take<double>(scratch, T);
+        alpha_exponent = take<int>(scratch, T);
+        beta_exponent = take<int>(scratch, T);
+        w = take<Real>(scratch, S);
+        if (s.per_position) {
+            move_high = take<double>(scratch, T);
+            matrix = take<Real>(scratch, L * S);
+            allowed = take<Real>(scratch, L * S);
+        }
+        Reach<Real>* const both[] = {&ahead, &behind};
+        for (Reach<Real>* reach : both) {
+            reach->now = take<Real>(scratch, S);
+            reach->source = take<Real>(scratch, S);
+            reach->moved = take<Real>(scratch, S);
+            for (int64_t n = 0; n < vectors; ++n) at(reach->source, n) = splat(Real(-1));  // no set yet
+        }
+    }
+
+    bool stopped() const { return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0; }
+
+    // Fill x and decide whether reachable labels must be watched; false where a finite emission would underflow.
+    bool exponentiate() {
+        Vec<Real> lowest{};  // of e_t − max e_t
+        Vec<Real> real_lanes;  // 1 for the labels in a row's last vector, 0 for its padding
+        for (int k = 0; k < Lanes<Real>::width; ++k) real_lanes[k] = S - Lanes<Real>::width + k < L;
+        const int64_t labels = L, last = vectors - 1;
+        const Real* row = s.emissions;
+        Real* out = x;
+        for (int64_t t = 0; t < T; ++t, row += labels, out += S) {
+            const Real high = finite_or_zero(largest_in(row, labels));
+            emission_high[t] = high;
+            for (int64_t n = 0; n <= last; ++n) {
+                const Vec<Real> e = load_row(row, n, labels, high), power = exp_difference(e, high);
+                lowest = smaller(lowest, e - high);
+                at(out, n) = n == last ? power * real_lanes : power;
+            }
+        }
+        Span<Real> emitted{0, smallest_of(lowest), false};
+        if (!(emitted.low > Real(-__builtin_inf()))) emitted = finite_emissions();
+        Real widest_move = s.per_position ? Real(0) : shared.moves.range();
+        bool forbidden = emitted.forbidden || shared.forbidden || (!s.per_position && shared.moves.forbidden);
+        for (int64_t t = 1; s.per_position && t < T; ++t) {
+            const Span<Real> span = span_of(s.transitions + t * L * L, L * L);
+            move_high[t] = finite_or_zero(span.high);
+            forbidden |= span.forbidden;
+            if (span.range() > widest_move) widest_move = span.range();
+        }
+        const Real moves = widest_move > shared.edge_range ? widest_move : shared.edge_range;
+        guarded = forbidden || !(emitted.range() + moves <= Limits<Real>::kFiniteRange);
+        return emitted.range() <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+    }
+
+    // The widest span of a token's emissions where some of them are forbidden.
+    Span<Real> finite_emissions() const {
+        Span<Real> widest{0, 0, true};
+        for (int64_t t = 0; t < T; ++t) {
+            const Real range = span_of(s.emissions + t * L, L).range();
+            if (-range < widest.low) widest.low = -range;
+        }
+        return widest;
+    }
+
+    // The matrices into token t; computed anew where they depend on it.
+    const Real* into(int64_t t) {
+        if (!s.per_position) return shared.into;
+        exp_matrix(s.transitions + t * L * L, Real(move_high[t]), L, S, matrix);
+        return matrix;
+    }
+
+    const Real* may_enter(int64_t t) {
+        if (!s.per_position && shared.moves.forbidden) return shared.may_enter;
+        allowed_into(t);
+        return allowed;
+    }
+
+    const Real* may_leave(int64_t t) {
+        if (!s.per_position && shared.moves.forbidden) return shared.may_leave;
+        allowed_into(t);
+        if (!s.per_position) return allowed;
+        for (int64_t i = 0; i < L; ++i)
+            for (int64_t j = i + 1; j < L; ++j) {
+                const Real cell = allowed[i * S + j];
+                allowed[i * S + j] = allowed[j * S + i];
+                allowed[j * S + i] = cell;
+            }
+        return allowed;
+    }
+
+    void allowed_into(int64_t t) {
+        if (!s.per_position) {  // nothing is forbidden between tokens: every label leads to every other
+            if (allowed) return;
+            allowed = take<Real>(scratch, L * S);
+            for (int64_t i = 0; i < L; ++i)
+                for (int64_t j = 0; j < S; ++j) allowed[i * S + j] = j < L;
+            return;
+        }
+        allowed_matrix(s.transitions + t * L * L, L, S, allowed);
+    }
+
+    static bool asks_for_all(const Answers<Real>& want) {
+        return want.nodes || want.edges || want.transition_counts || want.start_counts || want.entropy;
+    }
+
+    void begin_alpha() {
+        Vec<Real> high{};
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(alpha, n) = at(shared.start, n) * at(x, n));
+        alpha_exponent[0] = 0;
+        if (guarded) ahead.enter(shared.start_allowed, x, S);
+        settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
+    }
+
+    void end_alpha(int64_t t, Real high) {
+        if (guarded) {
+            if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
+            ahead.enter(ahead.moved, x + t * S, S);
+        }
+        settle(alpha + t * S, high, alpha_exponent[t], alpha_largest, ahead);
+    }
+
+    void begin_beta() {
+        Vec<Real> high{};
+        Real* last = beta + (T - 1) * S;
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(last, n) = at(shared.end, n));
+        beta_exponent[T - 1] = 0;
+        if (guarded) behind.enter(shared.end_allowed, shared.end_allowed, S);
+        settle(last, largest_of(high), beta_exponent[T - 1], beta_largest, behind);
+    }
+
+    // w = x_(t+1) ⊙ β_(t+1), rescaled: the vector whose product is β_t.
+    const Real* weigh_beta(int64_t t) {
+        beta_exponent[t] = exponent_of(beta_largest);
+        const Vec<Real> scale = splat(power_of_two(-beta_exponent[t], Real()));
+        for (int64_t n = 0; n < vectors; ++n)
+            at(w, n) = at(x + (t + 1) * S, n) * at(beta + (t + 1) * S, n) * scale;
+        return w;
+    }
+
+    void end_beta(int64_t t, Real high) {
+        if (guarded) {
+            behind.enter(behind.now, x + (t + 1) * S, S);
+            if (s.per_position || !behind.unchanged(S)) behind.move(may_leave(t + 1), L, S);
+            behind.enter(behind.moved, behind.moved, S);
+        }
+        settle(beta + t * S, high, beta_exponent[t], beta_largest, behind);
+    }
+
+    // row[i] = Σ_j E[i][j] w[j]: a dot product a label, where no transposed matrix is at hand.
+    Vec<Real> rows_times_w(const Real* rows, Real* row) {
+        Vec<Real> high{};
+        for (int64_t i = 0; i < S; ++i) {
+            Vec<Real> sum{};
+            for (int64_t n = 0; i < L && n < vectors; ++n) sum += at(rows + i * S, n) * at(w, n);
+            row[i] = sum_of(sum);
+        }
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(row, n));
+        return high;
+    }
+
+    // Bring a row that fell far down back to size at once, and check what the guard asks for. A sentence that fails
+    // goes along with its group to the end, its numbers no longer looked at.
+    void settle(Real* row, Real high, int& exponent, Real& largest, const Reach<Real>& reach) {
+        if (!(high >= Real(0x1p-16))) {
+            if (!(high >= Limits<Real>::kLeastMaximum)) {
+                status = Status::guard;
+                largest = 1;
+                return;
+            }
+            const int k = exponent_of(high);
+            const Vec<Real> scale = splat(power_of_two(-k, Real()));
+            for (int64_t n = 0; n < vectors; ++n) at(row, n) *= scale;
+            exponent += k;
+            high *= scale[0];
+        }
+        largest = high;
+        if (!guarded) return;
+        Vec<Real> low = splat(high);
+        for (int64_t n = 0; n < vectors; ++n) low = smaller(low, at(reach.now, n) > 0 ? at(row, n) : splat(high));
+        if (!(smallest_of(low) >= high * Limits<Real>::kLeastLabel)) status = Status::guard;
+    }
+
+    // The largest transition into t.
+    double high_into(int64_t t) const {
+        return s.per_position ? move_high[t] : double(finite_or_zero(shared.moves.high));
+    }
+};

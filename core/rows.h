@@ -1,0 +1,86 @@
+// Rows and matrices of scores: extremes, exponentials, padding. Included by kernels.cpp.
+
+constexpr int64_t kTokensBetweenPolls = 256;
+
+// Largest value, smallest finite value and whether −∞ occurs, of n numbers.
+template <class Real>
+struct Span {
+    Real high, low;
+    bool forbidden;
+    Real range() const { return high >= low ? high - low : Real(0); }
+};
+
+template <class Real>
+inline Span<Real> span_of(const Real* values, int64_t n) {
+    constexpr Real inf = __builtin_inf();
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> high = splat(-inf), low = splat(inf);
+    for (int64_t k = 0; k * W < n; ++k) {
+        const Vec<Real> v = load_row(values, k, n, values[0]);
+        high = larger(high, v);
+        low = smaller(low, v);
+    }
+    const Real least = smallest_of(low);
+    if (least > -inf) return {largest_of(high), least, false};
+    for (int64_t k = 0; k * W < n; ++k) {
+        const Vec<Real> v = load_row(values, k, n, values[0]);
+        low = k == 0 ? splat(inf) : low;
+        low = smaller(low, v > -inf ? v : splat(inf));
+    }
+    return {largest_of(high), smallest_of(low), true};
+}
+
+template <class Real>
+inline Real largest_in(const Real* values, int64_t n) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> high = load_row(values, 0, n, values[0]);
+    for (int64_t k = 1; k * W < n; ++k) high = larger(high, load_row(values, k, n, values[0]));
+    return largest_of(high);
+}
+
+// A power of two by its exponent, and the exponent of a positive normal number.
+inline float power_of_two(int k, float) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }
+inline double power_of_two(int k, double) { return __builtin_bit_cast(double, uint64_t(k + 1023) << 52); }
+inline int exponent_of(float v) { return int(__builtin_bit_cast(uint32_t, v) >> 23) - 127; }
+inline int exponent_of(double v) { return int(__builtin_bit_cast(uint64_t, v) >> 52) - 1023; }
+
+template <class Real>
+inline int64_t padded(int64_t L) {
+    constexpr int W = Lanes<Real>::width;
+    return (L + W - 1) / W * W;
+}
+
+template <class T>
+inline T* take(Arena& arena, int64_t count) {
+    return static_cast<T*>(arena.take(size_t(count), sizeof(T)));
+}
+
+// out[i][j] = exp(scores[i][j] − high) in padded rows.
+template <class Real>
+inline void exp_matrix(const Real* scores, Real high, int64_t L, int64_t S, Real* out) {
+    for (int64_t i = 0; i < L; ++i)
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
+            at(out + i * S, n) = exp_difference(load_row(scores + i * L, n, L, Real(-__builtin_inf())), high);
+}
+
+// out[i][j] = 1 where scores[i][j] is allowed, 0 where it is forbidden or padding.
+template <class Real>
+inline void allowed_matrix(const Real* scores, int64_t L, int64_t S, Real* out) {
+    constexpr Real inf = __builtin_inf();
+    for (int64_t i = 0; i < L; ++i)
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
+            at(out + i * S, n) = load_row(scores + i * L, n, L, -inf) > -inf ? splat(Real(1)) : Vec<Real>{};
+}
+
+template <class Real>
+inline void transpose(const Real* from, int64_t L, int64_t S, Real* to) {
+    for (int64_t i = 0; i < L; ++i) {
+        for (int64_t j = 0; j < L; ++j) to[i * S + j] = from[j * S + i];
+        for (int64_t j = L; j < S; ++j) to[i * S + j] = 0;
+    }
+}
+
+template <class Real>
+inline Real finite_or_zero(Real score) {
+    return score > Real(-__builtin_inf()) ? score : Real(0);
+}

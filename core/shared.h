@@ -1,0 +1,112 @@
+// What the sentences of a batch have in common when sums are asked for, prepared once, and the limits of exp space.
+// Included by kernels.cpp.
+
+template <class Real>
+struct Limits;
+
+template <>
+struct Limits<float> {
+    static constexpr float kFiniteRange = 60;     // nats: products stay above 2^-87
+    static constexpr float kEmissionRange = 80;   // nats: a finite emission has x > 0
+    static constexpr float kLeastLabel = 0x1p-48f;
+    static constexpr float kLeastMaximum = 0x1p-64f;  // of a step, before its rescale
+    static constexpr double kLeastMass = 0x1p-100;    // Σ over an edge, before the rescale
+};
+
+template <>
+struct Limits<double> {
+    static constexpr double kFiniteRange = 480;
+    static constexpr double kEmissionRange = 690;
+    static constexpr double kLeastLabel = 0x1p-400;
+    static constexpr double kLeastMaximum = 0x1p-500;
+    static constexpr double kLeastMass = 0x1p-900;
+};
+
+// What the sentences of a batch have in common.
+template <class Real>
+struct SumShared {
+    double start_high, end_high;
+    Span<Real> moves;              // of the shared transitions
+    Real edge_range;               // the larger range of start and end
+    bool forbidden;                // some start or end is −∞
+    Real *start, *end;             // [S] exp(score − its maximum)
+    Real *start_allowed, *end_allowed;  // [S] 1 or 0
+    Real *into, *out_of;           // [L, S] E and its transpose
+    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
+};
+
+constexpr size_t kSharedHeader = 256;
+static_assert(sizeof(SumShared<double>) <= kSharedHeader);
+
+template <class Real>
+size_t sum_shared_size(int64_t L) {
+    const size_t S = size_t(padded<Real>(L));
+    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S);
+}
+
+template <class Real>
+void sum_prepare(const Scores<Real>& common, void* memory) {
+    const int64_t L = common.L, S = padded<Real>(L);
+    auto& shared = *static_cast<SumShared<Real>*>(memory);
+    Real* next = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
+    Real** const rows[] = {&shared.start, &shared.end, &shared.start_allowed, &shared.end_allowed};
+    for (Real** row : rows) {
+        *row = next;
+        next += S;
+    }
+    Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
+    for (Real** matrix : matrices) {
+        *matrix = next;
+        next += L * S;
+    }
+    const Span<Real> start = span_of(common.start, L), end = span_of(common.end, L);
+    const Real start_high = finite_or_zero(start.high), end_high = finite_or_zero(end.high);
+    shared.start_high = start_high;
+    shared.end_high = end_high;
+    shared.edge_range = start.range() > end.range() ? start.range() : end.range();
+    shared.forbidden = start.forbidden || end.forbidden;
+    const Real inf = __builtin_inf();
+    for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) {
+        const Vec<Real> first = load_row(common.start, n, L, -inf), last = load_row(common.end, n, L, -inf);
+        at(shared.start, n) = exp_difference(first, start_high);
+        at(shared.end, n) = exp_difference(last, end_high);
+        at(shared.start_allowed, n) = first > -inf ? splat(Real(1)) : Vec<Real>{};
+        at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
+    }
+    if (common.per_position) return;
+    shared.moves = span_of(common.transitions, L * L);
+    exp_matrix(common.transitions, finite_or_zero(shared.moves.high), L, S, shared.into);
+    transpose(shared.into, L, S, shared.out_of);
+    if (!shared.moves.forbidden) return;
+    allowed_matrix(common.transitions, L, S, shared.may_enter);
+    transpose(shared.may_enter, L, S, shared.may_leave);
+}
+
+// The labels that a recursion can have reached, carried as 1 and 0; a set that repeats itself costs no product.
+template <class Real>
+struct Reach {
+    Real* now;     // [S]
+    Real* source;  // [S] the set that `moved` comes from
+    Real* moved;   // [S] source · allowed: positive where the next token can be reached
+
+    // now := the labels where both rows are positive.
+    void enter(const Real* left, const Real* right, int64_t S) {
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
+            at(now, n) = (at(left, n) > 0) & (at(right, n) > 0) ? splat(Real(1)) : Vec<Real>{};
+    }
+
+    bool unchanged(int64_t S) const {
+        Vec<Real> difference{};
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) {
+            const Vec<Real> d = at(now, n) - at(source, n);
+            difference += d * d;
+        }
+        return largest_of(difference) == 0;
+    }
+
+    void move(const Real* allowed, int64_t L, int64_t S) {
+        const Real* from = now;
+        multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(moved, n) = lanes; });
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
+    }
+};
