@@ -29,9 +29,9 @@ SETTLING_SECONDS = 0.5  # at most; one look at the process takes the second
 LOOK_SECONDS = 0.008
 SLOW_SECONDS = 0.25  # calls above it are not repeated to warm up
 FEWEST_ROUNDS = 3
-BUSY_LOAD = 0.5
+BUSY_CORES = 0.1
 MATRIX_SIDE = 1024
-COPIED_BYTES = 256 * 2**20
+COPIED_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def copy_bandwidth(threads: int) -> float:
     return 2 * COPIED_BYTES / seconds
 
 
-def _best(call: Callable[[], object], runs: int = 15) -> float:
+def _best(call: Callable[[], object], runs: int = 9) -> float:
     settle()
     call()
     times = []
@@ -175,13 +175,36 @@ def _best(call: Callable[[], object], runs: int = 15) -> float:
 
 
 def machine() -> str:
-    """Name the processor, its cores and how busy they were in the last minute."""
+    """Name the processor and its cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if not hasattr(os, "getloadavg"):
-        return f"{_processor()}, {cores} cores"
-    load = os.getloadavg()[0]
-    advice = " (busy: times scatter and limits come out low; run again when idle)" if load > BUSY_LOAD else ""
-    return f"{_processor()}, {cores} cores, load {load:.1f}{advice}"
+    return f"{_processor()}, {cores} cores"
+
+
+class Neighbours:
+    """How much of the machine other processes take, from now on (where ``/proc/stat`` tells)."""
+
+    def __init__(self) -> None:
+        self._begin = self._clocks()
+
+    def cores(self) -> float:
+        """Cores that others kept busy on average; 0 where it cannot be known."""
+        wall, all_together, own = (now - then for now, then in zip(self._clocks(), self._begin, strict=True))
+        return max(0.0, all_together - own) / wall
+
+    def __str__(self) -> str:
+        verdict = "not an idle machine, run again" if self.cores() > BUSY_CORES else "idle enough"
+        return f"other processes took {self.cores():.2f} cores during the run: {verdict}"
+
+    @staticmethod
+    def _clocks() -> tuple[float, float, float]:
+        """Seconds of the wall clock, of all processors at work and of this process."""
+        try:
+            with open("/proc/stat", encoding="utf-8") as facts:
+                user, nice, system, _, _, *others = (int(number) for number in facts.readline().split()[1:])
+            busy = (user + nice + system + sum(others[:3])) / os.sysconf("SC_CLK_TCK")  # with interrupts and steal
+        except OSError:
+            busy = 0.0
+        return time.perf_counter(), busy, time.process_time()
 
 
 def versions(packages: Sequence[str]) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from tagline import compiled
-from tagline.errors import InputError
+from tagline.chain import constrain
+from tagline.errors import InputError, NoPathError
 from tagline.types import Chain
 
 from .cases import Case, random_chain
@@ -81,6 +82,22 @@ def test_the_order_of_sentences_does_not_matter(engine: ModuleType, dtype: str) 
 
 
 @native_only
+def test_the_first_sentence_without_a_path_is_named(
+    engine: ModuleType, dtype: str, threads: Callable[[int], None]
+) -> None:
+    chain = crowd(dtype, 22).chain
+    dead = [b for b in (250, 31, 100) if chain.lengths[b] > 0]
+    tight = constrain(chain, start=np.arange(22) != 3, allowed={int(chain.offsets[b]): 3 for b in dead})
+    for count in (1, 3):
+        threads(count)
+        for question in (engine.log_partition, engine.marginals, engine.viterbi, engine.entropy):
+            with pytest.raises(NoPathError, match=f"^sentence {min(dead)}: "):
+                question(tight)
+    log_z = engine.log_partition(tight, allow_no_path=True)
+    assert np.flatnonzero(np.isneginf(log_z)).tolist() == sorted(dead)
+
+
+@native_only
 def test_questions_from_several_threads_at_once(engine: ModuleType, dtype: str) -> None:
     case = crowd(dtype, 22)
     alone = {name: [part.tobytes() for part in ask(engine, case)] for name, ask in EVERYTHING.items()}
@@ -104,6 +121,7 @@ def test_a_signal_is_answered_inside_a_long_call(lengths: list[int]) -> None:
     def ring(number: int, frame: FrameType | None) -> None:
         raise AlarmError
 
+    native.entropy(chain)
     began = time.perf_counter()
     truth = native.entropy(chain)
     full = time.perf_counter() - began

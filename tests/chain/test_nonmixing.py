@@ -8,6 +8,7 @@ A recursion that only rescales answers with the loser's sum: 120.0 for 180.0 and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -33,73 +34,97 @@ class Apart:
     log_z: float  # to about four digits
 
 
-def two_labels(step: float, dtype: str) -> Apart:
+Place = Callable[[Float64Array], Float64Array]
+
+
+def alone(scores: Float64Array) -> Float64Array:
+    return scores
+
+
+def at_the_front(scores: Float64Array) -> Float64Array:
+    """As many tokens again that say nothing, behind: a recursion that meets another half way has met all of it."""
+    return np.concatenate([scores, np.zeros_like(scores)])
+
+
+def at_the_back(scores: Float64Array) -> Float64Array:
+    return np.concatenate([np.zeros_like(scores), scores])
+
+
+def two_labels(step: float, place: Place, dtype: str) -> Apart:
     """100 tokens, cross transitions forbidden: label 0 gains at the first 40 tokens, label 1 at the last 60."""
     early = np.arange(100) < 40
-    emissions = step * np.stack([early, ~early], axis=1)
+    emissions = place(step * np.stack([early, ~early], axis=1))
     free = Chain(emissions.astype(dtype), np.zeros((2, 2), dtype))
     return Apart(constrain(free, transitions=np.eye(2, dtype=np.bool_)), [[0], [1]], [1], 60 * step)
 
 
-def forced_end(step: float, dtype: str) -> Apart:
+def two_labels_backwards(step: float, place: Place, dtype: str) -> Apart:
+    """The same for β: label 1 gains at the first 60 tokens, label 0 at the last 40."""
+    return two_labels(step, lambda scores: place(scores[::-1]), dtype)
+
+
+def forced_end(step: float, place: Place, dtype: str) -> Apart:
     """Label 0 gains at each of 100 tokens and may not end the sentence."""
-    emissions = np.tile([step, 0.0], (100, 1)).astype(dtype)
+    emissions = place(np.tile([step, 0.0], (100, 1))).astype(dtype)
     rules = {"transitions": np.eye(2, dtype=np.bool_), "end": [False, True]}
     return Apart(constrain(Chain(emissions, np.zeros((2, 2), dtype)), **rules), [[1]], [1], 0.0)
 
 
-def forced_start(step: float, dtype: str) -> Apart:
+def forced_start(step: float, place: Place, dtype: str) -> Apart:
     """The same seen from the end: β meets it first."""
-    emissions = np.tile([step, 0.0], (100, 1)).astype(dtype)
+    emissions = place(np.tile([step, 0.0], (100, 1))).astype(dtype)
     rules = {"transitions": np.eye(2, dtype=np.bool_), "start": [False, True]}
     return Apart(constrain(Chain(emissions, np.zeros((2, 2), dtype)), **rules), [[1]], [1], 0.0)
 
 
-def one_entity(step: float, dtype: str) -> Apart:
+def one_entity(step: float, place: Place, dtype: str) -> Apart:
     """72 tokens that are one BIOES entity of unknown type: 30 tokens speak for P, then 35 for Q."""
-    emissions = np.zeros((72, len(BIOES)))
+    own = np.zeros((72, len(BIOES)))
     for j, name in enumerate(BIOES):
-        emissions[:30, j] = step * name.endswith("P")
-        emissions[37:, j] = step * name.endswith("Q")
+        own[:30, j] = step * name.endswith("P")
+        own[37:, j] = step * name.endswith("Q")
     inside = {("B", "I"), ("B", "E"), ("I", "I"), ("I", "E")}
-    moves = [
-        [((a[0], b[0]) in inside and a[-1] == b[-1]) or (a[0] in "ESO" and b[0] in "BSO") for b in BIOES] for a in BIOES
-    ]
+    within = [[(a[0], b[0]) in inside and a[-1] == b[-1] for b in BIOES] for a in BIOES]
+    between = [[a[0] in "ESO" and b[0] in "BSO" for b in BIOES] for a in BIOES]
     allowed: dict[int, set[int]] = {n: {1, 4} for n in range(1, 71)}
     allowed |= {0: {0, 3}, 71: {2, 5}}
-    free = Chain(emissions.astype(dtype), np.zeros((len(BIOES), len(BIOES)), dtype))
-    return Apart(constrain(free, transitions=moves, allowed=allowed), [[0, 1, 2], [3, 4, 5]], [3, 4, 5], 35 * step)
+    free = Chain(place(own).astype(dtype), np.zeros((len(BIOES), len(BIOES)), dtype))
+    tight = constrain(free, transitions=np.logical_or(within, between), allowed=allowed)
+    return Apart(tight, [[0, 1, 2], [3, 4, 5]], [3, 4, 5], 35 * step)
 
 
-def two_gaussian_chains(step: float, dtype: str) -> Apart:
+def two_gaussian_chains(step: float, place: Place, dtype: str) -> Apart:
     """Two HMMs of two Gaussian states side by side, 140 observations: 58 near the first, then 82 near the second."""
     rng = np.random.default_rng(4)
     means = np.array([0.0, 0.5, step, step + 0.5])
     observed = np.where(np.arange(140) < 58, 0.25, step + 0.25) + rng.normal(0, 1, 140)
-    density = -0.5 * np.log(2 * np.pi) - 0.5 * (observed[:, None] - means) ** 2
+    density = place(-0.5 * np.log(2 * np.pi) - 0.5 * (observed[:, None] - means) ** 2)
     with np.errstate(divide="ignore"):
         moves = np.log(np.kron(np.eye(2), [[0.7, 0.3], [0.4, 0.6]]))
     chain = Chain(density.astype(dtype), moves.astype(dtype), np.full(4, np.log(0.25), dtype))
     return Apart(chain, [[0, 1], [2, 3]], [2, 3], -1119.0)
 
 
+MAKERS: dict[str, tuple[Callable[[float, Place, str], Apart], list[float]]] = {
+    "two labels": (two_labels, [3.0, 30.0]),
+    "two labels backwards": (two_labels_backwards, [3.0, 30.0]),
+    "forced end": (forced_end, [3.0, 30.0]),
+    "forced start": (forced_start, [3.0, 30.0]),
+    "one entity": (one_entity, [3.5, 35.0]),
+    "two Gaussian chains": (two_gaussian_chains, [5.725]),
+}
 CASES = {
-    "two labels": (two_labels, 3.0),
-    "two labels, steep": (two_labels, 30.0),
-    "forced end": (forced_end, 3.0),
-    "forced end, steep": (forced_end, 30.0),
-    "forced start": (forced_start, 3.0),
-    "forced start, steep": (forced_start, 30.0),
-    "one entity": (one_entity, 3.5),
-    "one entity, steep": (one_entity, 35.0),
-    "two Gaussian chains": (two_gaussian_chains, 5.725),
+    f"{name}, {step} nats, {place.__name__}": (make, step, place)
+    for name, (make, steps) in MAKERS.items()
+    for step in steps
+    for place in ((alone,) if make is one_entity else (alone, at_the_front, at_the_back))
 }
 
 
 @pytest.fixture(params=CASES)
 def apart(request: pytest.FixtureRequest, dtype: str) -> Apart:
-    make, step = CASES[request.param]
-    return make(step, dtype)
+    make, step, place = CASES[request.param]
+    return make(step, place, dtype)
 
 
 def only(chain: Chain, group: list[int]) -> Chain:
@@ -146,13 +171,13 @@ def rescaled_log_z(chain: Chain) -> float:
 )
 def test_rescaling_alone_answers_with_the_loser(name: str, dtype: str, wrong: float) -> None:
     """Were it not so, the cases below would prove nothing."""
-    make, step = CASES[name]
-    assert abs(rescaled_log_z(make(step, dtype).chain) - wrong) < 0.5
+    make, steps = MAKERS[name]
+    assert abs(rescaled_log_z(make(steps[0], alone, dtype).chain) - wrong) < 0.5
 
 
 def test_log_z(engine: ModuleType, apart: Apart) -> None:
     truth = solve_apart(apart)
-    assert abs(truth.log_z - apart.log_z) < 1e-4 * max(1.0, abs(apart.log_z)), "the case is what it says it is"
+    assert abs(truth.log_z - apart.log_z) <= 2e-4 * max(1.0, abs(apart.log_z)), "the case is what it says it is"
     bar = log_z_tolerance(engine, apart.chain, [truth.log_z])
     assert_close(engine.log_partition(apart.chain), [truth.log_z], bar)
     assert_close(engine.marginals(apart.chain).log_z, [truth.log_z], bar)
@@ -172,7 +197,8 @@ def test_marginals(engine: ModuleType, apart: Apart) -> None:
     assert_close(found.nodes, truth.nodes, bar)
     assert_close(found.edges.astype(np.float64).sum(axis=0), truth.transitions, bar * len(found.edges))
     assert_close(engine.expected_counts(apart.chain).transitions, truth.transitions, bar * len(found.edges))
-    assert engine.max_marginal(apart.chain).tolist() == truth.nodes.argmax(axis=1).tolist()
+    chosen = truth.nodes[np.arange(len(truth.nodes)), engine.max_marginal(apart.chain)]
+    assert (chosen >= truth.nodes.max(axis=1) - 2 * bar).all()
     assert_close(found.nodes[:, apart.winner].sum(axis=1), np.ones(len(found.nodes)), 2e-6)
 
 

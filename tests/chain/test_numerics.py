@@ -175,6 +175,19 @@ def test_near_ties_in_float32(engine: ModuleType) -> None:
         assert len(set(found.labels.tolist())) == 1
 
 
+def test_near_ties_after_a_deep_valley(engine: ModuleType) -> None:
+    """Label 1 falls 20 000 behind and comes back to win by 3e-3: float32 has lost those digits on the way."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        lead = np.where(np.arange(100) < 50, 400.0, -400.0) + rng.normal(0, 1, 100)
+        emissions = np.stack([lead, rng.normal(0, 1, 100)], axis=1).astype(np.float32)
+        totals = emissions.astype(np.float64).sum(axis=0)
+        tie = np.array([totals[1] - totals[0], 3e-3], np.float32)
+        free = Chain(emissions, np.zeros((2, 2), np.float32), end=tie)
+        chain = constrain(free, transitions=np.eye(2, dtype=np.bool_))
+        assert best_score(chain) - exact_score(chain, engine.viterbi(chain).labels) <= PATH_BAR * 100
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e280])
 def test_scores_at_the_edge_of_the_format(engine: ModuleType, scale: float) -> None:
     chain = Chain(scale * np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]]), np.zeros((2, 2)))

@@ -179,8 +179,10 @@ def _transitions(chain: Chain, parts: list[np.ndarray]) -> np.ndarray:
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0], [1], [0, 1, 0], [2, 0, 1], [5]], ids=str)
 @pytest.mark.parametrize("num_labels", [1, 2])
-def test_corner_sizes(engine: ModuleType, dtype: str, num_labels: int, lengths: list[int]) -> None:
-    case = random_chain(np.random.default_rng(len(lengths)), num_labels, lengths, dtype=dtype)
+@pytest.mark.parametrize("each", [False, True], ids=["shared", "per position"])
+def test_corner_sizes(engine: ModuleType, dtype: str, each: bool, num_labels: int, lengths: list[int]) -> None:
+    rng = np.random.default_rng(len(lengths))
+    case = random_chain(rng, num_labels, lengths, dtype=dtype, per_position=each)
     chain, sentences = case.chain, enumerate_chain(case.chain)
     log_z = [s.log_z for s in sentences]
     assert_close(engine.log_partition(chain), log_z, log_z_tolerance(engine, chain, log_z))
@@ -193,9 +195,5 @@ def test_corner_sizes(engine: ModuleType, dtype: str, num_labels: int, lengths: 
     assert engine.viterbi(chain).labels.shape == engine.max_marginal(chain).shape == (sum(lengths),)
     assert engine.sample(chain, np.zeros((3, sum(lengths)))).shape == (3, sum(lengths))
     assert engine.entropy(chain).shape == engine.viterbi(chain).scores.shape == (len(lengths),)
-
-
-def test_empty_batch_with_transitions_for_each_position(engine: ModuleType) -> None:
-    chain = Chain(np.empty((0, 2)), np.empty((0, 2, 2)), offsets=[0])
-    assert engine.log_partition(chain).shape == (0,)
-    assert engine.expected_counts(chain).transitions.shape == (0, 2, 2)
+    assert engine.expected_counts(chain).transitions.shape == chain.transitions.shape
+    assert engine.gradients(chain, case.labels).emissions.shape == chain.emissions.shape
