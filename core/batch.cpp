@@ -24,6 +24,7 @@ Answers<Real> answers_at(const Batch<Real>& batch, const BatchAnswers<Real>& wan
     Answers<Real> one{};
     one.log_z = from(want.log_z, b);
     one.nodes = from(want.nodes, cell);
+    one.negative_nodes = want.negative_nodes;
     one.edges = from(want.edges, cell * batch.L);
     one.log_alpha = from(want.log_alpha, cell);
     one.log_beta = from(want.log_beta, cell);
@@ -124,11 +125,12 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
     const auto less = [](auto* values, int64_t n) {
         for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
     };
+    BatchAnswers<Real> expected = want;
+    expected.negative_nodes = true;
     const Outcome outcome = posterior_then(
-        batch, want, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+        batch, expected, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
             const int64_t* y = labels + batch.offsets[b];
             *one.log_z = path_score(s, y) - *one.log_z;
-            less(one.nodes, s.T * L);
             for (int64_t t = 0; t < s.T; ++t) one.nodes[t * L + y[t]] += 1;
             if (!one.edges) return;
             less(one.edges, s.T * L * L);

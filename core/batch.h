@@ -43,6 +43,7 @@ template <class Real>
 struct BatchAnswers {
     double* log_z = nullptr;              // [B], −∞ without a legal path
     Real* nodes = nullptr;                // [N, L]
+    bool negative_nodes = false;          // write −P there
     Real* edges = nullptr;                // [N, L, L]
     double* transition_counts = nullptr;  // [L, L]
     double* start_counts = nullptr;       // [L]

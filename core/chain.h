@@ -28,6 +28,7 @@ template <class Real>
 struct Answers {
     double* log_z;              // one number
     Real* nodes;                // [T, L]
+    bool negative_nodes;        // write −P there
     Real* edges;                // [T, L, L], zeros at the first token
     double* transition_counts;  // [L, L], added to
     double* start_counts;       // [L], added to

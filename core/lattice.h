@@ -15,11 +15,13 @@ struct Lattice {
         const int64_t middle = T / 2;
         alpha_steps = all || want.log_alpha ? T - 1 : want.log_z ? middle : 0;
         beta_steps = T - 1 - (all || want.log_beta ? 0 : want.log_z ? middle : T - 1);
-        take_memory();
-        if ((want.entropy && s.per_position) || !exponentiate()) {
+        if (want.entropy && s.per_position) {  // left to the log domain; such a sentence has no company
             status = Status::guard;
-            guarded = false;
+            alpha_steps = beta_steps = 0;
+            return;
         }
+        take_memory();
+        if (!exponentiate()) status = Status::guard;
         begin_alpha();
         begin_beta();
     }
@@ -45,7 +47,7 @@ struct Lattice {
             at(row[g], n) = lanes * (at(emitted[g], n) * scale[g]);
             high[g] = larger(high[g], at(row[g], n));
         });
-        for (int g = 0; g < kCount; ++g) group[g]->end_alpha(t, largest_of(high[g]));
+        for (int g = 0; g < kCount; ++g) group[g]->end_alpha(t, high[g]);
     }
 
     template <int kCount>
@@ -69,7 +71,7 @@ struct Lattice {
                                              high[g] = larger(high[g], lanes);
                                          });
         }
-        for (int g = 0; g < kCount; ++g) group[g]->end_beta(group[g]->T - 2 - k, largest_of(high[g]));
+        for (int g = 0; g < kCount; ++g) group[g]->end_beta(group[g]->T - 2 - k, high[g]);
     }
 
     const Scores<Real>& s;
@@ -79,25 +81,27 @@ struct Lattice {
     const int64_t T, L, S, vectors;
 
     Real *x, *alpha, *beta;  // [T, S]
-    double *emission_high;   // [T] max e_t
-    double *move_high;       // [T] max of the transitions into t; only per position
+    Real *emission_power;    // [T] K of e_t
+    Real *move_power;        // [T] K of the transitions into t; only per position
     int *alpha_exponent, *beta_exponent;  // [T] k_t
     Real *matrix = nullptr, *allowed = nullptr;  // [L, S], made where they are needed
     Real* w;                 // [S] x_t ⊙ β_t in a step of β
     Real alpha_largest, beta_largest;
     bool guarded;
+    Real move_range;  // nats
+    int64_t rest;     // steps from one rescale to the next
     Reach<Real> ahead, behind;
 
     void take_memory() {
         x = take<Real>(scratch, T * S);
         alpha = take<Real>(scratch, T * S);
         beta = take<Real>(scratch, T * S);
-        emission_high = take<double>(scratch, T);
+        emission_power = take<Real>(scratch, T);
         alpha_exponent = take<int>(scratch, T);
         beta_exponent = take<int>(scratch, T);
         w = take<Real>(scratch, S);
         if (s.per_position) {
-            move_high = take<double>(scratch, T);
+            move_power = take<Real>(scratch, T);
             matrix = take<Real>(scratch, L * S);
             allowed = take<Real>(scratch, L * S);
         }
@@ -112,52 +116,67 @@ struct Lattice {
 
     bool stopped() const { return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0; }
 
-    // Fill x and decide whether reachable labels must be watched; false where a finite emission would underflow.
+    // Fill x and decide whether reachable labels must be watched; false where exp space cannot hold the scores.
     bool exponentiate() {
-        Vec<Real> lowest{};  // of e_t − max e_t
+        Vec<Real> lowest{};  // power of an emission, less that of the largest at its token
         Vec<Real> real_lanes;  // 1 for the labels in a row's last vector, 0 for its padding
         for (int k = 0; k < Lanes<Real>::width; ++k) real_lanes[k] = S - Lanes<Real>::width + k < L;
         const int64_t labels = L, last = vectors - 1;
         const Real* row = s.emissions;
-        Real* out = x;
+        Real *out = x, largest = 0;
         for (int64_t t = 0; t < T; ++t, row += labels, out += S) {
-            const Real high = finite_or_zero(largest_in(row, labels));
-            emission_high[t] = high;
-            for (int64_t n = 0; n <= last; ++n) {
-                const Vec<Real> e = load_row(row, n, labels, high), power = exp_difference(e, high);
-                lowest = smaller(lowest, e - high);
-                at(out, n) = n == last ? power * real_lanes : power;
-            }
+            const Real high = finite_or_zero(largest_in(row, labels)), power = power_in(high);
+            largest = larger_of(largest, high < 0 ? -high : high);
+            emission_power[t] = power;
+            const Powers<Real> powers(power);
+            for (int64_t n = 0; n < last; ++n) at(out, n) = powers.exp(load_row(row, n, labels, high), lowest);
+            at(out, last) = powers.exp(load_row(row, last, labels, high), lowest) * real_lanes;
         }
-        Span<Real> emitted{0, smallest_of(lowest), false};
-        if (!(emitted.low > Real(-__builtin_inf()))) emitted = finite_emissions();
-        Real widest_move = s.per_position ? Real(0) : shared.moves.range();
-        bool forbidden = emitted.forbidden || shared.forbidden || (!s.per_position && shared.moves.forbidden);
+        bool forbidden = shared.forbidden, too_large = shared.too_large || largest > kLargestScore<Real>;
+        Real range = Real(1 - kLn2 * smallest_of(lowest));  // nats, to the next power of two
+        if (!(range < Real(__builtin_inf()))) {
+            range = finite_range();
+            forbidden = true;
+        }
+        move_range = s.per_position ? Real(0) : shared.moves.range();
+        if (!s.per_position) forbidden |= shared.moves.forbidden;
         for (int64_t t = 1; s.per_position && t < T; ++t) {
             const Span<Real> span = span_of(s.transitions + t * L * L, L * L);
-            move_high[t] = finite_or_zero(span.high);
+            move_power[t] = span.power();
             forbidden |= span.forbidden;
-            if (span.range() > widest_move) widest_move = span.range();
+            too_large |= span.too_large();
+            move_range = larger_of(move_range, span.range());
         }
-        const Real moves = widest_move > shared.edge_range ? widest_move : shared.edge_range;
-        guarded = forbidden || !(emitted.range() + moves <= Limits<Real>::kFiniteRange);
-        return emitted.range() <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+        move_range = larger_of(move_range, shared.edge_range);
+        guarded = forbidden || !(range + move_range <= Limits<Real>::kFiniteRange);
+        rest = guarded ? 1 : steps_without_rescale(range);
+        return !too_large && range <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+    }
+
+    // Without forbidden scores a step shrinks the maximum by exp(−move_range)/2 at most and lets it grow by 2 L at most,
+    // and labels lie within `range` + move_range of it: so many steps fit between the ends of what Real can hold, with
+    // room for products of α and β.
+    int64_t steps_without_rescale(Real range) const {
+        const Real shrink = (Limits<Real>::kLeastNats - range - move_range) / (move_range + Real(kLn2));
+        int64_t steps = 8;
+        if (shrink < Real(steps)) steps = int64_t(shrink);
+        int64_t bits = 1;
+        while ((int64_t(1) << bits) < 2 * L) ++bits;
+        if (steps * bits > Limits<Real>::kGrowthBits) steps = Limits<Real>::kGrowthBits / bits;
+        return steps < 1 ? 1 : steps;
     }
 
     // The widest span of a token's emissions where some of them are forbidden.
-    Span<Real> finite_emissions() const {
-        Span<Real> widest{0, 0, true};
-        for (int64_t t = 0; t < T; ++t) {
-            const Real range = span_of(s.emissions + t * L, L).range();
-            if (-range < widest.low) widest.low = -range;
-        }
+    Real finite_range() const {
+        Real widest = 0;
+        for (int64_t t = 0; t < T; ++t) widest = larger_of(widest, span_of(s.emissions + t * L, L).range());
         return widest;
     }
 
     // The matrices into token t; computed anew where they depend on it.
     const Real* into(int64_t t) {
         if (!s.per_position) return shared.into;
-        exp_matrix(s.transitions + t * L * L, Real(move_high[t]), L, S, matrix);
+        exp_matrix(s.transitions + t * L * L, move_power[t], L, S, matrix);
         return matrix;
     }
 
@@ -203,12 +222,16 @@ struct Lattice {
         settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
     }
 
-    void end_alpha(int64_t t, Real high) {
+    void end_alpha(int64_t t, Vec<Real> high) {
+        if (t % rest != 0) {
+            alpha_largest = 1;
+            return;
+        }
         if (guarded) {
             if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
             ahead.enter(ahead.moved, x + t * S, S);
         }
-        settle(alpha + t * S, high, alpha_exponent[t], alpha_largest, ahead);
+        settle(alpha + t * S, largest_of(high), alpha_exponent[t], alpha_largest, ahead);
     }
 
     void begin_beta() {
@@ -229,13 +252,17 @@ struct Lattice {
         return w;
     }
 
-    void end_beta(int64_t t, Real high) {
+    void end_beta(int64_t t, Vec<Real> high) {
+        if ((T - 1 - t) % rest != 0) {
+            beta_largest = 1;
+            return;
+        }
         if (guarded) {
             behind.enter(behind.now, x + (t + 1) * S, S);
             if (s.per_position || !behind.unchanged(S)) behind.move(may_leave(t + 1), L, S);
             behind.enter(behind.moved, behind.moved, S);
         }
-        settle(beta + t * S, high, beta_exponent[t], beta_largest, behind);
+        settle(beta + t * S, largest_of(high), beta_exponent[t], beta_largest, behind);
     }
 
     // row[i] = Σ_j E[i][j] w[j]: a dot product a label, where no transposed matrix is at hand.
@@ -272,8 +299,9 @@ struct Lattice {
         if (!(smallest_of(low) >= high * Limits<Real>::kLeastLabel)) status = Status::guard;
     }
 
-    // The largest transition into t.
-    double high_into(int64_t t) const {
-        return s.per_position ? move_high[t] : double(finite_or_zero(shared.moves.high));
+    // Powers of two taken off the scores at t: of its emissions and of the transitions into it.
+    int64_t powers_at(int64_t t) const {
+        const Real move = t == 0 ? Real(0) : s.per_position ? move_power[t] : shared.move_power;
+        return int64_t(emission_power[t]) + int64_t(move);
     }
 };

@@ -122,7 +122,7 @@ struct LogLattice {
             const double c = log_mass(t);
             for (int64_t j = 0; j < L; ++j) {
                 const double log_p = alpha[t * L + j] + beta[t * L + j] - c, p = std::exp(log_p);
-                if (want.nodes) want.nodes[t * L + j] = p;
+                if (want.nodes) want.nodes[t * L + j] = want.negative_nodes ? -p : p;
                 if (want.start_counts && t == 0) want.start_counts[j] += p;
                 if (want.end_counts && t == T - 1) want.end_counts[j] += p;
                 if (p > 0 && T == 1) surprise -= p * log_p;

@@ -4,11 +4,12 @@
 // Only the table of δ is kept: a back-pointer is computed again, by the same arithmetic, when it is followed, which
 // costs L instead of the L² comparisons of storing them all. Equal scores: the smaller label, from the end backwards.
 //
-// float64 adds in the order of the definition. float32 keeps δ near 0 (less the maximum one step earlier, scores less
-// their maxima: exact for integers), and where a possible label lies more than kWidest below the best, its low bits
-// are no longer good enough for the promised 1e-5 a token: the kernel returns Status::guard and float64 decides.
+// float64 adds in the order of the definition. float32 keeps δ near 0 by taking off its maximum every few steps (exact
+// for integers), and where that maximum, or a possible label below it, lies more than kWidest away, the low bits are no
+// longer good enough for the promised 1e-5 a token: the kernel returns Status::guard and float64 decides.
 
 constexpr float kWidest = 32;
+constexpr int64_t kStepsBetweenCentres = 4;
 
 template <class Real>
 struct MaxShared {
@@ -78,8 +79,8 @@ struct BestPath {
     const int64_t T, L, S, vectors;
     Real *delta;      // [T, S]
     Real *matrix = nullptr, *high_into = nullptr;  // [L, S], [T]; only per position
-    Real best = 0, drop = 0;  // maxima: of δ one step earlier, of the emissions
-    Vec<Real> lowest{};       // of δ less its maximum, over all tokens
+    Real best = 0;       // the maximum of δ to be taken off at the next step
+    Vec<Real> lowest{};  // of δ less its maximum, where it was looked at
     Status status = Status::done;
 
     BestPath(const Scores<Real>& sentence, const MaxShared<Real>& shared, Arena& scratch)
@@ -92,11 +93,10 @@ struct BestPath {
 
     Vec<Real> emission(int64_t t, int64_t n) const {
         const Vec<Real> e = load_row(s.emissions + t * L, n, L, Real(-__builtin_inf()));
-        return kCentred<Real> ? (e - drop) - best : e;
+        return kCentred<Real> ? e - best : e;
     }
 
     void begin() {
-        drop = centre_of(s.emissions, L);
         Vec<Real> high = splat(Real(-__builtin_inf()));
         for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(delta, n) = at(shared.start, n) + emission(0, n));
         settle(0, high);
@@ -117,7 +117,6 @@ struct BestPath {
         Vec<Real> high[kCount];
         for (int g = 0; g < kCount; ++g) {
             before[g] = group[g]->delta + (t - 1) * S;
-            group[g]->drop = centre_of(group[g]->s.emissions + t * L, L);
             high[g] = splat(Real(-__builtin_inf()));
         }
         multiply<MaxPlus, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
@@ -128,15 +127,18 @@ struct BestPath {
         for (int g = 0; g < kCount; ++g) group[g]->settle(t, high[g]);
     }
 
-    // Note how far below the best the possible labels lie. A sentence that fails goes along with its group.
+    // Now and then, note the best and how far below it the possible labels lie. A sentence that fails goes along with
+    // its group.
     void settle(int64_t t, Vec<Real> high) {
         if constexpr (kCentred<Real>) {
-            const Real inf = __builtin_inf(), now = largest_of(high);
-            if (!(now > -inf)) {
+            best = 0;
+            if (t % kStepsBetweenCentres != 0) return;
+            const Real inf = __builtin_inf();
+            best = largest_of(high);
+            if (!(best > -kWidest && best < kWidest)) {
                 status = Status::guard;
-                return;
+                best = 0;
             }
-            best = now;
             for (int64_t n = 0; n < vectors; ++n) {
                 const Vec<Real> row = at(delta + t * S, n);
                 lowest = smaller(lowest, row > -inf ? row - best : Vec<Real>{});

@@ -1,6 +1,5 @@
 // What is read off a lattice once α and β are there: log Z, tables, marginals, counts, entropy. Included by kernels.cpp.
 
-constexpr double kLn2 = 0.693147180559945309417;
 constexpr int64_t kTokensBetweenFlushes = 64;
 
 template <class Real>
@@ -43,34 +42,26 @@ private:
         int64_t exponent = 0;
         for (int64_t t = 0; t <= middle; ++t) exponent += of.alpha_exponent[t];
         for (int64_t t = middle; t < T; ++t) exponent += of.beta_exponent[t];
-        double maxima = shared.start_high + shared.end_high;
-        for (int64_t t = 0; t < T; ++t) maxima += of.emission_high[t] + (t ? of.high_into(t) : 0.0);
-        return __builtin_log(at_middle) + double(exponent) * kLn2 + maxima;
+        exponent += int64_t(shared.start_power) + int64_t(shared.end_power);
+        for (int64_t t = 0; t < T; ++t) exponent += of.powers_at(t);
+        return __builtin_log(at_middle) + double(exponent) * kLn2;
     }
 
     void write_tables(const Answers<Real>& want) const {
-        if (want.log_alpha) {
-            double base = shared.start_high;
-            int64_t exponent = 0;
-            for (int64_t t = 0; t < T; ++t) {
-                exponent += of.alpha_exponent[t];
-                base += of.emission_high[t] + (t ? of.high_into(t) : 0.0);
-                const double offset = base + double(exponent) * kLn2;
-                for (int64_t j = 0; j < L; ++j)
-                    want.log_alpha[t * L + j] = __builtin_log(double(alpha[t * S + j])) + offset;
-            }
+        int64_t exponent = int64_t(shared.start_power);
+        for (int64_t t = 0; want.log_alpha && t < T; ++t) {
+            exponent += of.alpha_exponent[t] + of.powers_at(t);
+            write_logs(alpha + t * S, exponent, want.log_alpha + t * L);
         }
-        if (want.log_beta) {
-            double base = shared.end_high;
-            int64_t exponent = 0;
-            for (int64_t t = T - 1; t >= 0; --t) {
-                exponent += of.beta_exponent[t];
-                if (t < T - 1) base += of.emission_high[t + 1] + of.high_into(t + 1);
-                const double offset = base + double(exponent) * kLn2;
-                for (int64_t j = 0; j < L; ++j)
-                    want.log_beta[t * L + j] = __builtin_log(double(beta[t * S + j])) + offset;
-            }
+        exponent = int64_t(shared.end_power);
+        for (int64_t t = T - 1; want.log_beta && t >= 0; --t) {
+            exponent += of.beta_exponent[t] + (t < T - 1 ? of.powers_at(t + 1) : 0);
+            write_logs(beta + t * S, exponent, want.log_beta + t * L);
         }
+    }
+
+    void write_logs(const Real* row, int64_t exponent, double* out) const {
+        for (int64_t j = 0; j < L; ++j) out[j] = __builtin_log(double(row[j])) + double(exponent) * kLn2;
     }
 
     Status write_posterior(const Answers<Real>& want) {
@@ -86,7 +77,7 @@ private:
         for (int64_t t = 0; t < T; ++t) {
             for (int64_t n = 0; n < vectors; ++n) {
                 const Vec<Real> p = at(alpha + t * S, n) * at(beta + t * S, n) * splat(token_share[t]);
-                if (want.nodes) store_row(want.nodes + t * L, n, L, p);
+                if (want.nodes) store_row(want.nodes + t * L, n, L, want.negative_nodes ? -p : p);
                 at(now, n) = p;
                 at(beta + t * S, n) *= at(x + t * S, n) * splat(edge_share[t]);
             }
@@ -173,12 +164,12 @@ private:
         }
     }
 
-    // [j][i] = E(i, j) (T(i, j) − max T), 0 where forbidden: with it Σ_ij p_ij T_ij is one more product.
+    // [j][i] = E(i, j) log E(i, j), 0 where forbidden: with it Σ_ij p_ij log E_ij is one more product.
     const Real* weighed_transitions() {
         Real* out = take<Real>(of.scratch, L * S);
         for (int64_t j = 0; j < L; ++j)
             for (int64_t i = 0; i < S; ++i) {
-                const Real score = i < L ? s.transitions[i * L + j] - finite_or_zero(shared.moves.high) : Real(0);
+                const Real score = i < L ? s.transitions[i * L + j] - shared.move_power * Real(kLn2) : Real(0);
                 out[j * S + i] = i < L ? shared.into[i * S + j] * finite_or_zero(score) : Real(0);
             }
         return out;
@@ -187,7 +178,7 @@ private:
     static double times_log(double p, double value) { return p > 0 ? p * __builtin_log(value) : 0; }
 
     // What token t adds to the entropy: −Σ_ij p_ij log p_ij of the edge into t, with
-    // log p_ij = log α_(t−1)(i) + (T_ij − max T) + log w_t(j), less −Σ_j p_j log p_j if t is inner.
+    // log p_ij = log α_(t−1)(i) + log E_ij + log w_t(j), less −Σ_j p_j log p_j if t is inner.
     double entropy_at(int64_t t, const Real* weighed) const {
         double own = 0;  // Σ p log p of this token
         for (int64_t j = 0; j < L; ++j) own += times_log(now[j], now[j]);

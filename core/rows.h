@@ -8,6 +8,8 @@ struct Span {
     Real high, low;
     bool forbidden;
     Real range() const { return high >= low ? high - low : Real(0); }
+    Real power() const { return high >= low ? power_in(high) : Real(0); }  // 0 where nothing is finite
+    bool too_large() const { return high >= low && (high > kLargestScore<Real> || low < -kLargestScore<Real>); }
 };
 
 template <class Real>
@@ -55,12 +57,13 @@ inline T* take(Arena& arena, int64_t count) {
     return static_cast<T*>(arena.take(size_t(count), sizeof(T)));
 }
 
-// out[i][j] = exp(scores[i][j] − high) in padded rows.
+// out[i][j] = exp(scores[i][j])·2^−power in padded rows.
 template <class Real>
-inline void exp_matrix(const Real* scores, Real high, int64_t L, int64_t S, Real* out) {
+inline void exp_matrix(const Real* scores, Real power, int64_t L, int64_t S, Real* out) {
+    const Powers<Real> powers(power);
     for (int64_t i = 0; i < L; ++i)
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
-            at(out + i * S, n) = exp_difference(load_row(scores + i * L, n, L, Real(-__builtin_inf())), high);
+            at(out + i * S, n) = powers.exp(load_row(scores + i * L, n, L, Real(-__builtin_inf())));
 }
 
 // out[i][j] = 1 where scores[i][j] is allowed, 0 where it is forbidden or padding.
@@ -78,6 +81,11 @@ inline void transpose(const Real* from, int64_t L, int64_t S, Real* to) {
         for (int64_t j = 0; j < L; ++j) to[i * S + j] = from[j * S + i];
         for (int64_t j = L; j < S; ++j) to[i * S + j] = 0;
     }
+}
+
+template <class Real>
+inline Real larger_of(Real a, Real b) {
+    return a > b ? a : b;
 }
 
 template <class Real>

@@ -93,6 +93,7 @@ Status Sentences<float>::safer(const Scores<float>& sentence, const Answers<floa
     Answers<double> answers{};
     answers.log_z = want.log_z;
     answers.nodes = doubles(want.nodes, cells);
+    answers.negative_nodes = want.negative_nodes;
     answers.edges = doubles(want.edges, cells * sentence.L);
     answers.transition_counts = want.transition_counts;
     answers.start_counts = want.start_counts;

@@ -11,6 +11,8 @@ struct Limits<float> {
     static constexpr float kLeastLabel = 0x1p-48f;
     static constexpr float kLeastMaximum = 0x1p-64f;  // of a step, before its rescale
     static constexpr double kLeastMass = 0x1p-100;    // Σ over an edge, before the rescale
+    static constexpr float kLeastNats = 85;           // exp(−85) is still a normal number
+    static constexpr int64_t kGrowthBits = 48;        // and 2^(2·48) times L still a finite one
 };
 
 template <>
@@ -20,18 +22,21 @@ struct Limits<double> {
     static constexpr double kLeastLabel = 0x1p-400;
     static constexpr double kLeastMaximum = 0x1p-500;
     static constexpr double kLeastMass = 0x1p-900;
+    static constexpr double kLeastNats = 700;
+    static constexpr int64_t kGrowthBits = 400;
 };
 
 // What the sentences of a batch have in common.
 template <class Real>
 struct SumShared {
-    double start_high, end_high;
+    Real start_power, end_power, move_power;  // K of start, end and the shared transitions
     Span<Real> moves;              // of the shared transitions
     Real edge_range;               // the larger range of start and end
     bool forbidden;                // some start or end is −∞
-    Real *start, *end;             // [S] exp(score − its maximum)
+    bool too_large;                // for exp space
+    Real *start, *end;             // [S] exp(score)·2^−K
     Real *start_allowed, *end_allowed;  // [S] 1 or 0
-    Real *into, *out_of;           // [L, S] E and its transpose
+    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose
     Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
 };
 
@@ -60,22 +65,25 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
         next += L * S;
     }
     const Span<Real> start = span_of(common.start, L), end = span_of(common.end, L);
-    const Real start_high = finite_or_zero(start.high), end_high = finite_or_zero(end.high);
-    shared.start_high = start_high;
-    shared.end_high = end_high;
+    shared.start_power = start.power();
+    shared.end_power = end.power();
+    shared.too_large = start.too_large() || end.too_large();
     shared.edge_range = start.range() > end.range() ? start.range() : end.range();
     shared.forbidden = start.forbidden || end.forbidden;
     const Real inf = __builtin_inf();
+    const Powers<Real> first_powers(shared.start_power), last_powers(shared.end_power);
     for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) {
         const Vec<Real> first = load_row(common.start, n, L, -inf), last = load_row(common.end, n, L, -inf);
-        at(shared.start, n) = exp_difference(first, start_high);
-        at(shared.end, n) = exp_difference(last, end_high);
+        at(shared.start, n) = first_powers.exp(first);
+        at(shared.end, n) = last_powers.exp(last);
         at(shared.start_allowed, n) = first > -inf ? splat(Real(1)) : Vec<Real>{};
         at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
     }
     if (common.per_position) return;
     shared.moves = span_of(common.transitions, L * L);
-    exp_matrix(common.transitions, finite_or_zero(shared.moves.high), L, S, shared.into);
+    shared.move_power = shared.moves.power();
+    shared.too_large |= shared.moves.too_large();
+    exp_matrix(common.transitions, shared.move_power, L, S, shared.into);
     transpose(shared.into, L, S, shared.out_of);
     if (!shared.moves.forbidden) return;
     allowed_matrix(common.transitions, L, S, shared.may_enter);

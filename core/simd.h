@@ -216,60 +216,98 @@ inline int first_equal(Vec<Real> a, Vec<Real> b) {
 #endif
 }
 
-// exp(x + tail) for x ≤ 0 and a tiny tail, to about one unit in the last place; exactly 0 for −∞ and below kExpFloor.
-// x = k·ln 2 + r with |r| ≤ ln 2 / 2, a Taylor polynomial for exp(r), and k added to the exponent bits.
+// exp(v) = 2^k · exp(r) with an integer k and |r| ≤ ln 2 / 2; the powers of two are kept apart, as integers.
+//
+// `Powers` of a whole number K scales by 2^−K: exp(v)·2^−K comes out right to about one unit in the last place for any
+// v up to kLargestScore, since no difference of scores is rounded on the way. −∞ gives exactly 0, and so does whatever
+// lies more than kLeastPower below K.
+#if defined(__FMA__) || !defined(__x86_64__)
 template <class Real>
-constexpr Real kExpFloor = sizeof(Real) == 4 ? Real(-87) : Real(-708);
-
-inline Vec<float> exp_nonpositive(Vec<float> x, Vec<float> tail) {
-    typedef Lanes<float>::Bits Bits;
-    const Vec<float> shifter = splat(12582912.0f);  // 1.5·2^23: adding it rounds to an integer in the low bits
-    const Vec<float> rounded = x * 1.44269504088896341f + shifter;
-    const Vec<float> k = rounded - shifter;
-    const Vec<float> r = (x - k * 0.693359375f) - k * -2.12194440054690583e-4f;  // ln 2 in two parts
-    Vec<float> p = splat(1.0f / 5040);
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    p += p * tail;
-    const Vec<float> scaled = (Vec<float>)((Bits)p + ((Bits)rounded << 23));
-    return x > kExpFloor<float> ? scaled : Vec<float>{};
-}
-
-inline Vec<double> exp_nonpositive(Vec<double> x, Vec<double> tail) {
-    typedef Lanes<double>::Bits Bits;
-    const Vec<double> shifter = splat(6755399441055744.0);  // 1.5·2^52
-    const Vec<double> rounded = x * 1.44269504088896340736 + shifter;
-    const Vec<double> k = rounded - shifter;
-    const Vec<double> r = (x - k * 6.93147180369123816490e-1) - k * 1.90821492927058770002e-10;
-    Vec<double> p = splat(1.0 / 6227020800.0);
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    p += p * tail;
-    const Vec<double> scaled = (Vec<double>)((Bits)p + ((Bits)rounded << 52));
-    return x > kExpFloor<double> ? scaled : Vec<double>{};
-}
-
-// exp(a − b) for a ≤ b, with the rounding error of the difference put back (a −∞ gives 0).
+constexpr Real kLargestScore = sizeof(Real) == 4 ? Real(2e6) : Real(1e12);
+#else
 template <class Real>
-inline Vec<Real> exp_difference(Vec<Real> a, Real b) {
-    const Vec<Real> s = a - b;
-    const Vec<Real> back = s - a;
-    const Vec<Real> error = (a - (s - back)) - (b + back);
-    return exp_nonpositive(s, error);
+constexpr Real kLargestScore = sizeof(Real) == 4 ? Real(2e4) : Real(1e5);  // the first part of k·ln 2 must be exact
+#endif
+
+template <class Real>
+struct Exp;
+
+template <>
+struct Exp<float> {
+    static constexpr float kShifter = 12582912.0f;  // 1.5·2^23: adding it rounds to an integer in the low bits
+    static constexpr int kMantissa = 23;
+    static constexpr float kLeastPower = -125;
+    static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440054690583e-4f;  // ln 2 in two parts
+
+    // exp on |r| ≤ ln 2 / 2 by least squares with the first two terms fixed: relative error 4e-9 before rounding.
+    static Vec<float> polynomial(Vec<float> r) {
+        Vec<float> p = splat(0.00137511501f);
+        p = p * r + 0.00836898759f;
+        p = p * r + 0.0416695438f;
+        p = p * r + 0.166665182f;
+        p = p * r + 0.499999881f;
+        p = p * r + 1.0f;
+        return p * r + 1.0f;
+    }
+};
+
+template <>
+struct Exp<double> {
+    static constexpr double kShifter = 6755399441055744.0;  // 1.5·2^52
+    static constexpr int kMantissa = 52;
+    static constexpr double kLeastPower = -1021;
+    static constexpr double kLn2High = 6.93147180369123816490e-1, kLn2Low = 1.90821492927058770002e-10;
+
+    // The Taylor polynomial: relative error 4e-18 before rounding.
+    static Vec<double> polynomial(Vec<double> r) {
+        Vec<double> p = splat(1.0 / 6227020800.0);
+        p = p * r + 1.0 / 479001600.0;
+        p = p * r + 1.0 / 39916800.0;
+        p = p * r + 1.0 / 3628800.0;
+        p = p * r + 1.0 / 362880.0;
+        p = p * r + 1.0 / 40320.0;
+        p = p * r + 1.0 / 5040.0;
+        p = p * r + 1.0 / 720.0;
+        p = p * r + 1.0 / 120.0;
+        p = p * r + 1.0 / 24.0;
+        p = p * r + 1.0 / 6.0;
+        p = p * r + 0.5;
+        p = p * r + 1.0;
+        return p * r + 1.0;
+    }
+};
+
+constexpr double kLog2E = 1.44269504088896340736, kLn2 = 0.693147180559945309417;
+
+// The whole number of factors of two in exp(v), as a number; v within kLargestScore.
+template <class Real>
+inline Real power_in(Real v) {
+    return (v * Real(kLog2E) + Exp<Real>::kShifter) - Exp<Real>::kShifter;
 }
+
+template <class Real>
+class Powers {
+public:
+    explicit Powers(Real K) : power_(K), bits_((Bits)splat(Exp<Real>::kShifter + K)) {}
+
+    // exp(v)·2^−K; `lowest` becomes the least k − K seen.
+    Vec<Real> exp(Vec<Real> v, Vec<Real>& lowest) const {
+        typedef Exp<Real> E;
+        const Vec<Real> rounded = v * Real(kLog2E) + E::kShifter;
+        const Vec<Real> k = rounded - E::kShifter, below = k - power_;
+        const Vec<Real> r = (v - k * E::kLn2High) - k * E::kLn2Low;
+        lowest = smaller(lowest, below);
+        const Bits scaled = (Bits)E::polynomial(r) + (((Bits)rounded - bits_) << E::kMantissa);
+        return below >= E::kLeastPower ? (Vec<Real>)scaled : Vec<Real>{};
+    }
+
+    Vec<Real> exp(Vec<Real> v) const {
+        Vec<Real> lowest{};
+        return exp(v, lowest);
+    }
+
+private:
+    typedef typename Lanes<Real>::Bits Bits;
+    Real power_;
+    Bits bits_;
+};

@@ -1,9 +1,10 @@
 // Sums over all labellings of one sentence: log Z, marginals, expected counts, entropy. Included by kernels.cpp.
 //
-// Exp space. With E = exp(T − max T) and x_t = exp(e_t − max e_t),
+// Exp space. With E = exp(T)·2^−K and x_t = exp(e_t)·2^−K_t, K the power of two in the largest,
 //     α_t = (α_(t−1) E ⊙ x_t) 2^(−k_t)       β_(t−1) = (E (x_t ⊙ β_t)) 2^(−k'_t)
-// where k is the exponent of the maximum one step earlier, so that the rescale is exact and off the critical path.
-// log Z = log Σ α_h β_h + ln 2 Σ k + Σ maxima, in float64, taken at the middle token h: for log Z alone, α runs from
+// where k is the exponent of the maximum one step earlier, so that the rescale is off the critical path, and 0 at
+// steps where nothing can have gone far. Every scale is a power of two: exact, and summed up as an integer.
+// log Z = log Σ α_h β_h + ln 2 (Σ k + Σ K) in float64, taken at the middle token h: for log Z alone, α runs from
 // the front and β from the back, two independent recursions that the processor overlaps.
 //
 // Guard. Where all scores are finite and the scores of a step span less than kFiniteRange, nothing that matters can
