@@ -28,7 +28,8 @@ SANITIZED := .venv-sanitized
 check-core: $(SANITIZED)/installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" tests/chain
+	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" \
+	  --hypothesis-profile=few tests/chain
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py

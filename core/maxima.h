@@ -5,11 +5,18 @@
 // costs L instead of the L² comparisons of storing them all. Equal scores: the smaller label, from the end backwards.
 //
 // float64 adds in the order of the definition. float32 keeps δ near 0 by taking off its maximum every few steps (exact
-// for integers), and where that maximum, or a possible label below it, lies more than kWidest away, the low bits are no
-// longer good enough for the promised 1e-5 a token: the kernel returns Status::guard and float64 decides.
+// for integers). Where that maximum, or a possible label below it, lies more than kWidest away, or where the runner-up of
+// a choice on the path is within near_tie of the winner, rounding may have decided: the kernel returns Status::guard and
+// float64 decides. So float32 scores have the best path of float64 arithmetic, ties included.
 
 constexpr float kWidest = 32;
 constexpr int64_t kStepsBetweenCentres = 4;
+
+// Rounding errors of δ: below 2e-6 a step at this width, and most of them are shared by both candidates.
+template <class Real>
+inline Real near_tie(int64_t t) {
+    return sizeof(Real) == 4 ? Real(1e-4) + Real(2e-6) * Real(t) : Real(0);
+}
 
 template <class Real>
 struct MaxShared {
@@ -58,18 +65,26 @@ void max_prepare(const Scores<Real>& common, void* memory) {
     }
 }
 
-// The first label with the largest value of left + right, over padded rows.
+// The first label whose left + right is within `margin` of the largest, and whether it is the only one.
+struct Choice {
+    int64_t label;
+    bool clear;
+};
+
 template <class Real>
-inline int64_t first_largest(const Real* left, const Real* right, int64_t S) {
+inline Choice choose(const Real* left, const Real* right, int64_t S, Real margin) {
     constexpr int W = Lanes<Real>::width;
     Vec<Real> high = at(left, 0) + at(right, 0);
     for (int64_t n = 1; n * W < S; ++n) high = larger(high, at(left, n) + at(right, n));
-    const Vec<Real> best = splat(largest_of(high));
+    const Vec<Real> least = splat(largest_of(high) - margin);
+    int64_t label = -1;
+    int count = 0;
     for (int64_t n = 0; n * W < S; ++n) {
-        const int lane = first_equal<Real>(at(left, n) + at(right, n), best);
-        if (lane < W) return n * W + lane;
+        const unsigned lanes = lanes_at_least<Real>(at(left, n) + at(right, n), least);
+        if (lanes && label < 0) label = n * W + __builtin_ctz(lanes);
+        count += __builtin_popcount(lanes);
     }
-    return 0;  // only with NaN, which the door keeps out
+    return {label < 0 ? 0 : label, count == 1};  // none only with NaN, which the door keeps out
 }
 
 template <class Real>
@@ -151,31 +166,40 @@ struct BestPath {
         if (status == Status::done && smallest_of(lowest) < -kWidest) status = Status::guard;
         if (status != Status::done) return false;
         const Real* last = delta + (T - 1) * S;
-        const int64_t label = first_largest(last, shared.end, S);
-        if (!(last[label] + shared.end[label] > Real(-__builtin_inf()))) {
+        const Choice choice = choose(last, shared.end, S, near_tie<Real>(T));
+        path[T - 1] = choice.label;
+        if (!(last[choice.label] + shared.end[choice.label] > Real(-__builtin_inf())))
             status = Status::no_path;
-            return false;
-        }
-        path[T - 1] = label;
-        return true;
+        else if (kCentred<Real> && !choice.clear)
+            status = Status::guard;
+        return status == Status::done;
     }
 
-    int64_t before(int64_t t, int64_t label) const {
-        return s.per_position ? previous(t, label) : first_largest(delta + (t - 1) * S, shared.out_of + label * S, S);
+    // The label before `label` at t; false where float32 cannot tell.
+    bool step_back(int64_t t, int64_t* path) {
+        const Choice choice = s.per_position
+                                  ? previous(t, path[t])
+                                  : choose(delta + (t - 1) * S, shared.out_of + path[t] * S, S, near_tie<Real>(t));
+        path[t - 1] = choice.label;
+        if (kCentred<Real> && !choice.clear) status = Status::guard;
+        return status == Status::done;
     }
 
-    int64_t previous(int64_t t, int64_t label) const {
+    Choice previous(int64_t t, int64_t label) const {
         const Real *before = delta + (t - 1) * S, *moves = s.transitions + t * L * L;
         int64_t chosen = 0;
-        Real high = -__builtin_inf();
+        Real high = -__builtin_inf(), second = high;
         for (int64_t i = 0; i < L; ++i) {
             const Real total = before[i] + (moves[i * L + label] - high_into[t]);
             if (total > high) {
+                second = high;
                 high = total;
                 chosen = i;
+            } else if (total > second) {
+                second = total;
             }
         }
-        return chosen;
+        return {chosen, second < high - near_tie<Real>(t)};
     }
 };
 
@@ -205,12 +229,10 @@ void viterbi(int count, const Scores<Real>* sentences, const void* memory, int64
         if (active == 1 && group[0]->status != Status::done) break;
         stopped = t % kTokensBetweenPolls == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED);
     }
-    bool legal[kGroup];
-    for (int g = 0; g < count; ++g) {
-        legal[g] = !stopped && group[g]->finish(paths[g]);
-        status[g] = stopped ? Status::stopped : group[g]->status;
-    }
+    bool open[kGroup];
+    for (int g = 0; g < count; ++g) open[g] = !stopped && group[g]->finish(paths[g]);
     for (int64_t t = sentences[0].T - 1; t > 0; --t)  // side by side: each waits for its own last label only
         for (int g = 0; g < count; ++g)
-            if (legal[g] && t < sentences[g].T) paths[g][t - 1] = group[g]->before(t, paths[g][t]);
+            if (open[g] && t < sentences[g].T) open[g] = group[g]->step_back(t, paths[g]);
+    for (int g = 0; g < count; ++g) status[g] = stopped ? Status::stopped : group[g]->status;
 }

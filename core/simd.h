@@ -190,29 +190,28 @@ inline void store_row(Real* row, int64_t vector, int64_t L, Vec<Real> lanes) {
 #endif
 }
 
-// The first lane in which two vectors are equal; the width where there is none.
+// One bit for each lane in which a ≥ b.
 template <class Real>
-inline int first_equal(Vec<Real> a, Vec<Real> b) {
-    constexpr int W = Lanes<Real>::width;
+inline unsigned lanes_at_least(Vec<Real> a, Vec<Real> b) {
 #if defined(TAGLINE_WIDE_64)
     if constexpr (sizeof(Real) == 4)
-        return __builtin_ctz(unsigned(_mm512_cmpeq_ps_mask((__m512)a, (__m512)b)) | 1u << W);
+        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ);
     else
-        return __builtin_ctz(unsigned(_mm512_cmpeq_pd_mask((__m512d)a, (__m512d)b)) | 1u << W);
+        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GE_OQ);
 #elif defined(TAGLINE_WIDE_32)
     if constexpr (sizeof(Real) == 4)
-        return __builtin_ctz(unsigned(_mm256_movemask_ps((__m256)(a == b))) | 1u << W);
+        return unsigned(_mm256_movemask_ps((__m256)(a >= b)));
     else
-        return __builtin_ctz(unsigned(_mm256_movemask_pd((__m256d)(a == b))) | 1u << W);
+        return unsigned(_mm256_movemask_pd((__m256d)(a >= b)));
 #elif defined(__x86_64__)
     if constexpr (sizeof(Real) == 4)
-        return __builtin_ctz(unsigned(_mm_movemask_ps((__m128)(a == b))) | 1u << W);
+        return unsigned(_mm_movemask_ps((__m128)(a >= b)));
     else
-        return __builtin_ctz(unsigned(_mm_movemask_pd((__m128d)(a == b))) | 1u << W);
+        return unsigned(_mm_movemask_pd((__m128d)(a >= b)));
 #else
-    for (int k = 0; k < W; ++k)
-        if (a[k] == b[k]) return k;
-    return W;
+    unsigned bits = 0;
+    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= unsigned(a[k] >= b[k]) << k;
+    return bits;
 #endif
 }
 

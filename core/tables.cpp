@@ -16,14 +16,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 int64_t invert(std::vector<double>& weights, double u) {
     const double high = *std::max_element(weights.begin(), weights.end());
     double total = 0;
-    int64_t last = 0;
-    for (size_t i = 0; i < weights.size(); ++i) {
-        if (weights[i] > -kInf) last = int64_t(i);
-        total += std::exp(weights[i] - high);
-        weights[i] = total;
-    }
-    const auto above = std::upper_bound(weights.begin(), weights.end(), u * total);
-    return std::min(int64_t(above - weights.begin()), last);  // u·total may round up to the total
+    for (double& weight : weights) weight = total += std::exp(weight - high);
+    return std::upper_bound(weights.begin(), weights.end(), u * total) - weights.begin();  // u < 1: below the total
 }
 
 const double* moves_into(const Scores<double>& s, int64_t t) {

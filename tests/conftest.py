@@ -23,6 +23,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+settings.register_profile("few", settings.get_profile("tagline"), max_examples=10)  # for the slow, sanitized core
 settings.load_profile("tagline")
 
 # Made at collection: without a compiled core there is nothing to skip.

@@ -67,7 +67,11 @@ class Chain:
         offsets: ArrayLike | None = None,
     ) -> None:
         given = {"emissions": emissions, "transitions": transitions, "start": start, "end": end}
-        arrays = {name: as_array(name, value) for name, value in given.items() if value is not None}
+        arrays = {
+            name: as_array(name, value)
+            for name, value in given.items()
+            if value is not None or name in ("emissions", "transitions")
+        }
         dtype = _common_dtype(arrays)
         emitted = _as_scores(arrays["emissions"], dtype)
         if emitted.ndim != 2 or emitted.shape[1] < 1:
@@ -104,7 +108,10 @@ class Chain:
     ) -> Chain:
         """Join the emissions ``[T_b, L]`` of several sentences into one chain with shared transitions ``[L, L]``."""
         rows = [as_array(f"emissions of sentence {b}", one) for b, one in enumerate(emissions)]
-        width = len(as_array("transitions", transitions))
+        moves = as_array("transitions", transitions)
+        if moves.ndim != 2:
+            raise InputError(f"transitions: expected shape [labels, labels], got {list(moves.shape)}")
+        width = len(moves)
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
@@ -228,7 +235,7 @@ class Gradients:
     log_likelihood: Float64Array
 
 
-def as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
     """Return the value as an array, or say which argument is none."""
     try:
         return np.asarray(value)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline.chain import constrain, naive
+from tagline.chain import constrain, naive, sample_paths
 from tagline.errors import InputError, TaglineError
 from tagline.types import Chain
 
@@ -185,3 +185,28 @@ def test_wrong_log_potentials() -> None:
 def test_every_error_is_one_family() -> None:
     assert issubclass(InputError, TaglineError)
     assert issubclass(InputError, ValueError)
+
+
+WRONG_CALLS: dict[str, tuple[Any, str]] = {
+    "no emissions": (lambda: Chain(None, [[0.0]]), r"emissions: expected "),  # type: ignore[arg-type]
+    "no transitions": (lambda: Chain([[0.0]], None), r"transitions: expected "),  # type: ignore[arg-type]
+    "transitions of sentences": (lambda: Chain.from_sentences([[[1.0, 2.0]]], 3.0), r"transitions: expected shape"),
+    "no spans": (lambda: naive.span_probability(CHAIN, None), r"spans: expected a list"),  # type: ignore[arg-type]
+    "half a sample": (lambda: sample_paths(CHAIN, 2.5), r"count: expected a whole number, got 2.5"),  # type: ignore[arg-type]
+    "fewer than none": (lambda: sample_paths(CHAIN, -1), r"count: expected at least 0, got -1"),
+    "weights of another size": (
+        lambda: naive.parameter_gradients(
+            [0, 1], [[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], np.zeros((2, 2)), [0.0, 0.0]
+        ),
+        r"W: expected as many columns as x \[2, 2\], got \[2, 1\]",
+    ),
+    "words for potentials": (lambda: naive.forward_linear([[["a"]]]), r"psi: expected numbers, got dtype <U1"),
+    "ragged potentials": (lambda: naive.chain_from_log_potentials([[[1.0], [2.0, 3.0]]]), r"log_psi: expected "),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_wrong_calls(name: str) -> None:
+    call, message = WRONG_CALLS[name]
+    with pytest.raises(InputError, match=f"^{message}"):
+        call()

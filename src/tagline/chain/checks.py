@@ -51,19 +51,21 @@ def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
     return numbers
 
 
-def check_k(k: int) -> int:
-    """Return k as an int of at least 1."""
+def as_count(name: str, value: int, least: int) -> int:
+    """Return a whole number of at least so many."""
     try:
-        number = operator.index(k)
+        number = operator.index(value)
     except TypeError:
-        raise InputError(f"k: expected a whole number, got {k!r}") from None
-    if number < 1:
-        raise InputError(f"k: expected at least 1, got {number}")
+        raise InputError(f"{name}: expected a whole number, got {value!r}") from None
+    if number < least:
+        raise InputError(f"{name}: expected at least {least}, got {number}")
     return number
 
 
 def as_span_arrays(chain: Chain, spans: Sequence[SpanQuery]) -> list[tuple[int, int, BoolArray]]:
     """Turn each query (sentence, first token, sets) into (sentence, first token, allowed [length, L])."""
+    if not isinstance(spans, Iterable):
+        raise InputError(f"spans: expected a list of (sentence, first token, label sets), got {spans!r}")
     return [_as_span(chain, m, query) for m, query in enumerate(spans)]
 
 

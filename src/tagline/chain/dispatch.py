@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
+from tagline.chain.checks import as_count
 from tagline.errors import InputError
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
@@ -145,9 +146,8 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
     """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given."""
-    if count < 0:
-        raise InputError(f"count: expected at least 0, got {count}")
-    return sample(chain, np.random.default_rng(seed).random((count, chain.num_tokens)))
+    rows = as_count("count", count, 0)
+    return sample(chain, np.random.default_rng(seed).random((rows, chain.num_tokens)))
 
 
 def entropy(chain: Chain) -> Float64Array:

@@ -18,13 +18,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_array, no_path
 from tagline.errors import InputError
-from tagline.types import Chain, Float64Array, IntArray, Paths
+from tagline.types import Chain, Float64Array, IntArray, Paths, as_array
+
+
+def _as_cube(name: str, values: ArrayLike) -> NDArray[Any]:
+    given = as_array(name, values)
+    if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
+        raise InputError(f"{name}: expected shape [tokens, labels, labels], got {list(given.shape)}")
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers, got dtype {given.dtype}")
+    return given
 
 
 def _as_potentials(psi: ArrayLike) -> Float64Array:
-    given = np.array(psi, dtype=np.float64)
-    if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
-        raise InputError(f"psi: expected shape [tokens, labels, labels], got {list(given.shape)}")
+    given = _as_cube("psi", psi).astype(np.float64)
     given[0, 1:] = 0.0
     if not (given >= 0).all() or np.isposinf(given).any():
         raise InputError("psi: expected finite potentials of at least 0, got others; pass exp(scores)")
@@ -42,9 +49,7 @@ def _in_range(what: str, value: float) -> float:
 
 def chain_from_log_potentials(log_psi: ArrayLike) -> Chain:
     """Make the chain whose labellings score Σ log ψ: start from ``log_psi[0, 0]``, transitions for each token."""
-    given = np.asarray(log_psi)
-    if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
-        raise InputError(f"log_psi: expected shape [tokens, labels, labels], got {list(given.shape)}")
+    given = _as_cube("log_psi", log_psi)
     return Chain(np.zeros(given.shape[:2], given.dtype), given, start=given[0, 0])
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain.checks import (
+    as_count,
     as_labels,
     as_span_arrays,
     as_uniforms,
-    check_k,
     forbidden_gold,
     no_path,
 )
@@ -35,7 +35,19 @@ from tagline.chain.linear import (
     probability_linear,
     viterbi_recomputed,
 )
-from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
+from tagline.errors import InputError
+from tagline.types import (
+    Chain,
+    Counts,
+    Float64Array,
+    Gradients,
+    IntArray,
+    Marginals,
+    Paths,
+    RankedPaths,
+    SpanQuery,
+    as_array,
+)
 
 __all__ = [
     "backward",
@@ -210,8 +222,8 @@ _Candidate = tuple[float, tuple[int, ...]]  # score and labels of a beginning
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, all of them where there are fewer."""
-    check_k(k)
-    return [_k_best(s, k) for s in _sentences(chain)]
+    number = as_count("k", k, 1)
+    return [_k_best(s, number) for s in _sentences(chain)]
 
 
 def _k_best(sentence: _Sentence, k: int) -> RankedPaths:
@@ -265,8 +277,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
 
 def _invert(log_weights: Float64Array, u: float) -> int:
     cumulative = np.cumsum(np.exp(log_weights - log_weights.max()))
-    chosen = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
-    return min(chosen, int(np.flatnonzero(log_weights > -np.inf)[-1]))  # u·total may round up to the total
+    return int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))  # u < 1: u·total is below the total
 
 
 def entropy(chain: Chain) -> Float64Array:
@@ -363,8 +374,10 @@ def parameter_gradients(
     Returns:
         The gradients with respect to x, W, P and S, in their shapes.
     """
-    inputs, weights = np.asarray(x, np.float64), np.asarray(W, np.float64)
+    inputs, weights = as_array("x", x), as_array("W", W)
     vectors, rows = np.atleast_2d(inputs.T).T, np.atleast_2d(weights.T).T  # [T, D], [L, D]
+    if vectors.ndim != 2 or rows.ndim != 2 or vectors.shape[1] != rows.shape[1]:
+        raise InputError(f"W: expected as many columns as x {list(inputs.shape)}, got {list(weights.shape)}")
     result = gradients(Chain(vectors @ rows.T, P, S), labels)
     to_x, to_W = result.emissions @ rows, result.emissions.T @ vectors
     return (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import _core
-from tagline.chain.checks import as_labels, as_span_arrays, as_uniforms, check_k, forbidden_gold, no_path
+from tagline.chain.checks import as_count, as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
 _Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -74,7 +74,7 @@ def viterbi(chain: Chain) -> Paths:
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence."""
-    number = check_k(k)
+    number = as_count("k", k, 1)
     arrays = _wide(chain)
     with _naming_sentences():
         found = _core.k_best(*arrays, min(number, np.iinfo(np.int64).max))
