@@ -58,7 +58,8 @@ $(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.p
 	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt numpy scipy pytest pytest-xdist hypothesis
 	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt --no-deps --force-reinstall . \
-	  -Cbuild-dir=build/sanitized -Ccmake.define.TAGLINE_SANITIZE=ON -Ccmake.build-type=None -Cinstall.strip=false
+	  --config-settings=build-dir=build/sanitized --config-settings=cmake.define.TAGLINE_SANITIZE=ON \
+	  --config-settings=cmake.build-type=None --config-settings=install.strip=false
 	touch $@
 
 clean:
