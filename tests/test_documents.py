@@ -15,7 +15,7 @@ import pytest
 import tagline
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tagline.__path__, "tagline.")
