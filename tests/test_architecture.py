@@ -38,6 +38,7 @@ LIBRARIES = {
     "torch": {"chain", "nn", "training", "models", "interop"},
     "triton": {"chain"},
     "transformers": {"nn", "models"},
+    "matplotlib": {"evaluation"},
     "typer": {"cli"},
     "rich": {"cli"},
 }

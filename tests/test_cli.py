@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import tagline
 
@@ -54,3 +56,53 @@ def test_a_wrong_setting_gives_one_line_and_no_traceback() -> None:
     assert done.returncode == 1
     assert "TAGLINE_ENGINE: expected one of native, naive, got 'fast'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+PAIR = "EU NNP B-ORG B-ORG\nrejects VBZ O O\n\nPeter NNP B-PER B-PER\nBlackburn NNP I-PER O\n"
+
+
+def test_eval_prints_what_conlleval_prints(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text(PAIR, encoding="utf-8")
+    done = tagline_command("eval", str(path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "processed 4 tokens with 2 phrases; found: 2 phrases; correct: 1.\n"
+        "accuracy:  75.00%; precision:  50.00%; recall:  50.00%; FB1:  50.00\n"
+        "              ORG: precision: 100.00%; recall: 100.00%; FB1: 100.00  1\n"
+        "              PER: precision:   0.00%; recall:   0.00%; FB1:   0.00  1\n"
+    )
+    assert done.stderr == "rule: conlleval\n"
+    strict = json.loads(tagline_command("eval", str(path), "--strict", "--json").stdout)
+    assert strict["spans"]["rule"] == "strict:IOB2"
+
+
+def test_eval_writes_a_page_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text(PAIR, encoding="utf-8")
+    done = tagline_command("eval", str(tmp_path / "out.txt"), "--html", str(tmp_path / "out.html"), "--overall")
+    assert done.returncode == 0, done.stderr
+    assert "PER" not in done.stdout
+    assert "<html" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
+def test_describe_and_convert(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("EU B-ORG\nsays O\n\nPeter B-PER\nBlackburn I-PER\n", encoding="utf-8")
+    assert "entities   2" in tagline_command("describe", str(path)).stdout
+    assert json.loads(tagline_command("describe", str(path), "--json").stdout)["scheme"] == "IOB2"
+    done = tagline_command("convert-tags", str(path), "--to", "BIOES")
+    assert done.stdout == "EU S-ORG\nsays O\n\nPeter B-PER\nBlackburn E-PER\n\n"
+    assert "source scheme IOB2" in done.stderr
+
+
+def test_a_broken_file_gives_its_place_and_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "broken.txt"
+    path.write_text("EU B-ORG\nsays\n\nhi O\n", encoding="utf-8")
+    for words in (["describe", str(path)], ["eval", str(path)], ["convert-tags", str(path)]):
+        done = tagline_command(*words)
+        assert done.returncode == 1
+        assert done.stderr.strip().endswith('broken.txt:2: expected 2 columns, got 1 ("says")')
+        assert "Traceback" not in done.stderr
+    lenient = tagline_command("describe", str(path), "--lenient")
+    assert "sentences  1" in lenient.stdout
+    assert "skipped: " in lenient.stderr

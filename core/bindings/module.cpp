@@ -3,5 +3,6 @@
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.";
     tagline::bindings::bind_chain(m);
+    tagline::bindings::bind_columns(m);
     tagline::bindings::bind_runtime(m);
 }

@@ -6,6 +6,7 @@
 namespace tagline::bindings {
 
 void bind_chain(nanobind::module_& m);
+void bind_columns(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
 
 }  // namespace tagline::bindings

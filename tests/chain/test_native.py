@@ -126,16 +126,18 @@ def test_a_signal_is_answered_inside_a_long_call(lengths: list[int]) -> None:
     truth = native.entropy(chain)
     full = time.perf_counter() - began
     before = signal.signal(signal.SIGALRM, ring)
+    taken = []
     try:
-        began = time.perf_counter()
-        signal.setitimer(signal.ITIMER_REAL, full / 10)
-        with pytest.raises(AlarmError):
-            native.entropy(chain)
-        taken = time.perf_counter() - began
+        while len(taken) < 3 and (not taken or taken[-1] >= full / 2):  # a busy machine gets three chances
+            began = time.perf_counter()
+            signal.setitimer(signal.ITIMER_REAL, full / 10)
+            with pytest.raises(AlarmError):
+                native.entropy(chain)
+            taken.append(time.perf_counter() - began)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert taken < full / 2
+    assert min(taken) < full / 2, "an unanswered signal waits for the end of the call"
     assert native.entropy(chain).tobytes() == truth.tobytes(), "and the engine goes on as before"
 
 

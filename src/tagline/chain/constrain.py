@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
+from tagline.readers.roles import Rules
 from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 
 def constrain(
     chain: Chain,
     *,
+    rules: Rules | None = None,
     transitions: ArrayLike | None = None,
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
@@ -28,6 +30,7 @@ def constrain(
     """Return a chain in which everything that is not allowed scores −∞.
 
     Arguments:
+        rules: of a tag scheme, from `tagline.readers.schemes.legal`: transitions, start and end at once.
         transitions: booleans ``[L, L]`` as ``[previous, next]`` (or ``[N, L, L]`` on a chain with transitions for
             each position), True where a label may follow another.
         start, end: booleans ``[L]``, True where a label may begin or end a sentence.
@@ -41,6 +44,8 @@ def constrain(
     >>> viterbi(constrain(free, known=[-1, 1, -1], transitions=[[True, True], [False, True]])).labels.tolist()
     [0, 1, 1]
     """
+    if rules is not None:
+        chain = constrain(chain, transitions=rules.transitions, start=rules.start, end=rules.end)
     L = chain.num_labels
     emissions = chain.emissions
     if allowed is not None:

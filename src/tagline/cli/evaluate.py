@@ -1,0 +1,132 @@
+"""What `tagline eval` does: read gold and predicted tags from column files, score them, print and draw.
+
+One file holds both in its last two columns, gold first, as the CoNLL script reads it; or gold and predicted tags are
+the last columns of two files with the same sentences.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
+from tagline.evaluation.report import Report, evaluate
+from tagline.evaluation.sequences import align
+from tagline.readers.columns import read_columns
+from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.detection import detect
+
+
+def evaluate_files(
+    gold: str | Path,
+    predicted: str | Path | None = None,
+    *,
+    scheme: str | None = None,
+    strict: bool = False,
+    tokens_only: bool = False,
+    compare: str | Path | None = None,
+    examples: int = 5,
+    resamples: int = 0,
+    seed: int = 0,
+    encoding: str = "utf-8",
+) -> Report:
+    """Score the predicted tags of one or two column files.
+
+    Arguments:
+        gold: a file whose last column is gold; without ``predicted``, its last two are gold and predicted.
+        predicted: a file with the same sentences whose last column is predicted.
+        scheme: of the tags, for rules that need it; detected in the gold tags where ``strict`` needs one.
+        strict: only well-formed spans count.
+        tokens_only: the tags have no spans, such as parts of speech.
+        compare: another output, the last column of a file with the same sentences.
+        examples, resamples, seed: as in `tagline.evaluation.evaluate`.
+        encoding: of the files.
+    """
+    corpus, guesses = read_pair(gold, predicted, encoding)
+    other = None if compare is None else last_column(read_checked(compare, corpus, encoding))
+    rule = None if tokens_only else rule_for(corpus, scheme, strict)
+    return evaluate(corpus, guesses, rule, other=other, examples=examples, resamples=resamples, seed=seed)
+
+
+def read_pair(gold: str | Path, predicted: str | Path | None, encoding: str = "utf-8") -> tuple[Corpus, Column]:
+    """Read a corpus whose column ``tag`` is gold, and the predicted tags of its tokens."""
+    corpus = read_columns(gold, encoding=encoding)
+    if predicted is not None:
+        corpus = corpus.with_column(TAG, last_column(corpus))
+        return corpus, last_column(read_checked(predicted, corpus, encoding))
+    if len(corpus.names) < 2:
+        raise InputError(f"{gold}: expected gold and predicted tags in the last two columns, got one column")
+    return corpus.with_column(TAG, corpus.column(corpus.names[-2])), last_column(corpus)
+
+
+def read_checked(path: str | Path, gold: Corpus, encoding: str) -> Corpus:
+    """Read a file that must have the sentences of ``gold``, and its tokens where it has any."""
+    corpus = read_columns(path, encoding=encoding)
+    pair = align(gold, corpus.with_column(TAG, last_column(corpus)))  # names the sentence that does not fit
+    if len(corpus.names) > 1 and TOKEN in gold.columns and len(gold.names) > 1:
+        words = align(gold.column(TOKEN), corpus.column(TOKEN), pair.offsets)
+        wrong = np.flatnonzero(words.gold != words.predicted)
+        if len(wrong):
+            n = int(wrong[0])
+            b = int(np.searchsorted(pair.offsets, n, "right")) - 1
+            raise InputError(
+                f"{corpus.place(b)}, token {n - int(pair.offsets[b])}: expected {words.labels[words.gold[n]]!r} as in "
+                f"gold ({gold.place(b)}), got {words.labels[words.predicted[n]]!r}"
+            )
+    return corpus
+
+
+def last_column(corpus: Corpus) -> Column:
+    """Return the column that stands last in the file."""
+    return corpus.column(corpus.names[-1])
+
+
+def rule_for(gold: Corpus, scheme: str | None, strict: bool) -> str:
+    """Name the rule that turns tags into spans."""
+    if not strict:
+        return "conlleval" if scheme is None else f"conlleval:{scheme}"
+    if scheme is None:
+        found = detect(gold)
+        if found.scheme is None:
+            raise InputError(
+                f"strict: expected gold tags of a known scheme, got none: {found.reason}; name it by --scheme"
+            )
+        scheme = found.scheme.name
+    return f"strict:{scheme}"
+
+
+def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
+    """Print a report to stdout; the rule goes to stderr, so that stdout is what the CoNLL script prints."""
+    if as_json:
+        sys.stdout.write(report.json())
+        return
+    if report.spans is None or details:
+        sys.stdout.write(report.text())
+        return
+    sys.stdout.write(report.spans.text(by_type))
+    for part in (report.interval, report.comparison):
+        sys.stdout.write("" if part is None else part.text())
+    sys.stderr.write(f"rule: {report.spans.rule}\n")
+
+
+def save_plots(report: Report, folder: str | Path) -> list[Path]:
+    """Draw the pictures that apply into a folder, which is made where it is missing; return their paths."""
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    paths = [home / "confusion.png"]
+    plot_confusion(report.tokens, paths[0])
+    if report.spans is not None and report.spans.by_type:
+        paths.append(home / "types.png")
+        plot_types(report.spans.by_type, paths[-1], f"Spans by type, rule {report.spans.rule}")
+    for name, found in report.calibration.items():
+        paths.append(home / f"reliability-{name}.png")
+        plot_reliability(found, paths[-1], f"Reliability of {name}")
+    return paths
+
+
+def save_html(report: Report, path: str | Path, title: str = "Evaluation") -> None:
+    """Write the report as one HTML page."""
+    Path(path).write_text(report.html(title), encoding="utf-8")

@@ -1,0 +1,52 @@
+"""How good are the answers: spans, tokens, words, significance, calibration, error analysis, reports and plots.
+
+>>> from tagline.evaluation import evaluate_spans
+>>> evaluate_spans([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "O"]]).f1
+1.0
+"""
+
+from tagline.evaluation.calibration import Reliability, brier_score, reliability, token_reliability
+from tagline.evaluation.mistakes import FoundSpan, Mistake, Mistakes, find_mistakes
+from tagline.evaluation.partial import PartialScore, PartialScores, evaluate_partial
+from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
+from tagline.evaluation.report import Report, evaluate
+from tagline.evaluation.scores import Score
+from tagline.evaluation.segmentation import SegmentationScores, evaluate_segmentation
+from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare, sentence_counts
+from tagline.evaluation.spans import SpanScores, correct_spans, evaluate_spans
+from tagline.evaluation.temperature import Temperature, fit_temperature
+from tagline.evaluation.tokens import TokenScores, evaluate_tokens
+
+__all__ = [
+    "Comparison",
+    "FoundSpan",
+    "Interval",
+    "Mistake",
+    "Mistakes",
+    "PartialScore",
+    "PartialScores",
+    "Reliability",
+    "Report",
+    "Score",
+    "SegmentationScores",
+    "SpanScores",
+    "Temperature",
+    "TokenScores",
+    "bootstrap_interval",
+    "brier_score",
+    "compare",
+    "correct_spans",
+    "evaluate",
+    "evaluate_partial",
+    "evaluate_segmentation",
+    "evaluate_spans",
+    "evaluate_tokens",
+    "find_mistakes",
+    "fit_temperature",
+    "plot_confusion",
+    "plot_reliability",
+    "plot_types",
+    "reliability",
+    "sentence_counts",
+    "token_reliability",
+]

@@ -1,0 +1,103 @@
+"""Gold spans beside predicted ones: which are equal, which overlap.
+
+The spans of one side never overlap each other and come in the order of the text, so each question is a binary search.
+Positions count the tokens of the whole corpus, which keeps spans of different sentences apart by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.evaluation.sequences import Aligned
+from tagline.readers.spans import SpanArray, find_spans
+from tagline.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """The M spans of one side, in the order of the text.
+
+    Attributes:
+        start, end: ``[M]``, int64, tokens of the whole corpus, ``end`` exclusive.
+        label: ``[M]``, int64, indices into the labels of the `SpanPair`.
+        sentence: ``[M]``, int64.
+    """
+
+    start: IntArray
+    end: IntArray
+    label: IntArray
+    sentence: IntArray
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanPair:
+    """Gold and predicted spans of the same sentences.
+
+    Attributes:
+        labels: the types of both, sorted.
+        gold, predicted: the spans.
+        offsets: ``[B + 1]``, where each sentence begins.
+        rule: how tags became spans.
+    """
+
+    labels: tuple[str, ...]
+    gold: Spans
+    predicted: Spans
+    offsets: IntArray
+    rule: str
+
+    @property
+    def correct(self) -> BoolArray:
+        """Whether each predicted span is a gold one, boundary and type: ``[predicted]``."""
+        partner, found = self.same_boundary
+        return found & (self.gold.label[partner] == self.predicted.label) if len(self.gold) else found
+
+    @property
+    def same_boundary(self) -> tuple[IntArray, BoolArray]:
+        """The gold span that starts where each predicted one does, if any, and whether it ends there too."""
+        gold, predicted = self.gold, self.predicted
+        partner = np.minimum(np.searchsorted(gold.start, predicted.start), max(len(gold) - 1, 0))
+        if not len(gold):
+            return partner, np.zeros(len(predicted), np.bool_)
+        return partner, (gold.start[partner] == predicted.start) & (gold.end[partner] == predicted.end)
+
+    @property
+    def overlaps(self) -> tuple[IntArray, IntArray]:
+        """All pairs of a gold and a predicted span that share a token: two arrays of indices, ``[pairs]`` each."""
+        gold, predicted = self.gold, self.predicted
+        first = np.searchsorted(gold.end, predicted.start, side="right")
+        last = np.searchsorted(gold.start, predicted.end, side="left")
+        sizes = last - first  # [predicted], never negative: both sides are in order
+        of_predicted = np.repeat(np.arange(len(predicted)), sizes)
+        begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        of_gold = np.repeat(first, sizes) + np.arange(len(of_predicted)) - begins
+        return of_gold, of_predicted
+
+    def per_sentence(self) -> IntArray:
+        """Count correct, found and gold spans of each sentence: ``[B, 3]``."""
+        B = len(self.offsets) - 1
+        columns = (self.predicted.sentence[self.correct], self.predicted.sentence, self.gold.sentence)
+        return np.stack([np.bincount(sentences, minlength=B) for sentences in columns], axis=1).astype(np.int64)
+
+
+def pair_spans(pair: Aligned, rule: str) -> SpanPair:
+    """Find the spans on both sides by a rule of `tagline.readers.spans`."""
+    gold = find_spans(pair.gold_column, pair.offsets, rule)
+    predicted = find_spans(pair.predicted_column, pair.offsets, rule)
+    labels = tuple(sorted({*gold.labels, *predicted.labels}))
+    return SpanPair(
+        labels, _placed(gold, pair.offsets, labels), _placed(predicted, pair.offsets, labels), pair.offsets, rule
+    )
+
+
+def _placed(spans: SpanArray, offsets: IntArray, labels: tuple[str, ...]) -> Spans:
+    table: NDArray[np.int64] = np.array([labels.index(label) for label in spans.labels], np.int64)
+    label = table[spans.label] if len(table) else np.empty(0, np.int64)
+    first = offsets[spans.sentence]
+    return Spans(spans.start + first, spans.end + first, label, spans.sentence)

@@ -1,0 +1,218 @@
+"""Error analysis: what went wrong with each span, counted and shown.
+
+Each gold span and each predicted span is in exactly one class, the first that holds for it and some span of the other
+side:
+
+    correct    same boundary, same type
+    type       same boundary, another type
+    boundary   they share a token and the type
+    both       they share a token
+    missed     nothing overlaps (gold spans)      spurious  nothing overlaps (predicted spans)
+
+One gold span may be found in two pieces, so the two sides count boundary errors and ``both`` each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.errors import InputError
+from tagline.evaluation.matching import SpanPair, Spans, pair_spans
+from tagline.evaluation.sequences import TagSequences, align, columns_of
+from tagline.evaluation.spans import CONLLEVAL
+from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.types import IntArray
+
+CORRECT, TYPE, BOUNDARY, BOTH, ALONE = range(5)
+KINDS = ("type", "boundary", "both", "missed", "spurious")
+
+
+class FoundSpan(NamedTuple):
+    """Tokens ``start`` to ``end`` (exclusive) of a sentence, and their type."""
+
+    start: int
+    end: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        sentence: its number, from 0.
+        gold, predicted: the spans, None where there is none.
+        tokens: the sentence, empty where the tokens are not known.
+    """
+
+    kind: str
+    sentence: int
+    gold: FoundSpan | None
+    predicted: FoundSpan | None
+    tokens: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return one line, such as ``sentence 3: PER "Anna" found as PER "Anna Berg"``."""
+        parts = [f"{'' if span is None else self._show(span)}" for span in (self.gold, self.predicted)]
+        told = {"missed": f"{parts[0]} missed", "spurious": f"{parts[1]} is nothing in gold"}
+        return f"sentence {self.sentence}: {told.get(self.kind, f'{parts[0]} found as {parts[1]}')}"
+
+    def _show(self, span: FoundSpan) -> str:
+        words = f'"{" ".join(self.tokens[span.start : span.end])}"' if self.tokens else f"{span.start}–{span.end}"
+        return f"{span.label} {words}".strip()
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Counts of each class of error, and examples.
+
+    Attributes:
+        rule: how tags became spans.
+        gold: gold spans by class: ``correct``, ``type``, ``boundary``, ``both``, ``missed``; together all gold spans.
+        predicted: predicted spans by class, with ``spurious`` for ``missed``; together all predicted spans.
+        types: (gold type, predicted type, count) of the ``type`` errors, most frequent first.
+        examples: for each kind of mistake the first few in the text.
+    """
+
+    rule: str
+    gold: dict[str, int]
+    predicted: dict[str, int]
+    types: tuple[tuple[str, str, int], ...]
+    examples: dict[str, tuple[Mistake, ...]]
+
+    def text(self) -> str:
+        """Return a table of counts, then the examples."""
+        lines = ["spans        gold  predicted"]
+        for kind in ("correct", *KINDS):
+            counts = [str(side[kind]) if kind in side else "–" for side in (self.gold, self.predicted)]
+            lines.append(f"{kind:<8}  {counts[0]:>7}  {counts[1]:>9}")
+        for kind, examples in self.examples.items():
+            lines += [f"{kind}:", *(f"  {example.text()}" for example in examples)] if examples else []
+        return "\n".join(lines) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return {
+            "rule": self.rule,
+            "gold": dict(self.gold),
+            "predicted": dict(self.predicted),
+            "types": [list(row) for row in self.types],
+            "examples": {kind: [_example(one) for one in found] for kind, found in self.examples.items()},
+        }
+
+
+def find_mistakes(
+    gold: TagSequences,
+    predicted: TagSequences,
+    rule: str = CONLLEVAL,
+    *,
+    tokens: TagSequences | None = None,
+    examples: int = 5,
+    offsets: ArrayLike | None = None,
+) -> Mistakes:
+    """Sort spans into classes of errors. ``gold``, ``predicted``, ``rule`` and ``offsets`` as in `evaluate_spans`.
+
+    Arguments:
+        tokens: the words, for the examples; those of ``gold`` where it is a corpus.
+        examples: how many of each kind are kept.
+
+    >>> found = find_mistakes([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]], tokens=[["Anna", "Berg", "sings"]])
+    >>> found.gold["boundary"], found.predicted["spurious"], found.examples["boundary"][0].text()
+    (1, 1, 'sentence 0: PER "Anna Berg" found as PER "Anna"')
+    """
+    pair = align(gold, predicted, offsets)
+    words = tokens if tokens is not None else gold if isinstance(gold, Corpus) else None
+    return mistakes_of(pair_spans(pair, rule), words_of(words, pair.num_tokens), examples)
+
+
+def words_of(tokens: TagSequences | None, num_tokens: int) -> Column | None:
+    """Return the words as a column of as many tokens, None where there are none."""
+    if tokens is None:
+        return None
+    if isinstance(tokens, Corpus):
+        column = tokens.column(TOKEN if TOKEN in tokens.columns else tokens.names[0])
+    else:
+        column, _ = columns_of("tokens", tokens)
+    if len(column) != num_tokens:
+        raise InputError(f"tokens: expected {num_tokens}, one for each tag, got {len(column)}")
+    return column
+
+
+def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) -> Mistakes:
+    """Sort spans that are paired already."""
+    of_gold, of_predicted = pair.overlaps
+    kinds = _kinds_of_pairs(pair, of_gold, of_predicted)  # [pairs]
+    gold, best_of_gold = _best(kinds, of_gold, of_predicted, len(pair.gold))
+    predicted, _ = _best(kinds, of_predicted, of_gold, len(pair.predicted))
+    listed: dict[str, tuple[Mistake, ...]] = {}
+    for number, kind in ((TYPE, "type"), (BOUNDARY, "boundary"), (BOTH, "both"), (ALONE, "missed")):
+        some = np.flatnonzero(gold == number)[:examples]
+        listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in some)
+    some = np.flatnonzero(predicted == ALONE)[:examples]
+    listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in some)
+    return Mistakes(
+        pair.rule,
+        _counts(gold, "missed"),
+        _counts(predicted, "spurious"),
+        _type_confusions(pair, of_gold[kinds == TYPE], of_predicted[kinds == TYPE]),
+        listed,
+    )
+
+
+def _kinds_of_pairs(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> NDArray[np.int64]:
+    gold, predicted = pair.gold, pair.predicted
+    boundary = (gold.start[of_gold] == predicted.start[of_predicted]) & (
+        gold.end[of_gold] == predicted.end[of_predicted]
+    )
+    label = gold.label[of_gold] == predicted.label[of_predicted]
+    return np.where(boundary, np.where(label, CORRECT, TYPE), np.where(label, BOUNDARY, BOTH))
+
+
+def _best(kinds: IntArray, mine: IntArray, theirs: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Return the class of each span of one side and the span of the other side that gave it, −1 for none."""
+    best = np.full(count, ALONE, np.int64)
+    np.minimum.at(best, mine, kinds)
+    partner = np.full(count, -1, np.int64)
+    chosen = np.flatnonzero(kinds == best[mine])[::-1]  # backwards: the first in the text is written last
+    partner[mine[chosen]] = theirs[chosen]
+    return best, partner
+
+
+def _counts(classes: IntArray, alone: str) -> dict[str, int]:
+    names = ("correct", "type", "boundary", "both", alone)
+    return dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True))
+
+
+def _type_confusions(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> tuple[tuple[str, str, int], ...]:
+    L = len(pair.labels)
+    cells, counts = np.unique(pair.gold.label[of_gold] * L + pair.predicted.label[of_predicted], return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return tuple((pair.labels[cells[k] // L], pair.labels[cells[k] % L], int(counts[k])) for k in order)
+
+
+def _mistake(pair: SpanPair, kind: str, g: int, p: int, words: Column | None) -> Mistake:
+    sentence = int(pair.gold.sentence[g] if g >= 0 else pair.predicted.sentence[p])
+    first, last = int(pair.offsets[sentence]), int(pair.offsets[sentence + 1])
+    tokens = () if words is None else tuple(words[first:last])
+    return Mistake(kind, sentence, _span(pair, pair.gold, g), _span(pair, pair.predicted, p), tokens)
+
+
+def _span(pair: SpanPair, spans: Spans, index: int) -> FoundSpan | None:
+    if index < 0:
+        return None
+    first = pair.offsets[spans.sentence[index]]
+    return FoundSpan(
+        int(spans.start[index] - first), int(spans.end[index] - first), pair.labels[int(spans.label[index])]
+    )
+
+
+def _example(mistake: Mistake) -> dict[str, Any]:
+    sides: Sequence[FoundSpan | None] = (mistake.gold, mistake.predicted)
+    gold, predicted = (None if span is None else list(span) for span in sides)
+    return {"sentence": mistake.sentence, "gold": gold, "predicted": predicted, "tokens": list(mistake.tokens)}

@@ -1,0 +1,143 @@
+"""Everything about one output in one place, as text, JSON or HTML.
+
+`evaluate` reads the tags once and hands the same arrays to every scorer. The parts of a `Report` that do not apply are
+None: there are no spans in part-of-speech tags, and no comparison without another output.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from tagline.evaluation.calibration import Reliability
+from tagline.evaluation.matching import pair_spans
+from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_of
+from tagline.evaluation.partial import PartialScores, partial_of
+from tagline.evaluation.sequences import TagSequences, align
+from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
+from tagline.evaluation.spans import CONLLEVAL, SpanScores, spans_of
+from tagline.evaluation.tokens import TokenScores, tokens_of
+from tagline.readers.corpus import Corpus
+
+FORMAT, VERSION = "tagline-evaluation", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The scores of one output; parts that do not apply are None.
+
+    Attributes:
+        tokens: accuracy, labels, confusion matrix.
+        spans, partial, mistakes: None where no rule was given.
+        interval: of F1, None where no resamples were asked for.
+        comparison: with another output.
+        calibration: reliability by name, such as ``tokens`` or ``spans``; empty unless added by `with_calibration`.
+    """
+
+    tokens: TokenScores
+    spans: SpanScores | None = None
+    partial: PartialScores | None = None
+    mistakes: Mistakes | None = None
+    interval: Interval | None = None
+    comparison: Comparison | None = None
+    calibration: Mapping[str, Reliability] = field(default_factory=dict)
+
+    def with_calibration(self, **calibration: Reliability) -> Report:
+        """Return the report with the reliability of probabilities, by name."""
+        return Report(**{**vars(self), "calibration": {**self.calibration, **calibration}})
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Return (title, text) of each part that there is, in the order of reading."""
+        parts: list[tuple[str, Any]] = []
+        if self.spans is not None:
+            parts.append((f"Spans (rule: {self.spans.rule})", self.spans))
+        parts += [
+            ("Confidence", self.interval),
+            ("Comparison", self.comparison),
+            ("Partial matches", self.partial),
+            ("Mistakes", self.mistakes),
+            ("Tokens", self.tokens),
+            *((f"Calibration of {name}", found) for name, found in self.calibration.items()),
+        ]
+        return [(title, part.text()) for title, part in parts if part is not None]
+
+    def text(self) -> str:
+        """Return all parts as text, each under its title."""
+        return "\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in self.sections())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings, under keys that stay."""
+        parts = {
+            name: None if part is None else part.as_dict()
+            for name, part in (
+                ("spans", self.spans),
+                ("tokens", self.tokens),
+                ("partial", self.partial),
+                ("mistakes", self.mistakes),
+                ("interval", self.interval),
+                ("comparison", self.comparison),
+            )
+        }
+        calibration = {name: found.as_dict() for name, found in self.calibration.items()}
+        return {"format": FORMAT, "version": VERSION, **parts, "calibration": calibration}
+
+    def json(self, indent: int | None = 2) -> str:
+        """Return `as_dict` as JSON."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
+
+    def html(self, title: str = "Evaluation") -> str:
+        """Return one HTML page that needs nothing else."""
+        from tagline.evaluation.html import page
+
+        return page(self, title)
+
+
+def evaluate(
+    gold: TagSequences,
+    predicted: TagSequences,
+    rule: str | None = CONLLEVAL,
+    *,
+    other: TagSequences | None = None,
+    tokens: TagSequences | None = None,
+    examples: int = 5,
+    resamples: int = 0,
+    seed: int = 0,
+    offsets: ArrayLike | None = None,
+) -> Report:
+    """Score an output in every way that applies.
+
+    Arguments:
+        gold, predicted, offsets: as in `evaluate_spans`.
+        rule: as in `evaluate_spans`; None for tags without spans, such as parts of speech.
+        other: another output for the same sentences, to compare with: does it differ in F1?
+        tokens: the words, for the examples; those of ``gold`` where it is a corpus.
+        examples: how many of each kind of mistake are shown.
+        resamples: draws for the interval of F1 (0: no interval) and for the comparison (10,000 when 0).
+        seed: of the draws.
+
+    >>> report = evaluate([["B-PER", "O"]], [["B-PER", "O"]], "strict:IOB2")
+    >>> report.spans.f1, report.tokens.accuracy, report.comparison
+    (1.0, 1.0, None)
+    """
+    pair = align(gold, predicted, offsets)
+    if rule is None:
+        return Report(tokens_of(pair))
+    spans = pair_spans(pair, rule)
+    words = words_of(tokens if tokens is not None else gold if isinstance(gold, Corpus) else None, pair.num_tokens)
+    counts = spans.per_sentence() if resamples or other is not None else None
+    comparison = None
+    if counts is not None and other is not None:
+        others = pair_spans(align(gold, other, offsets), rule).per_sentence()
+        comparison = compare(counts, others, resamples=resamples or 10_000, seed=seed)
+    return Report(
+        tokens_of(pair),
+        spans_of(pair, spans),
+        partial_of(spans),
+        mistakes_of(spans, words, examples),
+        bootstrap_interval(counts, resamples=resamples, seed=seed) if counts is not None and resamples else None,
+        comparison,
+    )

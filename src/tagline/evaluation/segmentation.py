@@ -1,0 +1,167 @@
+"""Scores of word segmentation: tags mark where words begin and end, and a word is right when both its ends are.
+
+Every token is in a word. One begins at the first token of a sentence, at B, S, U, W or O, and after E, L, S, U, W or O;
+types (``B-NOUN``) are ignored. This reads BMES, BMEWO, BIES, BILOU and BI(O) tags alike, proper or not.
+Recall is also given apart for words that the training text has (IV) and has not (OOV), as the SIGHAN bake-offs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.evaluation.mistakes import words_of
+from tagline.evaluation.scores import Score
+from tagline.evaluation.sequences import TagSequences, align
+from tagline.readers.corpus import Column
+from tagline.types import BoolArray, IntArray
+
+BEGINS = "BSUWO"
+ENDS = "ELSUWO"
+POSITIONS = "BMIELSUWO"
+
+
+@dataclass(frozen=True)
+class SegmentationScores:
+    """Scores of words.
+
+    Attributes:
+        words: counts and scores of all words.
+        oov: gold words that the training text lacks, as (right, all); None where it was not given.
+        iv: gold words that it has.
+    """
+
+    words: Score
+    oov: tuple[int, int] | None = None
+    iv: tuple[int, int] | None = None
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted words that are right."""
+        return self.words.precision
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold words that were found."""
+        return self.words.recall
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return self.words.f1
+
+    @property
+    def oov_recall(self) -> float | None:
+        """Share of the unknown words that were found; 0 where there are none, None where they are not known."""
+        return _share(self.oov)
+
+    @property
+    def iv_recall(self) -> float | None:
+        """Share of the known words that were found."""
+        return _share(self.iv)
+
+    def text(self) -> str:
+        """Return the scores in one or two lines."""
+        words = self.words
+        lines = [
+            f"{words.gold} words; found: {words.found}; correct: {words.correct}; "
+            f"precision: {100 * self.precision:.2f}%; recall: {100 * self.recall:.2f}%; F1: {100 * self.f1:.2f}"
+        ]
+        if self.oov is not None and self.iv is not None:
+            lines.append(
+                f"recall of {self.oov[1]} words that are not in the training text: "
+                f"{100 * (self.oov_recall or 0):.2f}%; of {self.iv[1]} that are: {100 * (self.iv_recall or 0):.2f}%"
+            )
+        return "\n".join(lines) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers."""
+        return {**self.words.as_dict(), "oov_recall": self.oov_recall, "iv_recall": self.iv_recall}
+
+
+def evaluate_segmentation(
+    gold: TagSequences,
+    predicted: TagSequences,
+    *,
+    tokens: TagSequences | None = None,
+    training_words: Iterable[str] | None = None,
+    offsets: ArrayLike | None = None,
+) -> SegmentationScores:
+    """Score the words that tags cut a text into.
+
+    Arguments:
+        gold, predicted, offsets: as in `evaluate_spans`.
+        tokens: the characters, as ``gold``; needed with ``training_words``.
+        training_words: the words of the training text, for the recall of unknown words.
+
+    >>> scores = evaluate_segmentation(
+    ...     [["B", "E", "S"]], [["B", "E", "B"]], tokens=[["北", "京", "人"]], training_words={"人"}
+    ... )
+    >>> scores.f1, scores.oov_recall
+    (1.0, 1.0)
+    """
+    pair = align(gold, predicted, offsets)
+    gold_begins = word_begins(pair.gold_column, pair.offsets)
+    found_begins = word_begins(pair.predicted_column, pair.offsets)
+    starts, ends = _words(gold_begins)
+    right = _right(starts, ends, found_begins)
+    words = Score(int(right.sum()), int(found_begins.sum()), len(starts))
+    if training_words is None:
+        return SegmentationScores(words)
+    column = words_of(tokens, pair.num_tokens)
+    if column is None:
+        raise InputError("tokens: expected the characters, to tell which words the training text has, got none")
+    known = _known(column, starts, ends, training_words)
+    oov, iv = (int(right[~known].sum()), int((~known).sum())), (int(right[known].sum()), int(known.sum()))
+    return SegmentationScores(words, oov, iv)
+
+
+def word_begins(tags: Column, offsets: IntArray) -> BoolArray:
+    """Say of each token whether a word begins there: ``[N]``."""
+    positions = [tag.split("-", 1)[0] for tag in tags.vocabulary]
+    for tag, position in zip(tags.vocabulary, positions, strict=True):
+        if len(position) != 1 or position not in POSITIONS:
+            raise InputError(
+                f"tag {tag!r}: expected one of {', '.join(POSITIONS)}, alone or before a hyphen and a type"
+            )
+    begins = np.array([position in BEGINS for position in positions], np.bool_)[tags.ids] if positions else _none(tags)
+    ends = np.array([position in ENDS for position in positions], np.bool_)[tags.ids] if positions else _none(tags)
+    begins[1:] |= ends[:-1]
+    begins[offsets[:-1][np.diff(offsets) > 0]] = True
+    return begins
+
+
+def _none(tags: Column) -> BoolArray:
+    return np.zeros(len(tags), np.bool_)
+
+
+def _words(begins: BoolArray) -> tuple[IntArray, IntArray]:
+    starts = np.flatnonzero(begins).astype(np.int64)
+    return starts, np.append(starts[1:], len(begins))[: len(starts)]
+
+
+def _right(starts: IntArray, ends: IntArray, found: BoolArray) -> BoolArray:
+    """Say of each gold word whether it is found: a word begins at its start, the next at its end, none between."""
+    before = np.append(0, np.cumsum(found))  # [N + 1], begins before each token
+    closed = np.append(found, True)[ends]
+    return np.asarray(found[starts] & closed & (before[ends] - before[starts] == 1), np.bool_)
+
+
+def _known(tokens: Column, starts: IntArray, ends: IntArray, training_words: Iterable[str]) -> BoolArray:
+    lengths = np.array([len(token) for token in tokens.vocabulary], np.int64)
+    at = np.append(0, np.cumsum(lengths[tokens.ids])) if len(lengths) else np.zeros(1, np.int64)  # [N + 1], characters
+    text = "".join(tokens.strings)
+    words = set(training_words)
+    cuts = zip(at[starts].tolist(), at[ends].tolist(), strict=True)
+    return np.fromiter((text[first:last] in words for first, last in cuts), np.bool_, len(starts))
+
+
+def _share(counts: tuple[int, int] | None) -> float | None:
+    if counts is None:
+        return None
+    return counts[0] / counts[1] if counts[1] else 0.0

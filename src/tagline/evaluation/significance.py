@@ -1,0 +1,244 @@
+"""How sure is a score: bootstrap intervals, and whether one output is better than another.
+
+Sentences are the units of chance. Micro-averaged scores depend on a set of sentences only through its sums of
+(correct, found, gold), so sentences with equal counts are interchangeable: K distinct rows of counts stand for B
+sentences, and a resample is one multinomial draw over K instead of B drawn sentences. This is exact, not a shortcut.
+
+Efron & Tibshirani (1993), ch. 13 and 15; Noreen (1989) for approximate randomisation; Berg-Kirkpatrick et al. (2012)
+for the paired bootstrap, here centred and two-sided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.evaluation.matching import pair_spans
+from tagline.evaluation.sequences import TagSequences, align
+from tagline.evaluation.spans import CONLLEVAL
+from tagline.types import Float64Array, IntArray
+
+METHODS = ("randomisation", "bootstrap")
+METRICS = ("f1", "precision", "recall")
+BLOCK = 4_000_000  # drawn numbers held at once, 32 MB
+# Two resamples with the same counts on swapped sides give the same difference up to rounding; scores are at most 1.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score and its percentile bootstrap interval.
+
+    Attributes:
+        metric: ``f1``, ``precision`` or ``recall``.
+        value: the score on all sentences.
+        low, high: the interval.
+        level: its confidence, such as 0.95.
+        resamples, seed: how it was drawn.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    level: float
+    resamples: int
+    seed: int
+
+    def text(self) -> str:
+        """Return one line."""
+        return (
+            f"{self.metric}: {100 * self.value:.2f}, {100 * self.level:g}% interval "
+            f"{100 * self.low:.2f} to {100 * self.high:.2f} ({self.resamples} resamples of the sentences)\n"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and strings."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two outputs on the same sentences.
+
+    Attributes:
+        metric: ``f1``, ``precision`` or ``recall``.
+        first, second: their scores.
+        p_value: two-sided, (1 + draws at least as extreme) / (1 + draws), so never 0.
+        method: ``randomisation`` or ``bootstrap``.
+        resamples, seed: how it was drawn.
+    """
+
+    metric: str
+    first: float
+    second: float
+    p_value: float
+    method: str
+    resamples: int
+    seed: int
+
+    @property
+    def difference(self) -> float:
+        """``second - first``."""
+        return self.second - self.first
+
+    def text(self) -> str:
+        """Return one line."""
+        return (
+            f"{self.metric}: {100 * self.first:.2f} and {100 * self.second:.2f}, difference "
+            f"{100 * self.difference:+.2f}, p = {self.p_value:.4g} "
+            f"(two-sided, {self.method}, {self.resamples} draws)\n"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and strings."""
+        return {**vars(self), "difference": self.difference}
+
+
+def sentence_counts(
+    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+) -> IntArray:
+    """Count correct, found and gold spans of each sentence: ``[B, 3]``. Arguments as in `evaluate_spans`.
+
+    >>> sentence_counts([["B-PER", "O"], ["O"]], [["B-PER", "O"], ["B-LOC"]]).tolist()
+    [[1, 1, 1], [0, 1, 0]]
+    """
+    return pair_spans(align(gold, predicted, offsets), rule).per_sentence()
+
+
+def bootstrap_interval(
+    counts: ArrayLike, *, metric: str = "f1", level: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> Interval:
+    """Find the percentile bootstrap interval of a score over sentences.
+
+    Arguments:
+        counts: ``[B, 3]``, correct, found and gold of each sentence, as `sentence_counts` returns.
+        metric: ``f1``, ``precision`` or ``recall``, micro-averaged.
+        level: confidence, between 0 and 1.
+        resamples: how many sets of B sentences are drawn with replacement.
+        seed: of the draws; the same seed gives the same interval.
+
+    >>> bootstrap_interval([[3, 4, 4]] * 50).low
+    0.75
+    """
+    rows = _checked("counts", counts)
+    _check_options(metric, resamples)
+    if not 0 < level < 1:
+        raise InputError(f"level: expected a number between 0 and 1, got {level}")
+    totals = _bootstrap(rows, resamples, seed)  # [R, 3]
+    low, high = np.quantile(score(totals, metric), [(1 - level) / 2, (1 + level) / 2])
+    value = float(score(rows.sum(axis=0), metric))
+    return Interval(metric, value, float(low), float(high), level, resamples, seed)
+
+
+def compare(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    metric: str = "f1",
+    method: str = "randomisation",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Test whether two outputs for the same sentences differ in a score.
+
+    ``randomisation`` (the default) swaps the two outputs of each sentence with probability ½ and asks how often the
+    difference is at least as large as the one observed: an exact test of "the two are interchangeable".
+    ``bootstrap`` draws sentences with replacement, with both outputs, and asks how often the difference moves away from
+    the observed one by at least its size.
+
+    Arguments:
+        first, second: ``[B, 3]``, correct, found and gold of each sentence, with the same gold.
+        metric, resamples, seed: as in `bootstrap_interval`.
+        method: ``randomisation`` or ``bootstrap``.
+
+    >>> worse, better = [[1, 2, 2]] * 100, [[2, 2, 2]] * 100
+    >>> compare(worse, better).p_value < 0.001, compare(worse, worse).p_value
+    (True, 1.0)
+    """
+    one, two = _checked("first", first), _checked("second", second)
+    _check_options(metric, resamples)
+    if method not in METHODS:
+        raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if len(one) != len(two):
+        raise InputError(f"second: expected {len(one)} sentences as in first, got {len(two)}")
+    unequal = np.flatnonzero(one[:, 2] != two[:, 2])
+    if len(unequal):
+        b = int(unequal[0])
+        raise InputError(f"second, sentence {b}: expected {one[b, 2]} gold spans as in first, got {two[b, 2]}")
+    scores = float(score(one.sum(axis=0), metric)), float(score(two.sum(axis=0), metric))
+    observed = scores[1] - scores[0]
+    if method == "randomisation":
+        moved = _swapped(one, two, metric, resamples, seed)
+    else:
+        totals = _bootstrap(np.hstack([one, two]), resamples, seed)  # [R, 6]
+        moved = score(totals[:, 3:], metric) - score(totals[:, :3], metric) - observed
+    extreme = int(np.count_nonzero(np.abs(moved) >= abs(observed) - ROUNDING))
+    return Comparison(metric, *scores, (1 + extreme) / (1 + resamples), method, resamples, seed)
+
+
+def score(counts: IntArray, metric: str) -> Float64Array:
+    """Return the score of counts ``[..., 3]`` (correct, found, gold): ``[...]``, 0 where its denominator is."""
+    correct, found, gold = np.moveaxis(counts, -1, 0)
+    if metric == "f1":
+        correct, whole = 2 * correct, found + gold
+    else:
+        whole = found if metric == "precision" else gold
+    return np.asarray(correct / np.maximum(whole, 1), np.float64)
+
+
+def _bootstrap(rows: IntArray, resamples: int, seed: int) -> IntArray:
+    """Sum the counts of each resample: ``[R, columns]``."""
+    distinct, copies = np.unique(rows, axis=0, return_counts=True)  # [K, columns], [K]
+    rng, B = np.random.default_rng(seed), len(rows)
+    if not B:
+        return np.zeros((resamples, rows.shape[1]), np.int64)
+    totals = [_dot(rng.multinomial(B, copies / B, size=size), distinct) for size in _blocks(resamples, len(distinct))]
+    return np.concatenate(totals)
+
+
+def _swapped(one: IntArray, two: IntArray, metric: str, resamples: int, seed: int) -> Float64Array:
+    """Return the difference of the scores after each random swap: ``[R]``."""
+    distinct, copies = np.unique(two - one, axis=0, return_counts=True)  # [K, 3], [K]
+    rng = np.random.default_rng(seed)
+    differences = []
+    for size in _blocks(resamples, len(distinct)):
+        moved = _dot(rng.binomial(copies, 0.5, size=(size, len(copies))), distinct)  # [size, 3]
+        differences.append(score(two.sum(axis=0) - moved, metric) - score(one.sum(axis=0) + moved, metric))
+    return np.concatenate(differences)
+
+
+def _dot(draws: IntArray, rows: IntArray) -> IntArray:
+    # Integers in float64 are exact below 2^53; [10000, 200] @ [200, 6] takes 2.9 ms, conversions included, int64 11.4.
+    return np.rint(draws.astype(np.float64) @ rows.astype(np.float64)).astype(np.int64)
+
+
+def _blocks(resamples: int, width: int) -> list[int]:
+    size = max(1, BLOCK // max(width, 1))
+    return [min(size, resamples - first) for first in range(0, resamples, size)]
+
+
+def _checked(name: str, counts: ArrayLike) -> IntArray:
+    rows = np.asarray(counts)
+    if rows.size == 0:
+        rows = rows.reshape(0, 3).astype(np.int64)
+    if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected integers [sentences, 3], got {rows.dtype} {list(rows.shape)}")
+    wrong = np.flatnonzero((rows < 0).any(axis=1) | (rows[:, 0] > rows[:, 1:].min(axis=1)))
+    if len(wrong):
+        b = int(wrong[0])
+        raise InputError(
+            f"{name}, sentence {b}: expected correct ≤ found and gold, none negative, got {rows[b].tolist()}"
+        )
+    return rows.astype(np.int64)
+
+
+def _check_options(metric: str, resamples: int) -> None:
+    if metric not in METRICS:
+        raise InputError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
+    if resamples < 1:
+        raise InputError(f"resamples: expected at least 1, got {resamples}")

@@ -1,0 +1,154 @@
+"""Scores of spans: a predicted span counts when its boundary and its type are those of a gold span.
+
+The rule says how tags become spans: ``conlleval`` is the chunking of the CoNLL shared tasks' script, on proper and
+improper sequences; ``strict:<scheme>`` takes only what is well formed in that scheme. Scores by different rules are
+not comparable, so each result carries its rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.evaluation.matching import SpanPair, pair_spans
+from tagline.evaluation.scores import Score
+from tagline.evaluation.sequences import Aligned, TagSequences, align
+from tagline.types import BoolArray
+
+CONLLEVAL = "conlleval"
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """Scores of spans, overall and by type.
+
+    Attributes:
+        rule: how tags became spans.
+        overall: counts and scores of all spans.
+        by_type: the same for each type that gold or predicted has, sorted by name.
+        num_tokens: N, tokens outside spans included.
+        correct_tokens: tokens whose predicted tag is the gold tag.
+    """
+
+    rule: str
+    overall: Score
+    by_type: dict[str, Score]
+    num_tokens: int
+    correct_tokens: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted spans that are right."""
+        return self.overall.precision
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold spans that were found."""
+        return self.overall.recall
+
+    @property
+    def f1(self) -> float:
+        """F1 of all spans (micro-averaged)."""
+        return self.overall.f1
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 of the types, each counted once."""
+        return sum(score.f1 for score in self.by_type.values()) / len(self.by_type) if self.by_type else 0.0
+
+    @property
+    def accuracy(self) -> float:
+        """Share of all tokens whose tag is right; 0 where there are none."""
+        return self.correct_tokens / self.num_tokens if self.num_tokens else 0.0
+
+    def text(self, by_type: bool = True) -> str:
+        """Return what the CoNLL script prints, byte for byte; with ``by_type=False`` its first two lines."""
+        overall = self.overall
+        lines = [
+            f"processed {self.num_tokens} tokens with {overall.gold} phrases; "
+            f"found: {overall.found} phrases; correct: {overall.correct}."
+        ]
+        if self.num_tokens:
+            lines.append(f"accuracy: {_percent(self.correct_tokens, self.num_tokens):6.2f}%; {_percentages(overall)}")
+        for name, score in self.by_type.items() if by_type else ():
+            padding = " " * (17 - len(name.encode()))  # the script counts bytes
+            # The script repeats the line of untyped phrases where both sides have some.
+            repeats = 2 if not name and score.gold and score.found else 1
+            lines += [f"{padding}{name}: {_percentages(score)}  {score.found}"] * repeats
+        return "\n".join(lines) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers and strings."""
+        return {
+            "rule": self.rule,
+            "tokens": self.num_tokens,
+            "accuracy": self.accuracy,
+            "overall": self.overall.as_dict(),
+            "macro_f1": self.macro_f1,
+            "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
+        }
+
+
+def evaluate_spans(
+    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+) -> SpanScores:
+    """Score predicted spans against gold spans.
+
+    Arguments:
+        gold, predicted: tags of B sentences with N tokens: lists of tag lists, `Column`s, or `Corpus` objects with a
+            column ``tag``.
+        rule: ``conlleval``, or ``strict:`` and a scheme, such as ``strict:IOB2``.
+        offsets: ``[B + 1]``, where each sentence begins, where both are columns; one sentence when left out.
+
+    >>> gold = [["B-PER", "I-PER", "O", "B-LOC"]]
+    >>> scores = evaluate_spans(gold, [["B-PER", "I-PER", "O", "I-LOC"]])
+    >>> scores.rule, scores.f1, evaluate_spans(gold, [["B-PER", "I-PER", "O", "I-LOC"]], "strict:IOB2").recall
+    ('conlleval', 1.0, 0.5)
+    >>> print(scores.text(), end="")
+    processed 4 tokens with 2 phrases; found: 2 phrases; correct: 2.
+    accuracy:  75.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00
+                  LOC: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+                  PER: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+    """
+    pair = align(gold, predicted, offsets)
+    return spans_of(pair, pair_spans(pair, rule))
+
+
+def correct_spans(
+    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+) -> BoolArray:
+    """Say of each predicted span, in the order of the text, whether it is right: ``[M]``.
+
+    Together with the probabilities of the spans this is what `reliability` takes. Arguments as in `evaluate_spans`.
+
+    >>> correct_spans([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-ORG"]]).tolist()
+    [True, False]
+    """
+    return pair_spans(align(gold, predicted, offsets), rule).correct
+
+
+def spans_of(pair: Aligned, spans: SpanPair) -> SpanScores:
+    """Score spans that are found already; ``pair`` holds their tags."""
+    L = len(spans.labels)
+    correct, found, gold = (
+        np.bincount(labels, minlength=L).tolist()
+        for labels in (spans.predicted.label[spans.correct], spans.predicted.label, spans.gold.label)
+    )
+    by_type = {name: Score(correct[j], found[j], gold[j]) for j, name in enumerate(spans.labels) if found[j] or gold[j]}
+    overall = Score(sum(correct), len(spans.predicted), len(spans.gold))
+    right = int(np.count_nonzero(pair.gold == pair.predicted))
+    return SpanScores(spans.rule, overall, by_type, pair.num_tokens, right)
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _percentages(score: Score) -> str:
+    # Percentages first and F1 from them, in the script's order of operations: the last digit printed depends on it.
+    precision, recall = _percent(score.correct, score.found), _percent(score.correct, score.gold)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return f"precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}"

@@ -1,0 +1,65 @@
+"""Files in, sentences out: columns, JSON lines, CoNLL-U, raw text; tag schemes and their spans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tagline.errors import InputError
+from tagline.readers.adapters import as_corpus
+from tagline.readers.columns import iter_columns, read_columns, write_columns
+from tagline.readers.conllu import read_conllu, write_conllu
+from tagline.readers.corpus import Column, Corpus, Sentence
+from tagline.readers.description import Description, describe
+from tagline.readers.jsonl import read_jsonl, write_jsonl
+from tagline.readers.sources import PathLike, name_of
+from tagline.readers.text import corpus_of_texts, read_text, tokenize, write_text
+
+__all__ = [
+    "Column",
+    "Corpus",
+    "Description",
+    "Sentence",
+    "as_corpus",
+    "corpus_of_texts",
+    "describe",
+    "iter_columns",
+    "read",
+    "read_columns",
+    "read_conllu",
+    "read_jsonl",
+    "read_text",
+    "tokenize",
+    "write",
+    "write_columns",
+    "write_conllu",
+    "write_jsonl",
+    "write_text",
+]
+
+FORMATS = {
+    "columns": (read_columns, write_columns),
+    "jsonl": (read_jsonl, write_jsonl),
+    "conllu": (read_conllu, write_conllu),
+    "text": (read_text, write_text),
+}
+
+
+def format_of(path: PathLike, form: str | None = None) -> str:
+    """Name the format of a file: as told, or by its name; ``columns`` where that says nothing."""
+    if form is not None:
+        if form not in FORMATS:
+            raise InputError(f"format: expected one of {', '.join(FORMATS)}, got {form!r}")
+        return form
+    name = name_of(path).removesuffix(".gz")
+    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".conllu": "conllu"}
+    return next((found for ending, found in endings.items() if name.endswith(ending)), "columns")
+
+
+def read(path: PathLike, form: str | None = None, **options: Any) -> Corpus:
+    """Read a file in any format: ``.jsonl``, ``.conllu``, else columns, unless ``form`` says so."""
+    return FORMATS[format_of(path, form)][0](path, **options)  # type: ignore[operator, no-any-return]
+
+
+def write(corpus: Corpus, path: PathLike, form: str | None = None, **options: Any) -> None:
+    """Write a corpus in any format, chosen as in `read`."""
+    FORMATS[format_of(path, form)][1](corpus, path, **options)  # type: ignore[operator]

@@ -1,0 +1,252 @@
+"""Column files (CoNLL, CRF++): one token a line, fields split on runs of blank and tab, a blank line between sentences.
+
+Other Unicode spaces are ordinary characters (U+3000 is a token in some corpora). The compiled core parses in parallel
+from the mapped file; without it the same rules run in Python. `iter_columns` reads files of any size in blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.sources import (
+    BOM,
+    Bytes,
+    PathLike,
+    bad_utf8,
+    name_of,
+    open_source,
+    open_target,
+    read_bytes,
+    recode,
+    shown,
+)
+from tagline.types import IntArray
+
+logger = logging.getLogger("tagline")
+
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """How a column file is read.
+
+    Attributes:
+        names: of the columns; by default ``token``, ``1``, ``2``, …, and ``tag`` for the label.
+        label: position of the label column, None for files without labels.
+        comment: lines that begin with it are left out.
+        docstart: whether ``-DOCSTART-`` lines are left out.
+        strict: whether a broken line is an error; otherwise its sentence is skipped and reported.
+    """
+
+    names: Sequence[str] | None = None
+    label: int | None = -1
+    comment: str = ""
+    docstart: bool = False
+    strict: bool = True
+
+    def names_for(self, source: str, columns: int) -> list[str]:
+        """Name so many columns."""
+        if self.names is not None:
+            if len(self.names) != columns:
+                raise InputError(
+                    f"{source}: expected {len(self.names)} columns ({', '.join(self.names)}), got {columns}"
+                )
+            return list(self.names)
+        names = [TOKEN, *map(str, range(1, columns))]
+        if self.label is not None and columns > 1:
+            if not -columns <= self.label < columns:
+                raise InputError(f"{source}: expected a label column among {columns}, got {self.label}")
+            names[self.label] = TAG
+        return names
+
+
+def read_columns(
+    path: PathLike,
+    *,
+    names: Sequence[str] | None = None,
+    label: int | None = -1,
+    encoding: str = "utf-8",
+    comment: str = "",
+    docstart: bool = False,
+    strict: bool = True,
+) -> Corpus:
+    """Read a column file into a corpus.
+
+    Arguments:
+        path: a file, ``.gz`` or not, or ``-`` for standard input.
+        names: of the columns; by default ``token``, ``1``, …, with ``tag`` for the label.
+        label: position of the label column (the last by default); None where there is none.
+        encoding: of the file; a byte order mark is left out.
+        comment: lines that begin with this are left out.
+        docstart: leave out ``-DOCSTART-`` lines.
+        strict: raise at the first broken line; with False, skip its sentence and report it in the log and in
+            `Corpus.problems`.
+    """
+    form = ColumnFormat(names, label, comment, docstart, strict)
+    data = read_bytes(path, encoding)
+    corpus = _parse(data, form, name_of(path), 0, 0)[0]
+    if not len(corpus):
+        raise InputError(f"{name_of(path)}: expected sentences, got {'an empty file' if not len(data) else 'none'}")
+    if corpus.problems:
+        logger.warning(
+            "%s: skipped %d broken sentences; the first: %s", name_of(path), len(corpus.problems), corpus.problems[0]
+        )
+    return corpus
+
+
+def iter_columns(
+    path: PathLike,
+    *,
+    names: Sequence[str] | None = None,
+    label: int | None = -1,
+    encoding: str = "utf-8",
+    comment: str = "",
+    docstart: bool = False,
+    strict: bool = True,
+    block_bytes: int = 1 << 24,
+) -> Iterator[Corpus]:
+    """Read a column file of any size as a stream of corpora, each of about ``block_bytes`` of text; see `read_columns`.
+
+    A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
+    """
+    form = ColumnFormat(names, label, comment, docstart, strict)
+    name, columns, lines, first, rest = name_of(path), 0, 0, True, b""
+    with open_source(path) as stream:
+        while True:
+            block = stream.read(block_bytes)
+            if encoding != "utf-8":  # not every encoding can be cut anywhere: take the rest at once
+                block = recode(block + stream.read(), encoding, name)
+            if first:
+                block, first = block.removeprefix(BOM), False
+            text = rest + block
+            ends = (
+                [match.end() for match in _BLANK_LINE.finditer(text, max(len(rest) - 4096, 0))]
+                if block
+                else [len(text)]
+            )
+            if not ends:
+                rest = text
+                continue
+            data = np.frombuffer(text, np.uint8)[: ends[-1]]
+            rest = text[ends[-1] :]
+            corpus, columns, read = _parse(data, form, name, columns, lines)
+            lines += read
+            if len(corpus) or corpus.problems:
+                yield corpus
+            if not block:
+                return
+
+
+def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> None:
+    """Write a column file that `read_columns` reads back; an empty field, or one with blanks, is an error."""
+    for name, column in corpus.columns.items():
+        for word in column.vocabulary:
+            if not word or any(cell in word for cell in " \t\n\r"):
+                b = (
+                    int(
+                        np.searchsorted(
+                            corpus.offsets, np.flatnonzero(column.ids == column.vocabulary.index(word))[:1], "right"
+                        )[0]
+                    )
+                    - 1
+                )
+                raise InputError(
+                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
+                )
+    with open_target(path) as stream:
+        columns = list(corpus.columns.values())
+        for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
+            fields = zip(*(column[first:last] for column in columns), strict=True)
+            stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
+
+
+def _parse(data: Bytes, form: ColumnFormat, source: str, columns: int, lines_before: int) -> tuple[Corpus, int, int]:
+    """Parse bytes whose first line is ``lines_before + 1``; returns the corpus, its columns and the lines read."""
+    parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
+    offsets, lines, parts, broken, columns, total = parse(data, columns, form.comment, form.docstart, not form.strict)
+    problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
+    if problems and form.strict:
+        raise InputError(problems[0])
+    try:
+        tables = [Column(tuple(words.decode().split("\n")) if len(words) else (), ids) for words, ids in parts]
+    except UnicodeDecodeError:
+        raise bad_utf8(source, data, lines_before + 1) from None
+    if not columns:
+        return Corpus({TOKEN: Column((), np.empty(0, np.int32))}, [0], source=source, lines=[]), 0, total
+    named = dict(zip(form.names_for(source, columns), tables, strict=True))
+    corpus = Corpus(named, offsets, source=source, lines=lines + lines_before, problems=problems)
+    return corpus, columns, total
+
+
+def _problem(
+    data: Bytes, source: str, lines_before: int, columns: int, line: int, begin: int, end: int, got: int
+) -> str:
+    where = f"{source}:{lines_before + line}"
+    if got < 0:
+        return f"{where}: expected text, got a zero byte; this looks like a binary file"
+    text = data[begin:end].tobytes().decode(errors="replace")
+    return f"{where}: expected {columns} columns, got {got} ({shown(text)})"
+
+
+_Broken = tuple[int, int, int, int]
+_Parts = list[tuple[bytes, np.ndarray]]
+
+
+def _parse_in_python(
+    data: Bytes, columns: int, comment: str, docstart: bool, skip_broken: bool
+) -> tuple[IntArray, IntArray, _Parts, list[_Broken], int, int]:
+    """The rules of the compiled parser, for where there is none."""
+    offsets, starts, broken = [0], [], list[_Broken]()
+    rows: list[list[bytes]] = []
+    kept: list[list[bytes]] = []
+    at, number, start, skipping = 0, 0, 0, False
+
+    def finish() -> None:
+        nonlocal skipping
+        if rows and not skipping:
+            kept.extend(rows)
+            offsets.append(len(kept))
+            starts.append(start)
+        rows.clear()
+        skipping = False
+
+    lines = data.tobytes().split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    for number, line in enumerate(lines, 1):
+        begin, at = at, at + len(line) + 1
+        text = line.removesuffix(b"\r")
+        if comment and text.startswith(comment.encode()):
+            continue
+        fields = [field for field in re.split(rb"[ \t]+", text) if field]
+        if not fields or (docstart and fields[0] == b"-DOCSTART-"):
+            finish()
+            continue
+        columns = columns or len(fields)
+        if b"\0" in text or len(fields) != columns:
+            if not skipping:
+                broken.append((number, begin, begin + len(text), -1 if b"\0" in text else len(fields)))
+            skipping = True
+            if not skip_broken:
+                break
+            continue
+        if not rows:
+            start = number
+        rows.append(fields)
+    else:
+        finish()
+    parts: _Parts = []
+    for c in range(columns):
+        numbers: dict[bytes, int] = {}
+        ids = np.fromiter((numbers.setdefault(row[c], len(numbers)) for row in kept), np.int32)
+        parts.append((b"\n".join(numbers), ids))
+    return np.array(offsets), np.array(starts, np.int64), parts, broken, columns, number

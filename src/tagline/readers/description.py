@@ -1,0 +1,90 @@
+"""What is in a corpus: sizes, labels, the scheme of its tags, its entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagline.readers.corpus import TAG, TOKEN, Corpus
+from tagline.readers.schemes import detect
+from tagline.readers.spans import find_spans
+
+
+@dataclass(frozen=True)
+class Description:
+    """The facts that `describe` finds.
+
+    Attributes:
+        labels, entities: counts by name, the most frequent first; entities is empty where the tags mark no spans.
+        scheme: the tag scheme, or None, and `reason` why.
+        longest: tokens of the longest sentence, and `longest_place` where it stands.
+    """
+
+    source: str
+    sentences: int
+    tokens: int
+    distinct_tokens: int
+    columns: tuple[str, ...]
+    mean_length: float
+    longest: int
+    longest_place: str
+    labels: dict[str, int]
+    scheme: str | None
+    reason: str
+    entities: dict[str, int]
+
+    def text(self) -> str:
+        """The description as lines for people."""
+        lines = [
+            f"source     {self.source or '-'}",
+            f"sentences  {self.sentences:,}",
+            f"tokens     {self.tokens:,} ({self.distinct_tokens:,} distinct)",
+            f"columns    {', '.join(self.columns)}",
+            f"length     {self.mean_length:.1f} on average, longest {self.longest} ({self.longest_place})",
+        ]
+        if self.labels:
+            lines.append(f"scheme     {self.scheme or 'none'}: {self.reason}")
+            lines.append(f"labels     {len(self.labels)}")
+            lines += [f"  {count:>9,}  {label}" for label, count in self.labels.items()]
+        if self.entities:
+            lines.append(f"entities   {sum(self.entities.values()):,}")
+            lines += [f"  {count:>9,}  {label}" for label, count in self.entities.items()]
+        return "\n".join(lines)
+
+
+def describe(corpus: Corpus) -> Description:
+    """Count what is in a corpus."""
+    tokens = corpus.columns.get(TOKEN, next(iter(corpus.columns.values())))
+    lengths = corpus.lengths
+    longest = int(lengths.argmax()) if len(lengths) else 0
+    labels: dict[str, int] = {}
+    entities: dict[str, int] = {}
+    scheme, reason = None, "no tags"
+    if TAG in corpus.columns:
+        labels = _counts(corpus.columns[TAG].vocabulary, corpus.columns[TAG].ids)
+        found = detect(corpus)
+        scheme, reason = (found.scheme.name if found.scheme else None), found.reason
+        if scheme:
+            spans = find_spans(corpus.columns[TAG], corpus.offsets, f"conlleval:{scheme}")
+            entities = _counts(spans.labels, spans.label)
+    return Description(
+        corpus.source,
+        len(corpus),
+        corpus.num_tokens,
+        len(np.unique(tokens.ids)),
+        tuple(corpus.names),
+        float(lengths.mean()) if len(lengths) else 0.0,
+        int(lengths[longest]) if len(lengths) else 0,
+        corpus.place(longest) if len(lengths) else "-",
+        labels,
+        scheme,
+        reason,
+        entities,
+    )
+
+
+def _counts(names: tuple[str, ...], ids: np.ndarray) -> dict[str, int]:
+    counts = np.bincount(ids, minlength=len(names)) if len(names) else np.empty(0, int)
+    order = np.argsort(-counts, kind="stable")
+    return {names[k]: int(counts[k]) for k in order if counts[k]}

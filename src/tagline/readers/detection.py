@@ -1,0 +1,107 @@
+"""Which scheme a corpus is written in, and why.
+
+A scheme is a candidate when every tag is written in its letters, and one at least in a letter that sets it apart from
+poorer schemes: E or S for the family BIOES, B for IOB1 and IOB2, E for IOE1 and IOE2. The candidate with the fewest
+violations wins; among equals the strictest, in the order
+
+    BMES-words, BIOES, BILOU, BMEWO, BMES, IOB2, IOE2, IOB1, IOE1, IO
+
+and `Detection.others` names those that would have done as well. Tags that are all O fit everything and count as IOB2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagline.readers.corpus import TAG
+from tagline.readers.roles import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
+from tagline.readers.tagged import Tagged, Tags
+from tagline.readers.validation import count_violations
+
+STRICTEST_FIRST = ("BMES-words", "BIOES", "BILOU", "BMEWO", "BMES", "IOB2", "IOE2", "IOB1", "IOE1", "IO")
+_LETTERS = frozenset("".join(entry.letters for entry in SCHEMES.values()))
+
+
+@dataclass(frozen=True)
+class Detection:
+    """A scheme and the grounds for it.
+
+    Attributes:
+        scheme: None where the tags are of no scheme, such as parts of speech.
+        reason: for people.
+        letters: how many tokens have a tag with each letter.
+        violations: how many violations each candidate has.
+        others: the names of candidates that fit as well.
+    """
+
+    scheme: Scheme | None
+    reason: str
+    letters: dict[str, int]
+    violations: dict[str, int]
+    others: tuple[str, ...] = ()
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether another scheme fits as well."""
+        return bool(self.others)
+
+
+def detect(tags: Tags, *, column: str = TAG) -> Detection:
+    """Find the scheme of a sentence, a list of sentences, or a corpus.
+
+    >>> detect([["B-PER", "I-PER", "O"], ["B-LOC"]]).scheme.name
+    'IOB2'
+    >>> detect([["NN", "PRP$", "VB"]]).reason
+    "'NN' and 2 other tags are of no scheme (expected a letter, or a letter, - or _, and a type)"
+    """
+    tagged = Tagged.of(tags, column)
+    counts = np.bincount(tagged.column.ids, minlength=len(tagged.column.vocabulary))
+    used = {tag: count for tag, count in zip(tagged.column.vocabulary, counts.tolist(), strict=True) if count}
+    if not used:
+        return Detection(None, "there are no tags", {}, {})
+    strange = [tag for tag in used if not _is_tag(tag)]
+    if strange:
+        others = f" and {len(strange) - 1} other tags are" if len(strange) > 1 else " is"
+        reason = f"{strange[0]!r}{others} of no scheme (expected a letter, or a letter, - or _, and a type)"
+        return Detection(None, reason, {}, {})
+    letters: dict[str, int] = {}
+    for tag, count in used.items():
+        letters[tag[0]] = letters.get(tag[0], 0) + count
+    if set(letters) == {"O"}:
+        names = tuple(name for name in STRICTEST_FIRST if SCHEMES[name].typed and name != "IOB2")
+        return Detection(SCHEMES["IOB2"], "every tag is O, which fits every scheme", letters, {"IOB2": 0}, names)
+    violations = {name: count_violations(tagged, SCHEMES[name]) for name in STRICTEST_FIRST if _fits(name, list(used))}
+    return _decide(letters, violations, sum(used.values()) - letters.get("O", 0))
+
+
+def _is_tag(tag: str) -> bool:
+    return tag[:1] in _LETTERS and (len(tag) == 1 or (len(tag) > 2 and tag[1] in SEPARATORS and tag[0] != "O"))
+
+
+def _fits(name: str, used: list[str]) -> bool:
+    """Every tag is in the scheme's letters, and one in a letter that poorer schemes do not have."""
+    rules = SCHEMES[name]
+    roles = tag_codes(used, rules).roles
+    telling = "ES" if "S" in rules.roles else "BE"
+    own = [letter for letter, role in zip(rules.letters, rules.roles, strict=True) if role in telling]
+    return bool((roles != MISFIT).all()) and (not own or any(tag[0] in own for tag in used))
+
+
+def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:
+    found = ", ".join(sorted(letters))
+    if not violations:
+        reason = f"the letters {found} are not those of one scheme, or tags with and without types are mixed"
+        return Detection(None, reason, letters, violations)
+    fewest = min(violations.values())
+    best, *others = [name for name, count in violations.items() if count == fewest]
+    reason = f"the letters are {found}, and "
+    if fewest:
+        reason += f"{best} has the fewest violations: {fewest}, with {tagged} tags other than O"
+    else:
+        worse = [f"{count} of {name}" for name, count in violations.items() if count]
+        reason += f"no sentence breaks the rules of {best}" + (f" (violations: {', '.join(worse)})" if worse else "")
+    if others:
+        reason += f"; ambiguous: {', '.join(others)} would fit as well, the strictest is taken"
+    return Detection(SCHEMES[best], reason, letters, violations, tuple(others))

@@ -1,0 +1,151 @@
+"""JSON lines: ``{"tokens": [...], "tags": [...]}``, or ``{"text": ..., "spans": [[start, end, label]]}`` in characters.
+
+Character spans become tags by a tokenizer and a tag scheme; a span that cuts a token is an error that names both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.schemes import spans_to_tags, tags_to_spans
+from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
+from tagline.readers.text import tokenize
+
+
+def read_jsonl(
+    path: PathLike, *, tokenizer: str = "words", scheme: str = "IOB2", encoding: str = "utf-8", strict: bool = True
+) -> Corpus:
+    """Read JSON lines of tokens and tags, or of text and character spans.
+
+    Arguments:
+        tokenizer, scheme: how text and spans become tokens and tags.
+        strict: raise at the first broken line; with False, skip it and note it in `Corpus.problems`.
+    """
+    name = name_of(path)
+    rows: list[_Row] = []
+    problems: list[str] = []
+    for number, line in _lines(path, encoding):
+        try:
+            rows.append(_row(f"{name}:{number}", number, line, tokenizer, scheme))
+        except InputError as error:
+            if strict:
+                raise
+            problems.append(str(error))
+    if not rows and not problems:
+        raise InputError(f"{name}: expected sentences, got an empty file")
+    return _corpus(rows, name, problems)
+
+
+class _Row:
+    """One sentence as it was read."""
+
+    def __init__(
+        self, line: int, columns: dict[str, list[str]], text: str | None, spans: list[tuple[int, int]]
+    ) -> None:
+        self.line, self.columns, self.text, self.spans = line, columns, text, spans
+
+
+def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
+    data = read_bytes(path, encoding)
+    try:
+        text = data.tobytes().decode()
+    except UnicodeDecodeError:
+        raise bad_utf8(name_of(path), data) from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Row:
+    try:
+        item = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{place}: expected JSON, got {shown(line)} ({error.msg} at character {error.pos})") from None
+    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
+        text = item["text"]
+        spans = tokenize(text, tokenizer)
+        tokens = [text[start:end] for start, end in spans]
+        columns = {TOKEN: tokens}
+        if "spans" in item:
+            found = _token_spans(place, text, spans, item["spans"])
+            columns[TAG] = spans_to_tags(found, len(tokens), scheme)
+        return _Row(number, columns, text, spans)
+    if isinstance(item, Mapping) and _is_strings(item.get("tokens")):
+        columns = {TOKEN: item["tokens"]}
+        tags = item.get("tags")
+        if tags is not None:
+            if not _is_strings(tags) or len(tags) != len(item["tokens"]):
+                raise InputError(
+                    f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
+                )
+            columns[TAG] = tags
+        return _Row(number, columns, None, [])
+    raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
+
+
+def _is_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: Any) -> list[tuple[int, int, str]]:
+    starts = {start: n for n, (start, _) in enumerate(tokens)}
+    ends = {end: n + 1 for n, (_, end) in enumerate(tokens)}
+    found = []
+    for span in spans if isinstance(spans, list) else [spans]:
+        try:
+            start, end, label = span
+            inside = 0 <= start < end <= len(text) and isinstance(label, str)
+        except (TypeError, ValueError):
+            inside = False
+        if not inside:
+            raise InputError(f"{place}: expected spans [start, end, label] within {len(text)} characters, got {span!r}")
+        if start not in starts or end not in ends:
+            raise InputError(
+                f"{place}: expected a span of whole tokens, got {span!r} ({shown(text[start:end])}); "
+                'use another tokenizer, such as "characters"'
+            )
+        found.append((starts[start], ends[end], label))
+    return found
+
+
+def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpus:
+    names = [TOKEN, TAG] if rows and all(TAG in row.columns for row in rows) else [TOKEN]
+    columns = {name: Column.of(word for row in rows for word in row.columns[name]) for name in names}
+    texts = [row.text for row in rows if row.text is not None]
+    known = len(texts) == len(rows)
+    flat = np.array([span for row in rows for span in row.spans], np.int64).reshape(-1, 2)
+    return Corpus(
+        columns,
+        np.cumsum([0, *(len(row.columns[TOKEN]) for row in rows)]),
+        source=source,
+        lines=[row.line for row in rows],
+        texts=texts if known else None,
+        token_spans=flat if known else None,
+        problems=problems,
+    )
+
+
+def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme: str = "IOB2") -> None:
+    """Write JSON lines of ``form="tokens"``, or ``"spans"``: text with character spans, for a corpus with texts."""
+    if form not in ("tokens", "spans"):
+        raise InputError(f"form: expected tokens or spans, got {form!r}")
+    if form == "spans" and (corpus.texts is None or corpus.token_spans is None):
+        raise InputError('form "spans": expected a corpus with texts, got one of tokens alone; write form "tokens"')
+    with open_target(path) as stream:
+        for sentence in corpus:
+            item: dict[str, Any] = {"tokens": sentence.tokens}
+            if form == "spans":
+                assert sentence.spans is not None
+                item = {"text": sentence.text}
+                if sentence.tags is not None:
+                    spans = tags_to_spans(sentence.tags, scheme)
+                    item["spans"] = [[sentence.spans[a][0], sentence.spans[b - 1][1], label] for a, b, label in spans]
+            elif sentence.tags is not None:
+                item["tags"] = sentence.tags
+            stream.write(json.dumps(item, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,119 @@
+"""Bytes in and out: plain files (memory-mapped), gzip by its name, ``-`` for standard input and output.
+
+Writing goes to a neighbour file that takes the target's place at the end, so that a crash leaves the old file whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import mmap
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.errors import InputError
+
+PathLike = str | os.PathLike[str]
+Bytes = NDArray[np.uint8]
+
+BOM = b"\xef\xbb\xbf"
+
+
+def name_of(path: PathLike) -> str:
+    """The name of a source in messages."""
+    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def _open(path: PathLike, mode: str, name: str) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, mode) if name.endswith(".gz") else open(path, mode))
+
+
+@contextmanager
+def open_source(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open for reading bytes; a missing file, a directory and broken gzip are clear errors."""
+    name = name_of(path)
+    if os.fspath(path) == "-":
+        yield sys.stdin.buffer
+        return
+    if Path(path).is_dir():
+        raise InputError(f"{name}: expected a file, got a folder")
+    try:
+        with _open(path, "rb", name) as stream:
+            yield stream
+    except FileNotFoundError:
+        raise InputError(f"{name}: expected a file, got none of that name; check the path") from None
+    except PermissionError:
+        raise InputError(f"{name}: expected a readable file, got one without permission") from None
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"{name}: expected gzip, got something else ({error})") from None
+
+
+def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
+    """Return a whole source as UTF-8 bytes without a byte order mark; plain files are mapped, not copied."""
+    with open_source(path) as stream:
+        plain = os.fspath(path) != "-" and not name_of(path).endswith(".gz")
+        if plain and encoding == "utf-8" and os.fstat(stream.fileno()).st_size:
+            data: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        else:
+            data = stream.read()
+    array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
+    return array[3:] if array[:3].tobytes() == BOM else array
+
+
+def recode(data: bytes, encoding: str, name: str) -> bytes:
+    """Turn text of another encoding into UTF-8."""
+    try:
+        return data.decode(encoding).encode()
+    except LookupError:
+        raise InputError(f"encoding: expected a name that Python knows, got {encoding!r}") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}:{line}: expected {encoding} text, got byte {data[error.start]:#04x} at offset {error.start}; "
+            "name the right encoding"
+        ) from None
+
+
+def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
+    """The error that names the first byte that is not UTF-8."""
+    text = data.tobytes()
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + first_line
+        column = error.start - text.rfind(b"\n", 0, error.start)
+        return InputError(
+            f"{name}:{line}: expected UTF-8, got byte {text[error.start]:#04x} at byte {column} of the line; "
+            "name the right encoding, such as encoding='gb18030'"
+        )
+    raise AssertionError("bad_utf8 is called for bytes that are not UTF-8")
+
+
+@contextmanager
+def open_target(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open for writing bytes; the file appears whole at the end, or not at all."""
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: expected an existing folder to write into, got none")
+    neighbour = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with _open(neighbour, "wb", target.name) as stream:
+            yield stream
+        os.replace(neighbour, target)
+    finally:
+        neighbour.unlink(missing_ok=True)
+
+
+def shown(line: str, width: int = 60) -> str:
+    """A line as it is quoted in messages, cut sensibly."""
+    return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'

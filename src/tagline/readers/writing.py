@@ -1,0 +1,135 @@
+"""Spans in, tags out.
+
+Works on a whole corpus at once: the first, the last and the other tokens of each span get the role that the scheme's
+family wants; a role and a type make a tag. IOB1 and IOE1 look at the neighbouring span too: B (E) only parts spans of
+one type that touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.readers.corpus import Column
+from tagline.readers.roles import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
+from tagline.readers.spans import Span, SpanArray
+from tagline.types import BoolArray, IntArray
+
+
+def write_tags(spans: SpanArray, offsets: IntArray, target: str | Scheme, separator: str = "-") -> Column:
+    """Write the spans of a corpus as a column of tags.
+
+    Arguments:
+        spans: of B sentences, in order and without overlap.
+        offsets: ``[B + 1]``, where each sentence begins.
+        target: the scheme or its name.
+        separator: between letter and type, ``-`` or ``_``.
+
+    >>> spans = SpanArray(np.array([0]), np.array([1]), np.array([3]), np.array([0], np.int32), ("PER",))
+    >>> write_tags(spans, np.array([0, 4]), "BIOES").strings
+    ['O', 'B-PER', 'E-PER', 'O']
+    """
+    rules = scheme(target)
+    if separator not in tuple(SEPARATORS):
+        raise InputError(f"separator: expected {' or '.join(SEPARATORS)}, got {separator!r}")
+    N, base = int(offsets[-1]), offsets[spans.sentence]
+    first, last = base + spans.start, base + spans.end - 1
+    lengths = last - first + 1
+    inside = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    roles, types = np.full(N, OUTSIDE, np.int64), np.zeros(N, np.int64)
+    roles[inside], types[inside] = INSIDE, np.repeat(spans.label, lengths)
+    _mark_ends(roles, first, last, touching(spans), rules.family)
+    if not rules.typed:
+        _refuse_gaps_and_types(spans, roles, offsets, rules)
+    return _column_of(roles, types, spans.labels, rules, separator)
+
+
+def touching(spans: SpanArray) -> BoolArray:
+    """Say of each span but the last whether the next one follows at once and has the same label, ``[M − 1]``."""
+    return np.asarray(
+        (spans.sentence[1:] == spans.sentence[:-1])
+        & (spans.start[1:] == spans.end[:-1])
+        & (spans.label[1:] == spans.label[:-1]),
+        np.bool_,
+    )
+
+
+def _mark_ends(roles: IntArray, first: IntArray, last: IntArray, joins: BoolArray, family: str) -> None:
+    if family == "IOB1":
+        roles[first[1:][joins]] = BEGIN
+    if family in ("IOB2", "BIOES"):
+        roles[first] = BEGIN
+    if family == "IOE1":
+        roles[last[:-1][joins]] = END
+    if family in ("IOE2", "BIOES"):
+        roles[last] = END
+    if family == "BIOES":
+        roles[first[first == last]] = SINGLE
+
+
+def _column_of(roles: IntArray, types: IntArray, labels: Sequence[str], rules: Scheme, separator: str) -> Column:
+    """Number the tags in the order of their first use."""
+    codes, first_use, ids = np.unique(types * len(ROLES) + roles, return_index=True, return_inverse=True)
+    order = np.argsort(first_use)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    tags = []
+    for kind, role in zip(*(part.tolist() for part in np.divmod(codes[order], len(ROLES))), strict=True):
+        label = "" if role == OUTSIDE else labels[kind]
+        tags.append(rules.letter(role) + (separator + label if label else ""))
+    return Column(tuple(tags), rank[ids])
+
+
+def _refuse_gaps_and_types(spans: SpanArray, roles: IntArray, offsets: IntArray, rules: Scheme) -> None:
+    gaps = np.flatnonzero(roles == OUTSIDE)
+    if len(gaps):
+        b = int(np.searchsorted(offsets, gaps[0], "right")) - 1
+        place = f"sentence {b}, token {gaps[0] - offsets[b]}"
+        raise InputError(f"{place}: expected every token in a word ({rules.name}), got one outside all spans")
+    typed = [label for label in spans.labels if label]
+    if typed:
+        raise InputError(f"spans: expected words without labels ({rules.name}), got labels {', '.join(typed)}")
+
+
+def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, separator: str = "-") -> list[str]:
+    """Write the spans of one sentence as tags.
+
+    Arguments:
+        spans: (first token, token after the last, label), in any order.
+        length: tokens of the sentence.
+        target: the scheme or its name.
+        separator: between letter and type, ``-`` or ``_``.
+
+    >>> spans_to_tags([(0, 2, "PER"), (3, 4, "LOC")], 4, "IOB2")
+    ['B-PER', 'I-PER', 'O', 'B-LOC']
+    """
+    if length < 0:
+        raise InputError(f"length: expected 0 tokens or more, got {length}")
+    return write_tags(_one_sentence(list(spans), length), np.array([0, length]), target, separator).strings
+
+
+def _one_sentence(spans: list[Span], length: int) -> SpanArray:
+    for span in spans:
+        if len(span) != 3 or not isinstance(span[2], str) or not all(isinstance(n, int | np.integer) for n in span[:2]):
+            raise InputError(f"spans: expected (start, end, label), got {span!r}")
+        if not 0 <= span[0] < span[1] <= length:
+            raise InputError(
+                f"span {span!r}: expected 0 <= start < end <= {length} tokens, got {span[0]} and {span[1]}"
+            )
+    ordered = sorted(spans)
+    for one, other in pairwise(ordered):
+        if other[0] < one[1]:
+            raise InputError(f"spans: expected no overlap, got {one!r} and {other!r}; a tag holds one span only")
+    labels = tuple(dict.fromkeys(label for _, _, label in ordered))
+    numbers = [labels.index(label) for _, _, label in ordered]
+    start, end = ([span[side] for span in ordered] for side in (0, 1))
+    return SpanArray(
+        np.zeros(len(ordered), np.int64),
+        np.array(start, np.int64),
+        np.array(end, np.int64),
+        np.array(numbers, np.int32),
+        labels,
+    )

@@ -1,0 +1,119 @@
+"""What `tagline eval` calls: files in, the script's lines out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tagline.cli.evaluate import evaluate_files, read_pair, save_html, save_plots, show
+from tagline.errors import InputError
+
+from .cases import random_pair
+from .oracles import Tally
+
+BOTH = "Anna NN B-PER B-PER\nBerg NN I-PER O\n\nRome NN B-LOC I-LOC\n"
+GOLD = "Anna B-PER\nBerg I-PER\n\nRome B-LOC\n"
+GUESS = "Anna B-PER\nBerg O\n\nRome I-LOC\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in (("both", BOTH), ("gold", GOLD), ("guess", GUESS)):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_one_file_or_two(folder: Path) -> None:
+    one = evaluate_files(folder / "both.txt")
+    two = evaluate_files(folder / "gold.txt", folder / "guess.txt")
+    assert one.as_dict() == two.as_dict()
+    assert one.spans is not None
+    assert (one.spans.overall.correct, one.spans.overall.found, one.spans.overall.gold) == (1, 2, 2)
+    assert one.mistakes is not None
+    assert one.mistakes.examples["boundary"][0].tokens == ("Anna", "Berg")
+
+
+def test_stdout_is_what_the_script_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, guess = random_pair(seed=9, sentences=300, letters="BIE")
+    sentences = (
+        "".join(f"w x {g} {p}\n" for g, p in zip(*tags, strict=True)) for tags in zip(gold, guess, strict=True)
+    )
+    (tmp_path / "out.txt").write_text("\n".join(sentences), encoding="utf-8")
+    show(evaluate_files(tmp_path / "out.txt"))
+    printed = capsys.readouterr()
+    assert printed.out == Tally().run(gold, guess).text()
+    assert printed.err == "rule: conlleval\n"
+
+
+def test_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "both.txt"
+    strict = evaluate_files(path, strict=True)
+    assert strict.spans is not None
+    assert (strict.spans.rule, strict.spans.overall.found) == ("strict:IOB2", 1)
+    named = evaluate_files(path, scheme="IOB1", strict=True)
+    assert named.spans is not None
+    assert named.spans.rule == "strict:IOB1"
+    lenient = evaluate_files(path, scheme="BIO")
+    assert lenient.spans is not None
+    assert lenient.spans.rule == "conlleval:BIO"
+    show(strict, by_type=False)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    show(strict, as_json=True)
+    assert json.loads(capsys.readouterr().out) == strict.as_dict()
+    show(strict, details=True)
+    assert capsys.readouterr().out == strict.text()
+    show(evaluate_files(path, tokens_only=True))
+    assert "Tokens\n------\n" in capsys.readouterr().out
+
+
+def test_comparison(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = evaluate_files(folder / "both.txt", compare=folder / "gold.txt", resamples=100)
+    assert found.comparison is not None
+    assert (found.comparison.first, found.comparison.second) == (0.5, 1)
+    show(found)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2].startswith("f1: 50.00, 95% interval")
+    assert lines[-1].startswith("f1: 50.00 and 100.00, difference +50.00, p = ")
+
+
+def test_pictures_and_page(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    report = evaluate_files(folder / "both.txt")
+    paths = save_plots(report, folder / "new" / "plots")
+    assert [path.name for path in paths] == ["confusion.png", "types.png"]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    save_html(report, folder / "page.html", "Results")
+    assert "<h1>Results</h1>" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_files_of_tags_alone(tmp_path: Path) -> None:
+    (tmp_path / "pairs.txt").write_text("B-A B-A\nO B-A\n", encoding="utf-8")
+    found = evaluate_files(tmp_path / "pairs.txt").spans
+    assert found is not None
+    assert (found.overall.correct, found.overall.found, found.overall.gold) == (1, 2, 1)
+    for name, text in (("gold", "B-A\nO\n"), ("guess", "B-A\nB-A\n")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    assert evaluate_files(tmp_path / "gold.txt", tmp_path / "guess.txt").spans == found
+
+
+def test_files_that_do_not_fit(folder: Path) -> None:
+    other = folder / "other.txt"
+    other.write_text("Anna B-PER\nBerg O\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"expected 2 sentences as in gold, got 1; .*gold.txt:4 is the first without"):
+        evaluate_files(folder / "gold.txt", other)
+    other.write_text("Anna B-PER\n\nRome O\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"gold.txt:1: expected 2 predicted tags, one for each gold tag, got 1"):
+        evaluate_files(folder / "gold.txt", other)
+    other.write_text(GUESS.replace("Rome", "Oslo"), encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"other.txt:4, token 0: expected 'Rome' as in gold \(.*gold.txt:4\), got 'Oslo'"
+    ):
+        evaluate_files(folder / "gold.txt", other)
+    other.write_text("Anna\nBerg\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted tags in the last two columns"):
+        read_pair(other, None)
+    other.write_text("Anna NN NN\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"strict: expected gold tags of a known scheme, got none"):
+        evaluate_files(other, strict=True)

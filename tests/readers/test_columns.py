@@ -1,0 +1,205 @@
+"""Column files: what is read, what is written back, what is said about broken ones; compiled and in Python alike."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.readers import columns
+from tagline.readers.columns import iter_columns, read_columns, write_columns
+from tagline.readers.corpus import Corpus
+
+TEXT = "EU NNP B-ORG\nrejects VBZ O\n\nPeter NNP B-PER\nBlackburn NNP I-PER\n"
+
+
+@pytest.fixture(params=["compiled", "python"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both parsers, one after the other; where there is no core, the Python one twice."""
+    if request.param == "python":
+        monkeypatch.setattr(compiled, "core", None)
+
+
+def save(folder: Path, content: str | bytes, name: str = "train.txt") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def contents(corpus: Corpus) -> list[dict[str, list[str]]]:
+    return [dict(sentence.columns) for sentence in corpus]
+
+
+@pytest.mark.usefixtures("parser")
+class TestReading:
+    def test_columns_and_places(self, tmp_path: Path) -> None:
+        path = save(tmp_path, TEXT)
+        corpus = read_columns(path)
+        assert corpus.names == ["token", "1", "tag"]
+        assert corpus.tokens == [["EU", "rejects"], ["Peter", "Blackburn"]]
+        assert corpus.tags == [["B-ORG", "O"], ["B-PER", "I-PER"]]
+        assert [sentence.place for sentence in corpus] == [f"{path}:1", f"{path}:4"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            TEXT.replace("\n", "\r\n"),
+            "\ufeff" + TEXT,
+            TEXT.replace(" ", "\t \t"),
+            "\n\n" + TEXT + "\n \t\n\n",
+            TEXT.removesuffix("\n"),
+            TEXT.replace("\n\n", "\n \t \n"),
+        ],
+        ids=["crlf", "bom", "runs", "blank lines", "no last newline", "blanks on a blank line"],
+    )
+    def test_forms_of_one_text(self, tmp_path: Path, text: str) -> None:
+        assert contents(read_columns(save(tmp_path, text))) == contents(read_columns(save(tmp_path, TEXT, "plain.txt")))
+
+    def test_only_blank_and_tab_split(self, tmp_path: Path) -> None:
+        corpus = read_columns(save(tmp_path, "\u3000 B\nab\u00a0c I\n"))
+        assert corpus.tokens == [["\u3000", "ab\u00a0c"]]
+
+    def test_names_and_label(self, tmp_path: Path) -> None:
+        path = save(tmp_path, TEXT)
+        assert read_columns(path, names=["word", "pos", "ner"]).names == ["word", "pos", "ner"]
+        assert read_columns(path, label=1).names == ["token", "tag", "2"]
+        assert read_columns(path, label=None).names == ["token", "1", "2"]
+        with pytest.raises(InputError, match=r"expected 2 columns \(a, b\), got 3"):
+            read_columns(path, names=["a", "b"])
+        with pytest.raises(InputError, match="expected a label column among 3, got 5"):
+            read_columns(path, label=5)
+
+    def test_docstart_and_comments(self, tmp_path: Path) -> None:
+        text = "# one\n-DOCSTART- -X- O\n\n" + TEXT + "# two\nx NN O\n"
+        corpus = read_columns(save(tmp_path, text), comment="#", docstart=True)
+        assert corpus.tokens == [["EU", "rejects"], ["Peter", "Blackburn", "x"]]
+
+    def test_gzip_and_other_encodings(self, tmp_path: Path) -> None:
+        text = "北京 B-LOC\n是 O\n"
+        packed = save(tmp_path, gzip.compress(text.encode()), "train.txt.gz")
+        chinese = save(tmp_path, text.encode("gb18030"), "gb.txt")
+        assert read_columns(packed).tokens == read_columns(chinese, encoding="gb18030").tokens == [["北京", "是"]]
+
+    def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+        assert read_columns("-").tags == [["B-ORG", "O"], ["B-PER", "I-PER"]]
+
+    def test_very_long_lines(self, tmp_path: Path) -> None:
+        word = "x" * 3_000_000
+        assert read_columns(save(tmp_path, f"{word} A\ny B\n")).tokens == [[word, "y"]]
+
+    def test_blocks_give_the_same_sentences(self, tmp_path: Path) -> None:
+        path = save(tmp_path, TEXT * 1)
+        big = save(tmp_path, (TEXT + "\n") * 200, "big.txt")
+        for block in (1, 7, 64, 5000, 1 << 20):
+            blocks = list(iter_columns(big, block_bytes=block))
+            assert [row for corpus in blocks for row in contents(corpus)] == contents(read_columns(path)) * 200
+            assert [s.place for corpus in blocks for s in corpus] == [s.place for s in read_columns(big)]
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("a X\nb\n", r"train.txt:2: expected 2 columns, got 1 \(\"b\"\)"),
+            ("a X\n\nb X Y\n", r"train.txt:3: expected 2 columns, got 3 \(\"b X Y\"\)"),
+            (b"a X\nb\0c Y\n", r"train.txt:2: expected text, got a zero byte; this looks like a binary file"),
+            (b"a X\n\nb\xff Y\n", r"train.txt:3: expected UTF-8, got byte 0xff at byte 2 of the line"),
+            ("", r"train.txt: expected sentences, got an empty file"),
+            ("\n \n", r"train.txt: expected sentences, got none"),
+            ("a X\n" + "w" * 200 + "\n", r"train.txt:2: expected 2 columns, got 1 \(\"w{59}…\"\)"),
+        ],
+        ids=["short", "long", "binary", "utf-8", "empty", "blank", "cut"],
+    )
+    def test_broken_files(self, tmp_path: Path, content: str | bytes, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            read_columns(save(tmp_path, content))
+
+    def test_broken_sentences_can_be_skipped(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        path = save(tmp_path, "a X\nb\nc Y\n\nd X\n\ne\n\nf Y\ng X\n")
+        with caplog.at_level(logging.WARNING, "tagline"):
+            corpus = read_columns(path, strict=False)
+        assert corpus.tokens == [["d"], ["f", "g"]]
+        assert [problem.partition(":")[2][:1] for problem in map(str, corpus.problems)] == ["2", "7"]
+        assert "skipped 2 broken sentences" in caplog.text
+        assert [sentence.place for sentence in corpus] == [f"{path}:5", f"{path}:9"]
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.txt: expected a file, got none of that name"):
+        read_columns(tmp_path / "none.txt")
+    with pytest.raises(InputError, match="expected a file, got a folder"):
+        read_columns(tmp_path)
+    with pytest.raises(InputError, match="expected gzip, got something else"):
+        read_columns(save(tmp_path, "not gzip", "train.gz"))
+    with pytest.raises(InputError, match="encoding: expected a name that Python knows, got 'klingon'"):
+        read_columns(save(tmp_path, TEXT), encoding="klingon")
+
+
+FIELD = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0"), min_size=1, max_size=4)
+SENTENCES = st.lists(st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=4), min_size=1, max_size=5)
+
+
+@given(sentences=SENTENCES)
+def test_what_was_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, sentences: list) -> None:
+    corpus = Corpus.from_sentences([([t for t, _ in s], [y for _, y in s]) for s in sentences])
+    for name in ("out.txt", "out.txt.gz"):
+        path = tmp_path_factory.mktemp("columns") / name
+        write_columns(corpus, path)
+        back = read_columns(path)
+        assert back.tokens == corpus.tokens
+        assert back.tags == corpus.tags
+        assert list(path.parent.iterdir()) == [path]
+
+
+@given(text=st.text(st.sampled_from("ab \t\n\r#\u3000é"), max_size=60), skip=st.booleans(), docstart=st.booleans())
+def test_both_parsers_agree(text: str, skip: bool, docstart: bool) -> None:
+    if compiled.core is None:
+        return
+    data = np.frombuffer(text.replace("b", "-DOCSTART-").encode(), np.uint8)
+    fast = compiled.core.parse_columns(data, 0, "#", docstart, skip)
+    slow = columns._parse_in_python(data, 0, "#", docstart, skip)
+    assert list(map(tuple, fast[3])) == slow[3]
+    if skip or not slow[3]:
+        assert fast[0].tolist() == slow[0].tolist()
+        assert fast[1].tolist() == slow[1].tolist()
+        for (words, ids), (slow_words, slow_ids) in zip(fast[2], slow[2], strict=True):
+            fast_list, slow_list = words.split(b"\n"), slow_words.split(b"\n")
+            assert [fast_list[k] for k in ids] == [slow_list[k] for k in slow_ids]
+        assert fast[4:] == slow[4:]
+
+
+def test_pieces_are_joined_in_order(tmp_path: Path) -> None:
+    """Several megabytes, so that the core cuts the file: ids follow the first use, places the lines."""
+    sentences = [f"w{n} A\nv{n % 7} B\n\n" for n in range(200_000)]
+    corpus = read_columns(save(tmp_path, "".join(sentences)))
+    assert len(corpus) == 200_000
+    assert corpus.columns["token"].vocabulary[:3] == ("w0", "v0", "w1")
+    assert corpus[150_000].tokens == ["w150000", f"v{150_000 % 7}"]
+    assert corpus.place(199_999).endswith(":599998")
+
+
+def test_fields_that_cannot_be_written(tmp_path: Path) -> None:
+    for word in ("a b", "", "a\tb", "a\nb"):
+        corpus = Corpus.from_sentences([(["x"], ["O"]), (["y", word], ["O", "O"])])
+        with pytest.raises(InputError, match="sentence 1: expected a token without blanks"):
+            write_columns(corpus, tmp_path / "out.txt")
+        assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
+    path = save(tmp_path, "old X\n")
+    corpus = Corpus.from_sentences([(["a"], ["O"])])
+    with pytest.raises(UnicodeEncodeError):
+        write_columns(Corpus.from_sentences([(["\ud800"], ["O"])]), path)
+    assert path.read_text() == "old X\n"
+    assert list(tmp_path.iterdir()) == [path]
+    write_columns(corpus, path)
+    assert path.read_text() == "a O\n\n"

@@ -1,0 +1,152 @@
+"""JSON lines, CoNLL-U, raw text, other people's containers: round trips and broken input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagline.errors import InputError
+from tagline.readers import as_corpus, read, read_conllu, read_jsonl, read_text, tokenize, write, write_conllu
+from tagline.readers.jsonl import write_jsonl
+from tagline.readers.text import write_text
+
+
+def save(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_jsonl_of_tokens(tmp_path: Path) -> None:
+    path = save(
+        tmp_path, "a.jsonl", '{"tokens": ["Anna", "sings"], "tags": ["B-PER", "O"]}\n\n{"tokens": [], "tags": []}\n'
+    )
+    corpus = read(path)
+    assert corpus.tags == [["B-PER", "O"], []]
+    assert corpus.place(1) == f"{path}:3"
+    write(corpus, tmp_path / "b.jsonl")
+    assert read(tmp_path / "b.jsonl").tokens == corpus.tokens
+
+
+def test_jsonl_of_character_spans(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.jsonl", '{"text": "我爱北京。", "spans": [[2, 4, "LOC"]]}\n')
+    corpus = read_jsonl(path, tokenizer="characters", scheme="BIOES")
+    assert corpus.tags == [["O", "O", "B-LOC", "E-LOC", "O"]]
+    assert corpus[0].spans == ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5))
+    write_jsonl(corpus, tmp_path / "b.jsonl", form="spans", scheme="BIOES")
+    assert read_jsonl(tmp_path / "b.jsonl", tokenizer="characters", scheme="BIOES").tags == corpus.tags
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{tokens}", "a.jsonl:1: expected JSON"),
+        ('{"words": ["a"]}', 'a.jsonl:1: expected {"tokens"'),
+        ('{"tokens": ["a"], "tags": []}', "a.jsonl:1: expected 1 tags, one a token"),
+        ('{"text": "Anna", "spans": [[0, 9, "PER"]]}', "a.jsonl:1: expected spans .* within 4 characters"),
+        ('{"text": "Anna", "spans": [[0, 2, "PER"]]}', "a.jsonl:1: expected a span of whole tokens"),
+        ('{"text": "Anna", "spans": [7]}', "a.jsonl:1: expected spans"),
+    ],
+)
+def test_broken_jsonl(tmp_path: Path, line: str, message: str) -> None:
+    path = save(tmp_path, "a.jsonl", line + '\n{"tokens": ["a"]}\n')
+    with pytest.raises(InputError, match=message):
+        read_jsonl(path)
+    lenient = read_jsonl(path, strict=False)
+    assert lenient.tokens == [["a"]]
+    assert len(lenient.problems) == 1
+
+
+CONLLU = """# text = It's late.
+1-2\tIt's\t_\t_\t_\t_\t_\t_\t_\t_
+1\tIt\tit\tPRON\tPRP\t_\t3\tnsubj\t_\t_
+2\t's\tbe\tAUX\tVBZ\t_\t3\tcop\t_\t_
+2.1\tx\tx\tX\tX\t_\t_\t_\t_\t_
+3\tlate\tlate\tADJ\tJJ\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_conllu(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.conllu", CONLLU)
+    assert read(path).tags == [["PRON", "AUX", "ADJ"]]
+    corpus = read_conllu(path, tag="xpos")
+    assert corpus.tags == [["PRP", "VBZ", "JJ"]]
+    assert corpus.place(0) == f"{path}:3"
+    write_conllu(corpus, tmp_path / "b.conllu")
+    back = read_conllu(tmp_path / "b.conllu", tag="xpos")
+    assert [dict(s.columns) for s in back] == [dict(s.columns) for s in corpus]
+    with pytest.raises(InputError, match=r"c\.conllu:1: expected 10 columns split by tabs, got 1"):
+        read_conllu(save(tmp_path, "c.conllu", "1 It it\n"))
+    with pytest.raises(InputError, match="tag: expected upos or xpos, got 'pos'"):
+        read_conllu(path, tag="pos")
+
+
+def test_raw_text(tmp_path: Path) -> None:
+    path = save(tmp_path, "a.txt", "Anna's cat, well-fed.\r\n\n北京 很大\n")
+    corpus = read_text(path)
+    assert corpus.tokens == [["Anna's", "cat", ",", "well-fed", "."], [], ["北京", "很大"]]
+    for sentence in corpus:
+        assert sentence.text is not None
+        assert [sentence.text[a:b] for a, b in sentence.spans or ()] == sentence.tokens
+    assert read_text(path, "characters").tokens[2] == ["北", "京", "很", "大"]
+    assert read_text(path, "whitespace").tokens[0] == ["Anna's", "cat,", "well-fed."]
+    write_text(corpus, tmp_path / "b.txt")
+    assert read_text(tmp_path / "b.txt").tokens == corpus.tokens
+    with pytest.raises(InputError, match="tokenizer: expected one of whitespace, words, characters, got 'bytes'"):
+        tokenize("x", "bytes")
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(InputError, match="format: expected one of columns, jsonl, conllu, text, got 'xml'"):
+        read("a.txt", "xml")
+
+
+class Frame(dict[str, list[Any]]):
+    """What a data frame offers, as far as it is used."""
+
+    iloc = None
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self)
+
+
+def test_data_frames() -> None:
+    frame = Frame(sentence=[7, 7, 9], word=["a", "b", "c"], tag=["O", "B-X", "O"])
+    corpus = as_corpus(frame)
+    assert (corpus.tokens, corpus.tags) == ([["a", "b"], ["c"]], [["O", "B-X"], ["O"]])
+    with pytest.raises(InputError, match="rows of a sentence side by side"):
+        as_corpus(Frame(sentence=[7, 9, 7], word=["a", "b", "c"]))
+    with pytest.raises(InputError, match="name them with tokens= and sentence="):
+        as_corpus(Frame(word=["a"]))
+
+
+class Dataset(dict[str, list[Any]]):
+    """What a Hugging Face dataset offers, as far as it is used."""
+
+    features: dict[str, Any]
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self)
+
+
+def test_datasets() -> None:
+    data = Dataset(tokens=[["Anna", "sings"], ["Hi"]], ner_tags=[[1, 0], [0]])
+    data.features = {"ner_tags": SimpleNamespace(feature=SimpleNamespace(names=["O", "B-PER"]))}
+    assert as_corpus(data).tags == [["B-PER", "O"], ["O"]]
+    with pytest.raises(InputError, match="tokens: expected a column among tokens, ner_tags, got 'words'"):
+        as_corpus(data, tokens="words")
+
+
+def test_plain_lists_and_nonsense() -> None:
+    corpus = as_corpus([(["a"], ["O"])])
+    assert as_corpus(corpus) is corpus
+    for wrong in ("a b c", 7, np.float64(1)):
+        with pytest.raises(InputError, match="corpus: expected a Corpus"):
+            as_corpus(wrong)
