@@ -115,5 +115,14 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     with pytest.raises(InputError, match=r"other.txt: expected gold and predicted tags in the last two columns"):
         read_pair(other, None)
     other.write_text("Anna NN NN\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"strict: expected gold tags of a known scheme, got none"):
-        evaluate_files(other, strict=True)
+    for strict in (False, True):
+        with pytest.raises(InputError, match=r"other.txt: expected tags of a known scheme, got others: .* --tokens"):
+            evaluate_files(other, strict=strict)
+    other.write_text("Li B-NAME B-NAME\nMing E-NAME E-NAME\n\nX S-CONT O\n", encoding="utf-8")
+    report = evaluate_files(other)
+    assert report.spans is not None
+    assert report.spans.rule == "conlleval"
+    other.write_text("Li B-NAME B-NAME\nMing M-NAME M-NAME\nWu E-NAME E-NAME\n", encoding="utf-8")
+    report = evaluate_files(other)
+    assert report.spans is not None
+    assert report.spans.rule == "conlleval:BMES"

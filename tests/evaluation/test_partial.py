@@ -121,6 +121,12 @@ def test_tokens_come_from_a_corpus_and_examples_are_bounded() -> None:
         find_mistakes(GOLD, GUESS, tokens=[["Anna"]])
 
 
+def test_a_span_in_pieces_is_shown_with_its_first() -> None:
+    found = find_mistakes([["B-A", "I-A", "I-A", "I-A"]], [["B-A", "O", "B-A", "B-A"]])
+    assert (found.gold["boundary"], found.predicted["boundary"]) == (1, 3)
+    assert found.examples["boundary"][0].predicted == FoundSpan(0, 1, "A")
+
+
 def test_partial_text() -> None:
     assert evaluate_partial(GOLD, GUESS).text() == (
         "match      precision   recall      F1\n"

@@ -16,6 +16,10 @@ from .cases import random_pair
 
 ONE = np.array([[1, 2, 3], [0, 1, 1], [2, 2, 2], [0, 0, 2], [1, 3, 2], [1, 1, 1]])
 TWO = np.array([[2, 3, 3], [1, 1, 1], [1, 2, 2], [0, 1, 2], [2, 2, 2], [1, 1, 1]])
+# Sentences that repeat: the draws must weigh equal rows by how many sentences they stand for.
+ONE_AGAIN = np.array([[1, 2, 3]] * 4 + [[0, 1, 1], [2, 2, 2]])
+TWO_AGAIN = np.array([[2, 3, 3]] * 3 + [[1, 3, 3], [0, 2, 1], [1, 2, 2]])
+CASES = pytest.mark.parametrize(("one", "two"), [(ONE, TWO), (ONE_AGAIN, TWO_AGAIN)], ids=["distinct", "repeated"])
 DRAWS = 40_000
 
 
@@ -41,9 +45,10 @@ def test_counts_of_sentences_sum_to_the_scores() -> None:
         assert counts[b].tolist() == [alone.correct, alone.found, alone.gold]
 
 
+@CASES
 @pytest.mark.parametrize("metric", METRICS)
-def test_interval_is_that_of_all_resamples(metric: str) -> None:
-    rows = ONE[:5]
+def test_interval_is_that_of_all_resamples(metric: str, one: np.ndarray, two: np.ndarray) -> None:
+    rows = one[:5]
     everything = np.sort([metric_of(rows[list(chosen)].sum(axis=0), metric) for chosen in product(range(5), repeat=5)])
     found = bootstrap_interval(rows, metric=metric, level=0.8, resamples=DRAWS, seed=7)
     assert found.value == metric_of(rows.sum(axis=0), metric)
@@ -53,24 +58,26 @@ def test_interval_is_that_of_all_resamples(metric: str) -> None:
         assert np.mean(everything <= edge + 1e-12) >= share - noise(share)
 
 
+@CASES
 @pytest.mark.parametrize("metric", METRICS)
-def test_randomisation_is_that_of_all_swaps(metric: str) -> None:
-    observed = metric_of(TWO.sum(axis=0), metric) - metric_of(ONE.sum(axis=0), metric)
+def test_randomisation_is_that_of_all_swaps(metric: str, one: np.ndarray, two: np.ndarray) -> None:
+    observed = metric_of(two.sum(axis=0), metric) - metric_of(one.sum(axis=0), metric)
     extreme = 0
-    for swaps in product((False, True), repeat=len(ONE)):
+    for swaps in product((False, True), repeat=len(one)):
         swapped = np.array(swaps)[:, None]
-        a, b = np.where(swapped, TWO, ONE).sum(axis=0), np.where(swapped, ONE, TWO).sum(axis=0)
+        a, b = np.where(swapped, two, one).sum(axis=0), np.where(swapped, one, two).sum(axis=0)
         extreme += abs(metric_of(b, metric) - metric_of(a, metric)) >= abs(observed) - 1e-12
-    exact = extreme / 2 ** len(ONE)
-    found = compare(ONE, TWO, metric=metric, resamples=DRAWS, seed=11)
+    exact = extreme / 2 ** len(one)
+    found = compare(one, two, metric=metric, resamples=DRAWS, seed=11)
     assert found.p_value == pytest.approx(exact, abs=noise(exact))
     assert found.difference == pytest.approx(observed, abs=1e-15)
     assert 0.05 < exact < 0.95  # the case tells something
 
 
+@CASES
 @pytest.mark.parametrize("metric", METRICS)
-def test_paired_bootstrap_is_that_of_all_resamples(metric: str) -> None:
-    one, two = ONE[:5], TWO[:5]
+def test_paired_bootstrap_is_that_of_all_resamples(metric: str, one: np.ndarray, two: np.ndarray) -> None:
+    one, two = one[:5], two[:5]
     observed = metric_of(two.sum(axis=0), metric) - metric_of(one.sum(axis=0), metric)
     moved = []
     for chosen in map(list, product(range(5), repeat=5)):

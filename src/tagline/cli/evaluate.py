@@ -19,6 +19,8 @@ from tagline.readers.columns import read_columns
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.detection import detect
 
+CONLLEVAL_LETTERS = "BIES[]."
+
 
 def evaluate_files(
     gold: str | Path,
@@ -47,7 +49,7 @@ def evaluate_files(
     """
     corpus, guesses = read_pair(gold, predicted, encoding)
     other = None if compare is None else last_column(read_checked(compare, corpus, encoding))
-    rule = None if tokens_only else rule_for(corpus, scheme, strict)
+    rule = None if tokens_only else rule_for(corpus, guesses, scheme, strict)
     return evaluate(corpus, guesses, rule, other=other, examples=examples, resamples=resamples, seed=seed)
 
 
@@ -84,18 +86,19 @@ def last_column(corpus: Corpus) -> Column:
     return corpus.column(corpus.names[-1])
 
 
-def rule_for(gold: Corpus, scheme: str | None, strict: bool) -> str:
-    """Name the rule that turns tags into spans."""
-    if not strict:
-        return "conlleval" if scheme is None else f"conlleval:{scheme}"
-    if scheme is None:
+def rule_for(gold: Corpus, guesses: Column, scheme: str | None, strict: bool) -> str:
+    """Name the rule that turns tags into spans; where the CoNLL script's letters do not do, detect the scheme."""
+    tags = gold.column(TAG).vocabulary + guesses.vocabulary
+    known = (tag == "O" or tag[:1] in CONLLEVAL_LETTERS for tag in tags)
+    if scheme is None and (strict or not all(known)):
         found = detect(gold)
         if found.scheme is None:
             raise InputError(
-                f"strict: expected gold tags of a known scheme, got none: {found.reason}; name it by --scheme"
+                f"{gold.source or 'gold'}: expected tags of a known scheme, got others: {found.reason}; "
+                "name the scheme by --scheme, or score --tokens"
             )
         scheme = found.scheme.name
-    return f"strict:{scheme}"
+    return ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
 
 
 def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
