@@ -122,7 +122,7 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     report = evaluate_files(other)
     assert report.spans is not None
     assert report.spans.rule == "conlleval"
-    other.write_text("Li B-NAME B-NAME\nMing M-NAME M-NAME\nWu E-NAME E-NAME\n", encoding="utf-8")
+    other.write_text("Li B-NAME B-NAME\nMing M-NAME M-NAME\nWu E-NAME E-NAME\nX S-CONT S-CONT\n", encoding="utf-8")
     report = evaluate_files(other)
     assert report.spans is not None
     assert report.spans.rule == "conlleval:BMES"
