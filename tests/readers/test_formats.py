@@ -76,12 +76,15 @@ def test_conllu(tmp_path: Path) -> None:
     assert read(path).tags == [["PRON", "AUX", "ADJ"]]
     corpus = read_conllu(path, tag="xpos")
     assert corpus.tags == [["PRP", "VBZ", "JJ"]]
-    assert corpus.place(0) == f"{path}:3"
+    assert corpus.place(0) == f"{path}:2"
     write_conllu(corpus, tmp_path / "b.conllu")
     back = read_conllu(tmp_path / "b.conllu", tag="xpos")
     assert [dict(s.columns) for s in back] == [dict(s.columns) for s in corpus]
     with pytest.raises(InputError, match=r"c\.conllu:1: expected 10 columns split by tabs, got 1"):
         read_conllu(save(tmp_path, "c.conllu", "1 It it\n"))
+    lenient = read_conllu(save(tmp_path, "d.conllu", "1 It it\n\n" + CONLLU), strict=False)
+    assert lenient.tokens == corpus.tokens
+    assert len(lenient.problems) == 1
     with pytest.raises(InputError, match="tag: expected upos or xpos, got 'pos'"):
         read_conllu(path, tag="pos")
 

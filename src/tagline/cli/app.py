@@ -68,7 +68,7 @@ def describe(
     """Count sentences, tokens, labels and entities of a corpus, and name its tag scheme."""
     from tagline.readers import format_of, read
 
-    strict = {} if format_of(file, form) in ("conllu", "text") else {"strict": not lenient}
+    strict = {} if format_of(file, form) == "text" else {"strict": not lenient}
     corpus = read(file, form, **strict)
     for problem in corpus.problems:
         typer.echo(f"skipped: {problem}", err=True)

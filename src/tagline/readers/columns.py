@@ -6,7 +6,6 @@ from the mapped file; without it the same rules run in Python. `iter_columns` re
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,10 +26,9 @@ from tagline.readers.sources import (
     read_bytes,
     recode,
     shown,
+    warn_skipped,
 )
 from tagline.types import IntArray
-
-logger = logging.getLogger("tagline")
 
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 
@@ -96,10 +94,7 @@ def read_columns(
     corpus = _parse(data, form, name_of(path), 0, 0)[0]
     if not len(corpus):
         raise InputError(f"{name_of(path)}: expected sentences, got {'an empty file' if not len(data) else 'none'}")
-    if corpus.problems:
-        logger.warning(
-            "%s: skipped %d broken sentences; the first: %s", name_of(path), len(corpus.problems), corpus.problems[0]
-        )
+    warn_skipped(name_of(path), corpus.problems)
     return corpus
 
 
@@ -140,6 +135,7 @@ def iter_columns(
             rest = text[ends[-1] :]
             corpus, columns, read = _parse(data, form, name, columns, lines)
             lines += read
+            warn_skipped(name, corpus.problems)
             if len(corpus) or corpus.problems:
                 yield corpus
             if not block:

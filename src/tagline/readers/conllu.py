@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
+from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}
 
 
-def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8") -> Corpus:
-    """Read CoNLL-U into the columns token, lemma, upos, xpos and tag, which is upos or xpos as asked."""
+def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", strict: bool = True) -> Corpus:
+    """Read CoNLL-U into the columns token, lemma, upos, xpos and tag, which is upos or xpos as asked.
+
+    With ``strict=False`` a sentence with a broken line is skipped and noted in `Corpus.problems`.
+    """
     if tag not in ("upos", "xpos"):
         raise InputError(f"tag: expected upos or xpos, got {tag!r}")
-    name, data = name_of(path), read_bytes(path, encoding)
+    name = name_of(path)
+    words: list[list[str]] = []
+    offsets, lines, problems = [0], list[int](), list[str]()
+    for start, sentence in _sentences(path, encoding):
+        try:
+            words += _words(name, sentence)
+        except InputError as error:
+            if strict:
+                raise
+            problems.append(str(error))
+        else:
+            offsets.append(len(words))
+            lines.append(start)
+    if not lines and not problems:
+        raise InputError(f"{name}: expected sentences, got none")
+    warn_skipped(name, problems)
+    columns = {column: Column.of(row[position] for row in words) for column, position in NAMES.items()}
+    return Corpus({**columns, TAG: columns[tag]}, offsets, source=name, lines=np.array(lines), problems=problems)
+
+
+_Line = tuple[int, str]
+
+
+def _sentences(path: PathLike, encoding: str) -> Iterator[tuple[int, list[_Line]]]:
+    """The numbered lines of each sentence, comments left out, and the number of the first."""
+    data = read_bytes(path, encoding)
     try:
         text = data.tobytes().decode()
     except UnicodeDecodeError:
-        raise bad_utf8(name, data) from None
-    words: dict[str, list[str]] = {column: [] for column in NAMES}
-    offsets, lines, start = [0], list[int](), 0
+        raise bad_utf8(name_of(path), data) from None
+    sentence: list[_Line] = []
     for number, raw in enumerate([*text.split("\n"), ""], 1):
         line = raw.removesuffix("\r")
-        if line.startswith("#"):
-            continue
-        if not line.strip():
-            if len(words[TOKEN]) > offsets[-1]:
-                offsets.append(len(words[TOKEN]))
-                lines.append(start)
-            continue
+        if line.strip():
+            if not line.startswith("#"):
+                sentence.append((number, line))
+        elif sentence:
+            yield sentence[0][0], sentence
+            sentence = []
+
+
+def _words(name: str, sentence: list[_Line]) -> list[list[str]]:
+    rows = []
+    for number, line in sentence:
         fields = line.split("\t")
         if len(fields) != FIELDS:
             raise InputError(
                 f"{name}:{number}: expected {FIELDS} columns split by tabs, got {len(fields)} ({shown(line)})"
             )
-        if "-" in fields[0] or "." in fields[0]:
-            continue
-        if len(words[TOKEN]) == offsets[-1]:
-            start = number
-        for column, position in NAMES.items():
-            words[column].append(fields[position])
-    if len(offsets) == 1:
-        raise InputError(f"{name}: expected sentences, got none")
-    columns = {column: Column.of(values) for column, values in words.items()}
-    return Corpus({**columns, TAG: columns[tag]}, offsets, source=name, lines=np.array(lines))
+        if "-" not in fields[0] and "." not in fields[0]:  # neither a range of words nor an empty node
+            rows.append(fields)
+    return rows
 
 
 def write_conllu(corpus: Corpus, path: PathLike) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
+from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
 from tagline.readers.text import tokenize
 
 
@@ -39,6 +39,7 @@ def read_jsonl(
             problems.append(str(error))
     if not rows and not problems:
         raise InputError(f"{name}: expected sentences, got an empty file")
+    warn_skipped(name, problems)
     return _corpus(rows, name, problems)
 
 

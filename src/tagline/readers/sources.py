@@ -6,10 +6,11 @@ Writing goes to a neighbour file that takes the target's place at the end, so th
 from __future__ import annotations
 
 import gzip
+import logging
 import mmap
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+
+logger = logging.getLogger("tagline")
 
 PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
@@ -112,6 +115,12 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
         os.replace(neighbour, target)
     finally:
         neighbour.unlink(missing_ok=True)
+
+
+def warn_skipped(name: str, problems: Sequence[str]) -> None:
+    """Say in the log how many broken sentences were left out, and what was wrong with the first."""
+    if problems:
+        logger.warning("%s: skipped %d broken sentences; the first: %s", name, len(problems), problems[0])
 
 
 def shown(line: str, width: int = 60) -> str:
