@@ -116,12 +116,12 @@ def test_files_that_do_not_fit(folder: Path) -> None:
         read_pair(other, None)
     other.write_text("Anna NN NN\n", encoding="utf-8")
     for strict in (False, True):
-        with pytest.raises(InputError, match=r"other.txt: expected tags of a known scheme, got others: .* --tokens"):
+        with pytest.raises(InputError, match=r"tags: expected those of a known scheme, got others: .* tokens only"):
             evaluate_files(other, strict=strict)
     other.write_text("Li B-NAME B-NAME\nMing E-NAME E-NAME\n\nX S-CONT O\n", encoding="utf-8")
     report = evaluate_files(other)
     assert report.spans is not None
-    assert report.spans.rule == "conlleval"
+    assert report.spans.rule == "conlleval:BIOES"
     other.write_text("Li B-NAME B-NAME\nMing M-NAME M-NAME\nWu E-NAME E-NAME\nX S-CONT S-CONT\n", encoding="utf-8")
     report = evaluate_files(other)
     assert report.spans is not None

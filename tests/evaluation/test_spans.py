@@ -12,6 +12,7 @@ from tagline.errors import InputError
 from tagline.evaluation.scores import Score
 from tagline.evaluation.spans import correct_spans, evaluate_spans
 from tagline.readers.corpus import Column, Corpus
+from tagline.readers.schemes import convert, repair
 
 from .cases import TagLists, pairs, random_pair
 from .oracles import Tally, chunks
@@ -20,12 +21,12 @@ GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG"]]
 GUESS = [["B-PER", "I-PER", "O", "B-ORG"], ["B-ORG", "I-ORG"]]
 
 
-@given(pairs())
+@given(pairs(letters="BIE"))
 def test_text_is_that_of_the_script(pair: tuple[TagLists, TagLists]) -> None:
     assert evaluate_spans(*pair).text() == Tally().run(*pair).text()
 
 
-@pytest.mark.parametrize("letters", ["BI", "IE", "BIE", "BIES"])
+@pytest.mark.parametrize("letters", ["BI", "IE", "BIE"])
 def test_text_is_that_of_the_script_on_many_sequences(letters: str) -> None:
     pair = random_pair(seed=1, sentences=3_000, letters=letters, types=("A", "B-1", "long name of a type!"))
     expected = Tally().run(*pair)
@@ -34,12 +35,31 @@ def test_text_is_that_of_the_script_on_many_sequences(letters: str) -> None:
     assert 0 < found.overall.correct < found.overall.gold  # the draw is neither all right nor all wrong
 
 
-@given(pairs())
+@given(pairs(letters="BIE"))
 def test_counts_are_set_intersections(pair: tuple[TagLists, TagLists]) -> None:
     gold, predicted = ([chunks(tags) for tags in side] for side in pair)
     correct = sum(len(one & two) for one, two in zip(gold, predicted, strict=True))
     assert evaluate_spans(*pair).overall == Score(correct, sum(map(len, predicted)), sum(map(len, gold)))
     assert correct_spans(*pair).sum() == correct
+
+
+@pytest.mark.parametrize("scheme", ["BIOES", "BILOU", "BMES"])
+def test_a_proper_sequence_scores_as_it_does_in_iob2(scheme: str) -> None:
+    pair = [
+        convert(repair(side, "IOB2").tags, "IOB2", "IOB2") for side in random_pair(seed=4, sentences=300, letters="BI")
+    ]
+    found = evaluate_spans(*(convert(side, "IOB2", scheme) for side in pair))
+    assert found.rule == f"conlleval:{scheme}"
+    expected = evaluate_spans(*pair)
+    assert (found.by_type, expected.rule) == (expected.by_type, "conlleval")
+    assert 0 < found.overall.correct < found.overall.gold
+
+
+def test_touching_spans_of_one_type_stay_two() -> None:
+    tags = [["B-X", "E-X", "B-X", "E-X", "S-X"]]
+    assert evaluate_spans(tags, tags).overall == Score(3, 3, 3)
+    script = [["B-X", "E-X", "B-X", "E-X"]]  # the script knows these letters, and reads them in its own way
+    assert evaluate_spans(script, script).overall == Score(1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +149,7 @@ def test_names_are_padded_by_bytes_as_the_script_does() -> None:
         ([["O"]], [[3]], "predicted: expected tags that are strings, got int 3"),
         ([["O"]], [[["O"]]], "predicted: expected tags that are strings, got something else"),
         ("O", [["O"]], "gold: expected a list with one list of tags for each sentence, got str"),
-        ([["NOUN"]], [["O"]], "sentence 0, token 0"),
+        ([["NOUN"]], [["O"]], "tags: expected those of a known scheme, got others: 'NOUN'"),
     ],
 )
 def test_wrong_input_is_named(gold: TagLists, predicted: TagLists, message: str) -> None:

@@ -122,6 +122,11 @@ def test_a_corpus_keeps_its_other_columns_and_is_left_alone() -> None:
     assert corpus.tags == [["B-PER", "I-PER"], ["O"]]
 
 
+def test_tags_are_numbered_in_the_order_of_their_first_use() -> None:
+    corpus = Corpus.from_sentences([(["a", "b", "c"], ["O", "B-Y", "B-X"]), (["d"], ["B-Y"])])
+    assert convert(corpus, "IOB2", "BIOES").columns["tag"].vocabulary == ("O", "S-Y", "S-X")
+
+
 def test_another_column_of_a_corpus() -> None:
     corpus = Corpus.from_sentences([{"token": ["a", "b"], "tag": ["NN", "VB"], "chunk": ["B-NP", "B-VP"]}])
     result = convert(corpus, "BIO", "BIOES", column="chunk")

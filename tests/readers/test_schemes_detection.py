@@ -146,6 +146,13 @@ def test_a_file_goes_to_standard_output_with_notes(tmp_path: Path, capfdbinary: 
     ]
 
 
+def test_another_column_of_a_file(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.txt", tmp_path / "after.txt"
+    before.write_text("a I-NP NN\nb B-VP VB\n", encoding="utf-8")
+    convert_file(before, after, source="IOB2", target="BILOU", column="1", policy="conlleval")
+    assert after.read_text(encoding="utf-8") == "a U-NP NN\nb U-VP VB\n\n"
+
+
 def test_files_that_cannot_be_converted(tmp_path: Path) -> None:
     path, target = tmp_path / "before.txt", tmp_path / "after.txt"
     path.write_text("a NN\nb VB\n", encoding="utf-8")

@@ -80,6 +80,7 @@ def test_matches_are_counted_as_the_script_counts(pairs: list[list[tuple[str, st
         ("E E I E", [(0, 1, ""), (1, 2, ""), (2, 4, "")]),
         (". [ . [ [ .", [(1, 2, ""), (3, 4, ""), (4, 5, "")]),
         ("] . ]-X .", [(0, 1, ""), (2, 3, "X")]),
+        ("] ] . [ [", [(0, 1, ""), (1, 2, ""), (3, 4, ""), (4, 5, "")]),
     ],
 )
 def test_conlleval_by_hand(tags: str, expected: list[Span]) -> None:

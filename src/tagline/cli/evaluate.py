@@ -17,9 +17,6 @@ from tagline.evaluation.report import Report, evaluate
 from tagline.evaluation.sequences import align
 from tagline.readers.columns import read_columns
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.detection import detect
-
-CONLLEVAL_LETTERS = "BIES[]."
 
 
 def evaluate_files(
@@ -40,7 +37,7 @@ def evaluate_files(
     Arguments:
         gold: a file whose last column is gold; without ``predicted``, its last two are gold and predicted.
         predicted: a file with the same sentences whose last column is predicted.
-        scheme: of the tags, for rules that need it; detected in the gold tags where ``strict`` needs one.
+        scheme: of the tags; detected where the rule needs one and it is left out.
         strict: only well-formed spans count.
         tokens_only: the tags have no spans, such as parts of speech.
         compare: another output, the last column of a file with the same sentences.
@@ -49,7 +46,7 @@ def evaluate_files(
     """
     corpus, guesses = read_pair(gold, predicted, encoding)
     other = None if compare is None else last_column(read_checked(compare, corpus, encoding))
-    rule = None if tokens_only else rule_for(corpus, guesses, scheme, strict)
+    rule = None if tokens_only else rule_for(scheme, strict)
     return evaluate(corpus, guesses, rule, other=other, examples=examples, resamples=resamples, seed=seed)
 
 
@@ -86,18 +83,8 @@ def last_column(corpus: Corpus) -> Column:
     return corpus.column(corpus.names[-1])
 
 
-def rule_for(gold: Corpus, guesses: Column, scheme: str | None, strict: bool) -> str:
-    """Name the rule that turns tags into spans; where the CoNLL script's letters do not do, detect the scheme."""
-    tags = gold.column(TAG).vocabulary + guesses.vocabulary
-    known = (tag == "O" or tag[:1] in CONLLEVAL_LETTERS for tag in tags)
-    if scheme is None and (strict or not all(known)):
-        found = detect(gold)
-        if found.scheme is None:
-            raise InputError(
-                f"{gold.source or 'gold'}: expected tags of a known scheme, got others: {found.reason}; "
-                "name the scheme by --scheme, or score --tokens"
-            )
-        scheme = found.scheme.name
+def rule_for(scheme: str | None, strict: bool) -> str:
+    """Name the rule that turns tags into spans; a scheme that is left out is detected where one is needed."""
     return ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
 
 

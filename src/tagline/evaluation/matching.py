@@ -11,9 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.errors import InputError
 from tagline.evaluation.sequences import Aligned
+from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.detection import detect
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, IntArray
+
+CONLLEVAL, STRICT = "conlleval", "strict"
+SCRIPT_LETTERS = "BIE[]."
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +93,32 @@ class SpanPair:
 
 
 def pair_spans(pair: Aligned, rule: str) -> SpanPair:
-    """Find the spans on both sides by a rule of `tagline.readers.spans`."""
+    """Find the spans on both sides by a rule of `tagline.readers.spans`, completed as `full_rule` says."""
+    rule = full_rule(pair, rule)
     gold = find_spans(pair.gold_column, pair.offsets, rule)
     predicted = find_spans(pair.predicted_column, pair.offsets, rule)
     labels = tuple(sorted({*gold.labels, *predicted.labels}))
     return SpanPair(
         labels, _placed(gold, pair.offsets, labels), _placed(predicted, pair.offsets, labels), pair.offsets, rule
     )
+
+
+def full_rule(pair: Aligned, rule: str) -> str:
+    """Complete ``conlleval`` and ``strict`` by the scheme of the tags, where one is needed.
+
+    The CoNLL script knows B, I, E and O. Tags with other letters (S, U, L, M, W …) are read by ``conlleval:<scheme>``,
+    so that a B after an E starts a span; the scheme is detected in gold and predicted tags together.
+    """
+    beyond = any(tag != "O" and tag[:1] not in SCRIPT_LETTERS for tag in pair.labels)
+    if rule != STRICT and not (rule == CONLLEVAL and beyond):
+        return rule
+    tags = Column(pair.labels, np.concatenate([pair.gold, pair.predicted]))
+    found = detect(Corpus({TAG: tags}, np.concatenate([pair.offsets, pair.offsets[1:] + pair.num_tokens])))
+    if found.scheme is None:
+        raise InputError(
+            f"tags: expected those of a known scheme, got others: {found.reason}; name the scheme, or score tokens only"
+        )
+    return f"{rule}:{found.scheme.name}"
 
 
 def _placed(spans: SpanArray, offsets: IntArray, labels: tuple[str, ...]) -> Spans:

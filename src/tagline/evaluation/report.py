@@ -14,12 +14,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from tagline.evaluation.calibration import Reliability
-from tagline.evaluation.matching import pair_spans
+from tagline.evaluation.matching import CONLLEVAL, pair_spans
 from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_of
 from tagline.evaluation.partial import PartialScores, partial_of
 from tagline.evaluation.sequences import TagSequences, align
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
-from tagline.evaluation.spans import CONLLEVAL, SpanScores, spans_of
+from tagline.evaluation.spans import SpanScores, spans_of
 from tagline.evaluation.tokens import TokenScores, tokens_of
 from tagline.readers.corpus import Corpus
 
@@ -131,7 +131,7 @@ def evaluate(
     counts = spans.per_sentence() if resamples or other is not None else None
     comparison = None
     if counts is not None and other is not None:
-        others = pair_spans(align(gold, other, offsets), rule).per_sentence()
+        others = pair_spans(align(gold, other, offsets), spans.rule).per_sentence()
         comparison = compare(counts, others, resamples=resamples or 10_000, seed=seed)
     return Report(
         tokens_of(pair),

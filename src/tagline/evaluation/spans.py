@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.evaluation.matching import SpanPair, pair_spans
+from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
 from tagline.evaluation.scores import Score
 from tagline.evaluation.sequences import Aligned, TagSequences, align
 from tagline.types import BoolArray
-
-CONLLEVAL = "conlleval"
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,9 @@ def evaluate_spans(
     Arguments:
         gold, predicted: tags of B sentences with N tokens: lists of tag lists, `Column`s, or `Corpus` objects with a
             column ``tag``.
-        rule: ``conlleval``, or ``strict:`` and a scheme, such as ``strict:IOB2``.
+        rule: ``conlleval``, which is the CoNLL script for the letters that it knows (B, I, E, O) and
+            ``conlleval:<scheme>`` otherwise; or ``strict:`` and a scheme, such as ``strict:IOB2``. A scheme that is
+            left out is detected, and the result's `rule` names it.
         offsets: ``[B + 1]``, where each sentence begins, where both are columns; one sentence when left out.
 
     >>> gold = [["B-PER", "I-PER", "O", "B-LOC"]]

@@ -130,10 +130,9 @@ def _checked(offsets: IntArray, num_tokens: int) -> IntArray:
 
 def _pairs(roles: NDArray[np.int8], types: NDArray[np.int32], is_first: BoolArray) -> IntArray:
     """Indices ``[N]`` into the tables of a rule, for each token and the one before; O stands before a sentence."""
-    before, same = np.empty_like(roles), np.empty(len(roles), np.bool_)
+    before, same = np.empty_like(roles), np.zeros(len(roles), np.bool_)
     before[1:], same[1:] = roles[:-1], types[1:] == types[:-1]
-    first = np.flatnonzero(is_first[:-1])
-    before[first], same[first] = OUTSIDE, types[first] == 0
+    before[is_first[:-1]] = OUTSIDE  # after which no rule asks for the type
     return (before.astype(np.int64) * len(ROLES) + roles) * 2 + same
 
 
@@ -200,7 +199,7 @@ class _Reading:
 _CONLLEVAL = Scheme("conlleval", "conlleval", "OBIESSSO", "OBIES[].")
 
 _CONLLEVAL_BEGINS = ("BI B", "O BIE", "E IE", "OBIES BIES!", "OBIES S", "S BIE")
-_CONLLEVAL_STOPS = ("BIE O", "BI B", "E IE", "BIES OBIES!", "BIE S", "S OBIES")
+_CONLLEVAL_STOPS = ("BIES O",)  # and wherever another span begins
 
 # (previous, next) pairs of seqeval's strict mode: where a span may begin, go on, and have ended.
 _STRICT = {
@@ -223,6 +222,5 @@ def _reading(rule: str) -> _Reading:
         begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[rules.family])
         return _Reading(rules, begins, stops, inside, strict=True)
     whole = ("E B",) if rules.family == "BIOES" else ()
-    begins = pairs(*_CONLLEVAL_BEGINS, *whole).ravel()
-    stops = pairs(*_CONLLEVAL_STOPS, *whole).ravel()
-    return _Reading(rules, begins, stops, ~begins, strict=False)
+    begins, stops = (pairs(*patterns).ravel() for patterns in ((*_CONLLEVAL_BEGINS, *whole), _CONLLEVAL_STOPS))
+    return _Reading(rules, begins, stops, ~(begins | stops), strict=False)
