@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from tagline.errors import InputError
+from tagline.evaluation import evaluate_spans
 from tagline.readers import as_corpus, read, read_conllu, read_jsonl, read_text, tokenize, write, write_conllu
 from tagline.readers.jsonl import write_jsonl
+from tagline.readers.schemes import convert, detect
 from tagline.readers.text import write_text
 
 
@@ -145,6 +147,15 @@ def test_datasets() -> None:
     assert as_corpus(data).tags == [["B-PER", "O"], ["O"]]
     with pytest.raises(InputError, match="tokens: expected a column among tokens, ner_tags, got 'words'"):
         as_corpus(data, tokens="words")
+
+
+def test_they_are_taken_where_a_corpus_is() -> None:
+    frame = Frame(sentence=[7, 7, 9], word=["a", "b", "c"], tag=["B-X", "I-X", "O"])
+    assert evaluate_spans(frame, [["B-X", "I-X"], ["O"]]).f1 == 1
+    found = detect(frame)
+    assert found.scheme is not None
+    assert found.scheme.name == "IOB2"
+    assert convert(frame, "IOB2", "BIOES").tags == [["B-X", "E-X"], ["O"]]
 
 
 def test_plain_lists_and_nonsense() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.types import IntArray
 
@@ -88,6 +89,8 @@ def align(gold: TagSequences, predicted: TagSequences, offsets: ArrayLike | None
 
 def columns_of(side: str, tags: TagSequences) -> tuple[Column, IntArray | None]:
     """Return the tags as one column and the offsets of their sentences, None where the caller's are to be used."""
+    if is_foreign(tags):
+        tags = as_corpus(tags)
     if isinstance(tags, Corpus):
         return tags.column(TAG), tags.offsets
     if isinstance(tags, Column):

@@ -27,13 +27,26 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
     """
     if isinstance(data, Corpus):
         return data
-    if hasattr(data, "column_names") and hasattr(data, "features"):
+    if _is_dataset(data):
         return _from_dataset(data, tokens, tags)
-    if hasattr(data, "columns") and hasattr(data, "iloc"):
+    if _is_frame(data):
         return _from_frame(data, tokens, tags, sentence)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InputError(f"corpus: expected a Corpus, a dataset, a data frame or a list of sentences, got {data!r}")
     return Corpus.from_sentences(data)
+
+
+def is_foreign(data: Any) -> bool:
+    """Say whether it is a dataset or a data frame of another library, for `as_corpus` to turn into a corpus."""
+    return _is_dataset(data) or _is_frame(data)
+
+
+def _is_dataset(data: Any) -> bool:
+    return hasattr(data, "column_names") and hasattr(data, "features")
+
+
+def _is_frame(data: Any) -> bool:
+    return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
 def _choose(what: str, wanted: str | None, usual: Sequence[str], there: Sequence[str]) -> str | None:

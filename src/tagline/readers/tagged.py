@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.types import IntArray
 
@@ -35,11 +36,13 @@ class Tagged:
 
     @classmethod
     def of(cls, given: Tags, name: str = TAG) -> Tagged:
-        """Take tags in any of the three forms.
+        """Take tags in any of the three forms; a dataset or a data frame is a corpus too.
 
         >>> Tagged.of(["B-PER", "O"]).offsets.tolist(), Tagged.of([["B-PER", "O"], ["O"]]).offsets.tolist()
         ([0, 2], [0, 2, 3])
         """
+        if is_foreign(given):
+            given = as_corpus(given)
         if isinstance(given, Corpus):
             return cls(given.column(name), given.offsets, given, name)
         if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
