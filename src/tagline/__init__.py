@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain
+    from tagline import chain, evaluation, readers
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, TaglineError
+    from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
 __version__ = "0.1.0"
@@ -16,13 +17,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "tagline.compiled": ("set_threads", "threads"),
     "tagline.errors": ("InputError", "NoPathError", "TaglineError"),
+    "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
-_MODULES = ("chain",)
+_MODULES = ("chain", "evaluation", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Chain",
+    "Corpus",
     "Counts",
     "Gradients",
     "InputError",
@@ -30,9 +33,12 @@ __all__ = [
     "NoPathError",
     "Paths",
     "RankedPaths",
+    "Sentence",
     "TaglineError",
     "__version__",
     "chain",
+    "evaluation",
+    "readers",
     "set_threads",
     "threads",
 ]
