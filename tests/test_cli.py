@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import tagline
 
 
@@ -51,10 +53,27 @@ def test_an_unknown_command_is_named() -> None:
     assert "trian" in done.stderr
 
 
-def test_a_wrong_setting_gives_one_line_and_no_traceback() -> None:
-    done = tagline_command("info", TAGLINE_ENGINE="fast")
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("TAGLINE_ENGINE", "TAGLINE_ENGINE: expected one of native, naive, got 'fast'"),
+        ("TAGLINE_CPU", "TAGLINE_CPU: expected one of v2"),
+        ("TAGLINE_THREADS", "TAGLINE_THREADS: expected a whole number, got 'fast'"),
+    ],
+)
+def test_a_wrong_setting_gives_one_line_and_no_traceback(variable: str, message: str) -> None:
+    done = tagline_command("info", **{variable: "fast"})
     assert done.returncode == 1
-    assert "TAGLINE_ENGINE: expected one of native, naive, got 'fast'" in done.stderr
+    assert done.stderr.startswith(f"tagline: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text(PAIR, encoding="utf-8")
+    done = tagline_command("eval", str(path), "--plot", str(path / "folder"))
+    assert done.returncode == 1
+    assert f"tagline: {path / 'folder'}: Not a directory" in done.stderr
     assert "Traceback" not in done.stderr
 
 

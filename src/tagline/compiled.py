@@ -29,8 +29,18 @@ except ImportError as error:
     )
 
 
+_refused: InputError | None = None
+
+
+def check_environment() -> None:
+    """Raise what is wrong with ``TAGLINE_CPU`` or ``TAGLINE_THREADS``."""
+    if _refused is not None:
+        raise _refused
+
+
 def require() -> None:
-    """Raise unless the compiled core is there."""
+    """Raise unless the compiled core is there, as the environment wants it."""
+    check_environment()
     if core is None:
         raise TaglineError(
             f'engine "native": expected the compiled core, got none ({_missing}); '
@@ -45,6 +55,7 @@ def supported_cpus() -> tuple[str, ...]:
 
 def cpu() -> str | None:
     """Name the variant in use."""
+    check_environment()
     return None if core is None else str(core.cpu())
 
 
@@ -59,6 +70,7 @@ def use_cpu(name: str, source: str = "cpu") -> None:
 
 def threads() -> int:
     """Tell how many threads the core uses; 1 without a core."""
+    check_environment()
     return 1 if core is None else int(core.threads())
 
 
@@ -70,15 +82,19 @@ def set_threads(count: int, source: str = "threads") -> None:
         core.set_threads(count)
 
 
-def _from_environment() -> None:
-    if core is None:
-        return
-    if wanted := os.environ.get("TAGLINE_CPU"):
-        use_cpu(wanted, "TAGLINE_CPU")
-    if wanted := os.environ.get("TAGLINE_THREADS"):
-        if not wanted.isdecimal():
-            raise InputError(f"TAGLINE_THREADS: expected a whole number, got {wanted!r}")
-        set_threads(int(wanted), "TAGLINE_THREADS")
+def _from_environment() -> InputError | None:
+    """Do as the environment says; what is wrong with it is kept for the first question, where a caller can catch it."""
+    try:
+        if wanted := os.environ.get("TAGLINE_CPU"):
+            use_cpu(wanted, "TAGLINE_CPU")
+        if wanted := os.environ.get("TAGLINE_THREADS"):
+            if not wanted.isdecimal():
+                raise InputError(f"TAGLINE_THREADS: expected a whole number, got {wanted!r}")
+            set_threads(int(wanted), "TAGLINE_THREADS")
+    except InputError as error:
+        return error
+    return None
 
 
-_from_environment()
+if core is not None:
+    _refused = _from_environment()

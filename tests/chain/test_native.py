@@ -158,7 +158,7 @@ def test_the_environment_chooses_the_instruction_set_and_the_threads() -> None:
     ],
 )
 def test_wrong_settings_in_the_environment(name: str, value: str, message: str) -> None:
-    done = run("import tagline", **{name: value})
+    done = run("import tagline.chain", **{name: value})
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert re.search(f"InputError: {message}$", last)

@@ -79,7 +79,6 @@ def test_comparison(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_pictures_and_page(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     report = evaluate_files(folder / "both.txt")
     paths = save_plots(report, folder / "new" / "plots")
     assert [path.name for path in paths] == ["confusion.png", "types.png"]

@@ -147,7 +147,6 @@ def size_of(path: Path) -> tuple[int, int]:
 
 
 def test_plots_are_drawn_without_pyplot(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     before = "matplotlib.pyplot" in sys.modules
     gold, predicted = random_pair(seed=1, sentences=50, letters="BI", types=("地名", "a" * 50 + "1", "a" * 50 + "2"))
     plot_confusion(evaluate_tokens(gold, predicted), tmp_path / "confusion.png")
@@ -163,7 +162,6 @@ def test_plots_are_drawn_without_pyplot(tmp_path: Path) -> None:
 
 
 def test_plots_of_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     with pytest.raises(InputError, match="tokens: expected at least one label to draw, got none"):
         plot_confusion(evaluate_tokens([], []), tmp_path / "confusion.png")
     plot_types({}, tmp_path / "types.png")

@@ -67,7 +67,8 @@ def test_touching_spans_of_one_type_stay_two() -> None:
     [("IOB1", "BI"), ("IOB2", "BI"), ("IOE1", "IE"), ("IOE2", "IE"), ("IOBES", "BIES"), ("BILOU", "BILU")],
 )
 def test_strict_rules_are_those_of_seqeval(scheme: str, letters: str) -> None:
-    seqeval = pytest.importorskip("seqeval.scheme")
+    from seqeval import scheme as seqeval
+
     gold, predicted = random_pair(seed=2, sentences=3_000, letters=letters)
     found = evaluate_spans(gold, predicted, f"strict:{scheme}")
     one, two = (seqeval.Entities(side, getattr(seqeval, scheme)) for side in (gold, predicted))
@@ -79,7 +80,7 @@ def test_strict_rules_are_those_of_seqeval(scheme: str, letters: str) -> None:
 
 
 def test_scores_are_those_of_seqeval() -> None:
-    metrics = pytest.importorskip("seqeval.metrics")
+    from seqeval import metrics
     from seqeval.scheme import IOB2
 
     pair = random_pair(seed=3, sentences=500, letters="BI")

@@ -32,6 +32,7 @@ def _backend(name: str, source: str) -> ModuleType:
 
 
 def _default() -> ModuleType:
+    compiled.check_environment()
     wanted = os.environ.get("TAGLINE_ENGINE")
     if wanted:
         return _backend(wanted, "TAGLINE_ENGINE")
@@ -77,7 +78,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     Returns:
         ``[B]``, −∞ where the labelling is forbidden, 0 for an empty sentence.
     """
-    return _active.score(chain, labels)  # type: ignore[no-any-return]
+    return _active.score(chain, labels)
 
 
 def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
@@ -88,17 +89,17 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
     0.6931471805599453
     """
-    return _active.log_partition(chain, allow_no_path=allow_no_path)  # type: ignore[no-any-return]
+    return _active.log_partition(chain, allow_no_path=allow_no_path)
 
 
 def forward(chain: Chain) -> Float64Array:
     """Compute log α ``[N, L]``: log Σ exp(score) over all beginnings that give a token a label, emission included."""
-    return _active.forward(chain)  # type: ignore[no-any-return]
+    return _active.forward(chain)
 
 
 def backward(chain: Chain) -> Float64Array:
     """Compute log β ``[N, L]``: log Σ exp(score) over all continuations after a token's label, end included."""
-    return _active.backward(chain)  # type: ignore[no-any-return]
+    return _active.backward(chain)
 
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
@@ -109,7 +110,7 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
-    return _active.marginals(chain, edges=edges)  # type: ignore[no-any-return]
+    return _active.marginals(chain, edges=edges)
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -120,7 +121,7 @@ def viterbi(chain: Chain) -> Paths:
     >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
     [0, 1]
     """
-    return _active.viterbi(chain)  # type: ignore[no-any-return]
+    return _active.viterbi(chain)
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
@@ -128,7 +129,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
 
     Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
     """
-    return _active.k_best(chain, k)  # type: ignore[no-any-return]
+    return _active.k_best(chain, k)
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
@@ -141,7 +142,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     Returns:
         ``[S, N]`` labels.
     """
-    return _active.sample(chain, uniforms)  # type: ignore[no-any-return]
+    return _active.sample(chain, uniforms)
 
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
@@ -152,7 +153,7 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
 
 def entropy(chain: Chain) -> Float64Array:
     """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L."""
-    return _active.entropy(chain)  # type: ignore[no-any-return]
+    return _active.entropy(chain)
 
 
 def max_marginal(chain: Chain) -> IntArray:
@@ -160,7 +161,7 @@ def max_marginal(chain: Chain) -> IntArray:
 
     The labels together may be a labelling that is forbidden; `viterbi`'s never is. Of equals, the smaller label.
     """
-    return _active.max_marginal(chain)  # type: ignore[no-any-return]
+    return _active.max_marginal(chain)
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -177,12 +178,12 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     >>> [round(p, 12) for p in span_probability(even, [(0, 0, [0, 1]), (0, 1, [{0, 1}, 1])]).tolist()]
     [0.25, 0.5]
     """
-    return _active.span_probability(chain, spans)  # type: ignore[no-any-return]
+    return _active.span_probability(chain, spans)
 
 
 def expected_counts(chain: Chain) -> Counts:
     """Compute how often each score of the chain is used on average under p(y | x), summed over the batch."""
-    return _active.expected_counts(chain)  # type: ignore[no-any-return]
+    return _active.expected_counts(chain)
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
@@ -191,4 +192,4 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     It is the observed count of each score less its expected count, and 0 at a score of −∞. Labels that the chain
     forbids raise `NoPathError`.
     """
-    return _active.gradients(chain, labels)  # type: ignore[no-any-return]
+    return _active.gradients(chain, labels)

@@ -19,3 +19,8 @@ def main() -> None:
         app(prog_name="tagline")
     except TaglineError as error:
         sys.exit(f"tagline: {error}")
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        sys.exit(f"tagline: {error.filename or 'file'}: {error.strerror or error}")
