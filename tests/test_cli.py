@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,22 @@ def test_a_broken_file_gives_its_place_and_no_traceback(tmp_path: Path) -> None:
     lenient = tagline_command("describe", str(path), "--lenient")
     assert "sentences  1" in lenient.stdout
     assert "skipped: " in lenient.stderr
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback() -> None:
+    """The command waits for standard input, which never comes."""
+    words = [sys.executable, "-m", "tagline", "describe", "-"]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write("EU B-ORG\n")
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=30)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert code == 130
+    assert "Traceback" not in said

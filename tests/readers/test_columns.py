@@ -130,6 +130,12 @@ class TestReading:
         assert [problem.partition(":")[2][:1] for problem in map(str, corpus.problems)] == ["2", "7"]
         assert "skipped 2 broken sentences" in caplog.text
         assert [sentence.place for sentence in corpus] == [f"{path}:5", f"{path}:9"]
+        assert [sentence.place for sentence in corpus[::-1]] == [f"{path}:9", f"{path}:5"]
+
+    def test_a_stream_says_what_it_skipped(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        path = save(tmp_path, "a X\nb\n\nd X\n")
+        assert [row for corpus in iter_columns(path, strict=False) for row in corpus.tokens] == [["d"]]
+        assert "skipped 1 broken sentences" in caplog.text
 
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:

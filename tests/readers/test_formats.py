@@ -54,13 +54,14 @@ def test_jsonl_of_character_spans(tmp_path: Path) -> None:
         ('{"text": "Anna", "spans": [7]}', "a.jsonl:1: expected spans"),
     ],
 )
-def test_broken_jsonl(tmp_path: Path, line: str, message: str) -> None:
+def test_broken_jsonl(tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, message: str) -> None:
     path = save(tmp_path, "a.jsonl", line + '\n{"tokens": ["a"]}\n')
     with pytest.raises(InputError, match=message):
         read_jsonl(path)
     lenient = read_jsonl(path, strict=False)
     assert lenient.tokens == [["a"]]
     assert len(lenient.problems) == 1
+    assert "a.jsonl: skipped 1 broken sentences" in caplog.text
 
 
 CONLLU = """# text = It's late.
@@ -73,7 +74,7 @@ CONLLU = """# text = It's late.
 """
 
 
-def test_conllu(tmp_path: Path) -> None:
+def test_conllu(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = save(tmp_path, "a.conllu", CONLLU)
     assert read(path).tags == [["PRON", "AUX", "ADJ"]]
     corpus = read_conllu(path, tag="xpos")
@@ -87,6 +88,7 @@ def test_conllu(tmp_path: Path) -> None:
     lenient = read_conllu(save(tmp_path, "d.conllu", "1 It it\n\n" + CONLLU), strict=False)
     assert lenient.tokens == corpus.tokens
     assert len(lenient.problems) == 1
+    assert "d.conllu: skipped 1 broken sentences" in caplog.text
     with pytest.raises(InputError, match="tag: expected upos or xpos, got 'pos'"):
         read_conllu(path, tag="pos")
 
