@@ -48,6 +48,32 @@ enum class Status {
 // Sentences go through the kernels in groups of up to this many, longest first. Their results do not depend on it.
 constexpr int kGroup = 4;
 
+// Weights of state attributes as the kernels read them, and gradients as they add to them. An attribute with weights for
+// many labels is a row of all labels, the others are cells, one for each weight.
+template <class Real>
+struct Cell {
+    Real value;
+    int32_t label;
+};
+
+template <class Real>
+struct Table {
+    Real* rows;         // [R, stride], 64-byte aligned, zeros past L
+    Cell<Real>* cells;  // [Q]
+    int64_t L;
+    int64_t stride;     // a multiple of 4, 8 or 16: see row_stride in layout.h
+};
+
+// Which rows and cells the attributes of each token stand for.
+struct Occurrences {
+    const int64_t* row_offsets;   // [N + 1]
+    const uint32_t* rows;
+    const float* row_values;      // null where all are 1
+    const int64_t* cell_offsets;  // [N + 1]
+    const uint32_t* cells;
+    const float* cell_values;     // null where all are 1
+};
+
 // One instruction set's kernels for one type of number. `shared` is what sentences have in common, prepared once.
 // Answers are asked alike for every sentence of a group; status says how each one ended.
 template <class Real>
@@ -61,6 +87,13 @@ struct Kernels {
     void (*max_prepare)(const Scores<Real>& common, void* shared);
     void (*viterbi)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
                     Status* status, Arena& scratch, const int* stop);
+
+    // out[n − first] = scale · Σ of the weights of token n's attributes, [last − first, L].
+    void (*emit)(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
+                 Real* out);
+    // Add factor · nodes[n − first] to the sums of token n's attributes.
+    void (*absorb)(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+                   const Real* nodes);
 };
 
 struct Variant {

@@ -22,11 +22,13 @@ namespace TAGLINE_VARIANT {
 #include "posterior.h"
 #include "sums.h"
 #include "maxima.h"
+#include "emissions.h"
 
 template <class Real>
 constexpr Kernels<Real> kernels() {
     return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
-            max_shared_size<Real>, max_prepare<Real>, viterbi<Real>};
+            max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
+            emit<Real>,            absorb<Real>};
 }
 
 bool supported() {

@@ -43,8 +43,10 @@ Scores<double> widen(const Scores<float>& s, Arena& scratch) {
 }
 
 template <class Real>
-Sentences<Real>::Sentences(const Variant& variant, const Prepared& sums, const int* stop)
-    : variant_(variant), sums_(sums), stop_(stop) {}
+void Sentences<Real>::use(const Prepared& sums) {
+    sums_ = &sums;
+    wide_sums_ = {};
+}
 
 namespace {
 
@@ -62,7 +64,7 @@ bool good_enough(double log_z, int64_t T) {
 template <class Real>
 void Sentences<Real>::posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
     scratch_.reset();
-    kernels_of<Real>(variant_).posterior(count, sentences, sums_.get(), want, status, scratch_, stop_);
+    kernels_of<Real>(variant_).posterior(count, sentences, sums_->get(), want, status, scratch_, stop_);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::guard) {
             status[g] = safer(sentences[g], want[g]);

@@ -37,14 +37,18 @@ inline const Scores<double>& widen(const Scores<double>& sentence, Arena&) { ret
 template <class Real>
 class Sentences {
 public:
-    Sentences(const Variant& variant, const Prepared& sums, const int* stop);
+    Sentences(const Variant& variant, const int* stop) : variant_(variant), stop_(stop) {}
+    Sentences(const Variant& variant, const Prepared& sums, const int* stop) : Sentences(variant, stop) { use(sums); }
+
+    // What the sentences from now on have in common; it outlives their answers.
+    void use(const Prepared& sums);
 
     // Up to kGroup sentences of T > 0, longest first. Where a path is missing the sums stay as they were.
     void posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
 
 private:
     const Variant& variant_;
-    const Prepared& sums_;
+    const Prepared* sums_ = nullptr;
     const int* stop_;
     Arena scratch_, wide_;
     Prepared wide_sums_;

@@ -7,6 +7,11 @@ namespace tagline::bindings {
 
 void bind_chain(nanobind::module_& m);
 void bind_columns(nanobind::module_& m);
+void bind_features(nanobind::module_& m);
+void bind_items(nanobind::module_& m);
+void bind_online(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
+void bind_vectors(nanobind::module_& m);
+void bind_weights(nanobind::module_& m);
 
 }  // namespace tagline::bindings

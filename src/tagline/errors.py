@@ -15,3 +15,7 @@ class InputError(TaglineError, ValueError):
 
 class NoPathError(InputError):
     """A sentence whose constraints leave no legal labelling."""
+
+
+class StorageError(TaglineError, ValueError):
+    """A model file that cannot be read or written."""

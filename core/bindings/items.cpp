@@ -1,0 +1,312 @@
+// Features as Python objects: a list of sentences, each a list of tokens, each a dict or strings.
+//
+// Nothing of Python runs while a token is read, so that borrowed objects stay: where a value has to be asked for its
+// number, or a container for its contents, the token is read again from copies that are held.
+#include "../items.h"
+#include "arrays.h"
+#include "module.h"
+#include "vocabulary.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace tagline::bindings {
+
+namespace {
+
+constexpr size_t kDeepest = 32;
+constexpr std::string_view kJoin = ":";
+
+nb::object owned(PyObject* object) {
+    if (!object) throw nb::python_error();
+    return nb::steal(object);
+}
+
+std::string shown(PyObject* object) {
+    const nb::object repr = nb::steal(PyObject_Repr(object));
+    const nb::object text = repr.is_valid() ? nb::steal(PyUnicode_AsEncodedString(repr.ptr(), "utf-8", "replace")) : repr;
+    if (!text.is_valid()) {
+        PyErr_Clear();
+        return "";
+    }
+    std::string cut(PyBytes_AS_STRING(text.ptr()), size_t(PyBytes_GET_SIZE(text.ptr())));
+    if (cut.size() > 60) {
+        size_t end = 59;
+        while (end > 0 && (cut[end] & 0xC0) == 0x80) --end;
+        cut.replace(end, std::string::npos, "…");
+    }
+    return " " + cut;
+}
+
+std::string kind_of(PyObject* object) {
+    return object == Py_None ? "None" : Py_TYPE(object)->tp_name + shown(object);
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+    const nb::object error = nb::module_::import_("tagline.errors").attr("InputError");
+    PyErr_SetString(error.ptr(), message.c_str());
+    throw nb::python_error();
+}
+
+bool is_text(PyObject* object) { return PyUnicode_Check(object) || PyBytes_Check(object); }
+
+bool is_mapping(PyObject* object) { return PyDict_Check(object) || PyObject_HasAttrString(object, "keys"); }
+
+bool is_iterable(PyObject* object) { return Py_TYPE(object)->tp_iter || PySequence_Check(object); }
+
+// Reads the attributes of tokens into an Item.
+class ItemReader {
+public:
+    explicit ItemReader(const char* name) : name_(name) {}
+
+    void begin_sentence() {
+        ++sentence_;
+        token_ = -1;
+    }
+
+    // What is wrong in front of the tokens of the sentence.
+    std::string sentence_place() const { return name_ + std::to_string(sentence_); }
+
+    const Item& read(PyObject* token) {
+        ++token_;
+        clear();
+        holds_ = false;
+        if (is_text(token) || !read_container(token)) {
+            if (is_text(token)) refuse_token(token);
+            clear();
+            holds_ = true;
+            if (!read_container(token)) refuse_token(token);
+        }
+        return item_;
+    }
+
+private:
+    const std::string name_;
+    int64_t sentence_ = -1, token_ = -1;
+    Item item_;
+    std::vector<std::string_view> path_;  // pieces of the name so far
+    std::vector<nb::object> held_;
+    size_t depth_ = 0;
+    bool holds_ = false;
+
+    void clear() {
+        item_.clear();
+        path_.clear();
+        held_.clear();
+        depth_ = 0;
+    }
+
+    std::string place() const { return sentence_place() + ", token " + std::to_string(token_); }
+
+    std::string place_of_attribute() const {
+        std::string name;
+        for (const std::string_view piece : path_) name += piece;
+        return place() + ", attribute \"" + name + "\"";
+    }
+
+    [[noreturn]] void refuse_token(PyObject* token) const {
+        refuse(place() + ": expected a dict or a list of strings, got " + kind_of(token) +
+               "; X is a list of sentences, each a list of tokens, each a dict or a list of strings");
+    }
+
+    PyObject* hold(nb::object object) {
+        held_.push_back(std::move(object));
+        return held_.back().ptr();
+    }
+
+    // False where the container has to be held, or is none.
+    bool read_container(PyObject* container) {
+        if (++depth_ > kDeepest) refuse(place() + ": expected dicts at most 32 deep, got more");
+        bool done;
+        if (PyDict_Check(container))
+            done = read_dict(holds_ ? hold(owned(PyDict_Copy(container))) : container);
+        else if (PyList_Check(container) || PyTuple_Check(container))
+            done = read_strings(holds_ ? hold(owned(PySequence_Tuple(container))) : container);
+        else if (PyAnySet_CheckExact(container))
+            done = read_set(container);
+        else
+            done = holds_ && read_other(container);
+        --depth_;
+        return done;
+    }
+
+    bool read_dict(PyObject* dict) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(dict, &at, &key, &value)) {
+            const size_t before = path_.size();
+            path_.push_back(text(key, "a string as a key"));
+            if (!read_value(value)) return false;
+            path_.resize(before);
+        }
+        return true;
+    }
+
+    bool read_strings(PyObject* sequence) {
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+        PyObject** strings = PySequence_Fast_ITEMS(sequence);
+        constexpr Py_ssize_t kAhead = 8;
+        for (Py_ssize_t k = 0; k < count; ++k) {
+            if (k + kAhead < count) __builtin_prefetch(strings[k + kAhead]);
+            add_string(strings[k]);
+        }
+        return true;
+    }
+
+    bool read_set(PyObject* set) {
+        const size_t first = item_.attributes.size();
+        const nb::object iterator = owned(PyObject_GetIter(set));
+        while (PyObject* member = PyIter_Next(iterator.ptr())) {
+            const nb::object string = nb::steal(member);  // the set holds it too
+            add_string(member);
+        }
+        if (PyErr_Occurred()) throw nb::python_error();
+        item_.sort_from(first);
+        return true;
+    }
+
+    bool read_other(PyObject* container) {
+        if (is_text(container)) return false;
+        if (is_mapping(container)) {
+            const nb::object copy = owned(PyDict_New());
+            if (PyDict_Update(copy.ptr(), container) != 0) throw nb::python_error();
+            return read_dict(hold(copy));
+        }
+        if (!is_iterable(container)) return false;
+        const nb::object strings = owned(PySequence_List(container));
+        if (PyAnySet_Check(container) && PyList_Sort(strings.ptr()) != 0) PyErr_Clear();  // not all of them strings
+        return read_strings(hold(owned(PySequence_Tuple(strings.ptr()))));
+    }
+
+    bool read_value(PyObject* value) {
+        if (is_text(value)) {
+            path_.push_back(kJoin);
+            add_string(value);
+            path_.pop_back();
+            return true;
+        }
+        if (PyFloat_Check(value)) return add_number(PyFloat_AS_DOUBLE(value), value);
+        if (PyLong_Check(value)) {  // bool too
+            double number = PyLong_AsDouble(value);
+            if (number == -1 && PyErr_Occurred()) {
+                PyErr_Clear();
+                number = INFINITY;
+            }
+            return add_number(number, value);
+        }
+        const bool known = PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value) || PyAnySet_CheckExact(value);
+        if (!known && !holds_) return false;
+        if (!known && PyNumber_Check(value)) {
+            const double number = PyFloat_AsDouble(value);
+            if (!PyErr_Occurred()) return add_number(number, value);
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+            PyErr_Clear();  // an array, perhaps of strings
+        }
+        path_.push_back(kJoin);
+        const bool done = read_container(value);
+        path_.pop_back();
+        if (!done && holds_)
+            refuse(place_of_attribute() + ": expected a string, a number, a truth value, a dict or a list of strings, got " +
+                   kind_of(value));
+        return done;
+    }
+
+    void add_string(PyObject* string) {
+        path_.push_back(text(string, "a string"));
+        item_.add(path_, 1);
+        path_.pop_back();
+    }
+
+    bool add_number(double number, PyObject* value) {
+        const float kept = float(number);
+        if (!std::isfinite(kept))
+            refuse(place_of_attribute() + ": expected a finite number that fits float32, got " + kind_of(value));
+        item_.add(path_, kept);
+        return true;
+    }
+
+    std::string_view text(PyObject* object, const char* wanted) {
+        if (PyBytes_Check(object)) {
+            PyObject* decoded = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object), nullptr);
+            if (!decoded) {
+                PyErr_Clear();
+                refuse(place() + ": expected UTF-8, got " + kind_of(object));
+            }
+            object = hold(nb::steal(decoded));
+        }
+        if (!PyUnicode_Check(object)) {
+            const std::string where = path_.empty() ? place() : place_of_attribute();
+            refuse(where + ": expected " + wanted + ", got " + kind_of(object));
+        }
+        Py_ssize_t size = 0;
+        const char* bytes = PyUnicode_AsUTF8AndSize(object, &size);
+        if (!bytes) {
+            if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+            PyErr_Clear();
+            refuse(place() + ": expected Unicode text, got" + shown(object) + " with a lone surrogate");
+        }
+        return {bytes, size_t(size)};
+    }
+};
+
+// A vector's memory as an array, not copied.
+template <class T>
+Result<T> handed_over(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Result<T>(kept->data(), {kept->size()}, owner);
+}
+
+using Numbered = std::tuple<Result<int64_t>, Result<int64_t>, Result<int32_t>, std::optional<Result<float>>,
+                            std::optional<VocabularyResult>>;
+
+Numbered number_items(nb::handle sentences, const std::string& name, const std::optional<VocabularyParts>& known,
+                      int hash_bits) {
+    if (hash_bits < 0 || hash_bits > 30) throw nb::value_error("hash_bits: expected 0 to 30, got something else");
+    const bool whole = is_text(sentences.ptr()) || is_mapping(sentences.ptr());
+    if (whole || !is_iterable(sentences.ptr()))
+        refuse((name.empty() ? "X" : name) + ": expected a list of sentences, got " + kind_of(sentences.ptr()));
+    ItemRows rows = hash_bits ? ItemRows(hash_bits) : known ? ItemRows(as_vocabulary(*known)) : ItemRows();
+    const std::string where = name.empty() ? "sentence " : name + " of sentence ";
+    ItemReader reader(where.c_str());
+    std::vector<int64_t> bounds{0};
+    const nb::object iterator = owned(PyObject_GetIter(sentences.ptr()));
+    while (PyObject* next = PyIter_Next(iterator.ptr())) {
+        const nb::object sentence = nb::steal(next);
+        reader.begin_sentence();
+        if (is_text(next) || is_mapping(next) || !is_iterable(next))
+            refuse(reader.sentence_place() + ": expected a list of tokens, got " + kind_of(next) +
+                   "; put a single sentence into a list of its own");
+        const nb::object tokens = owned(PySequence_Fast(next, "a sentence"));
+        for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
+            const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
+            rows.add(reader.read(token.ptr()));
+        }
+        bounds.push_back(int64_t(rows.offsets.size()) - 1);
+        if (bounds.size() % 1024 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+    std::optional<VocabularyResult> names;
+    if (rows.builds()) names = as_result(rows.finish());
+    std::optional<Result<float>> values;
+    if (!rows.values.empty()) values = handed_over(std::move(rows.values));
+    return {handed_over(std::move(bounds)), handed_over(std::move(rows.offsets)), handed_over(std::move(rows.ids)),
+            std::move(values), std::move(names)};
+}
+
+}  // namespace
+
+void bind_items(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("number_items", number_items, "sentences"_a, "name"_a, "known"_a.none(), "hash_bits"_a,
+          "Number the attributes of tokens given as dicts or lists of strings: (bounds [B + 1], offsets [N + 1], ids "
+          "[M], values [M] or None where all are 1, the vocabulary's arrays where it was built).");
+}
+
+}  // namespace tagline::bindings

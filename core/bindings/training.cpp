@@ -1,0 +1,118 @@
+#include "training.h"
+
+#include <nanobind/stl/optional.h>
+
+namespace tagline::bindings {
+
+void rising(const char* name, const int64_t* offsets, int64_t count, int64_t last) {
+    bool good = offsets[0] == 0 && offsets[count - 1] == last;
+    for (int64_t k = 1; k < count; ++k) good &= offsets[k] >= offsets[k - 1];
+    if (!good)
+        throw nb::value_error((std::string(name) + ": expected to rise from 0 to " + std::to_string(last)).c_str());
+}
+
+AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
+                            int64_t attributes) {
+    const int64_t M = int64_t(ids.size());
+    AttributeRows rows{checked<int64_t>("offsets", offsets, {-1}), checked<int32_t>("ids", ids, {-1}),
+                       values ? checked<float>("values", *values, {M}) : nullptr};
+    if (offsets.size() < 1) throw nb::value_error("offsets: expected at least one number");
+    rising("offsets", rows.offsets, int64_t(offsets.size()), M);
+    uint32_t largest = 0;
+    for (int64_t k = 0; k < M; ++k) largest = std::max(largest, uint32_t(rows.ids[k]));
+    if (M && int64_t(largest) >= attributes) throw nb::value_error("ids: expected numbers of known attributes");
+    return rows;
+}
+
+namespace {
+
+std::vector<int32_t> as_pairs(const char* name, const Array& pairs, int64_t L) {
+    const int32_t* numbers = checked<int32_t>(name, pairs, {-1, 2});
+    std::vector<int32_t> out;
+    for (size_t k = 0; k < pairs.shape(0); ++k) {
+        const int64_t from = numbers[2 * k], to = numbers[2 * k + 1];
+        if (from < 0 || from >= L || to < 0 || to >= L)
+            throw nb::value_error((std::string(name) + ": expected pairs of labels").c_str());
+        out.push_back(int32_t(from * L + to));
+    }
+    return out;
+}
+
+std::vector<uint8_t> as_rules(const char* name, const std::optional<Array>& rules, std::initializer_list<int64_t> shape) {
+    if (!rules) return {};
+    const bool* values = checked<bool>(name, *rules, shape);
+    return std::vector<uint8_t>(values, values + rules->size());
+}
+
+template <class T>
+const T* optional_pointer(const char* name, const nb::handle& array, int64_t count) {
+    if (array.is_none()) return nullptr;
+    return checked<T>(name, nb::cast<Array>(array), {count});
+}
+
+}  // namespace
+
+MoveArrays::MoveArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
+                       bool start, bool end, const std::optional<Array>& may_follow,
+                       const std::optional<Array>& may_start, const std::optional<Array>& may_end) {
+    if (L < 1 || L > 30'000) throw nb::value_error("labels: expected 1 to 30000");
+    moves.L = L;
+    moves.pairs = as_pairs("transitions", transitions, L);
+    moves.edge_pairs = as_pairs("edge_pairs", edge_pairs, L);
+    const int64_t* offsets = checked<int64_t>("edge_offsets", edge_offsets, {-1});
+    if (edge_offsets.size() < 1) throw nb::value_error("edge_offsets: expected at least one number");
+    rising("edge_offsets", offsets, int64_t(edge_offsets.size()), int64_t(moves.edge_pairs.size()));
+    moves.edge_offsets.assign(offsets, offsets + edge_offsets.size());
+    moves.start = start;
+    moves.end = end;
+    moves.may_follow = as_rules("may_follow", may_follow, {L, L});
+    moves.may_start = as_rules("may_start", may_start, {L});
+    moves.may_end = as_rules("may_end", may_end, {L});
+}
+
+ExampleArrays::ExampleArrays(const Layout& layout, const MoveArrays& moves, const Array& bounds,
+                             const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
+                             const std::optional<Array>& allowed, const std::optional<Array>& weights)
+    : states(state_parts), edges(edge_parts) {
+    const int64_t L = layout.L();
+    if (moves.moves.L != L) throw nb::value_error("moves: expected the labels of the layout");
+    examples.bounds = checked<int64_t>("bounds", bounds, {-1});
+    if (bounds.size() < 1) throw nb::value_error("bounds: expected at least one number");
+    examples.B = int64_t(bounds.size()) - 1;
+    const int64_t N = int64_t(labels.size());
+    rising("bounds", examples.bounds, examples.B + 1, N);
+    if (nb::len(state_parts) != 6) throw nb::value_error("states: expected what Layout.place gives");
+    const auto part = [&](int k) { return nb::cast<Array>(state_parts[k]); };
+    Occurrences& of = examples.states;
+    of.row_offsets = checked<int64_t>("row offsets", part(0), {N + 1});
+    of.rows = checked<uint32_t>("rows", part(1), {-1});
+    of.row_values = optional_pointer<float>("row values", state_parts[2], int64_t(part(1).size()));
+    of.cell_offsets = checked<int64_t>("cell offsets", part(3), {N + 1});
+    of.cells = checked<uint32_t>("cells", part(4), {-1});
+    of.cell_values = optional_pointer<float>("cell values", state_parts[5], int64_t(part(4).size()));
+    rising("row offsets", of.row_offsets, N + 1, int64_t(part(1).size()));
+    rising("cell offsets", of.cell_offsets, N + 1, int64_t(part(4).size()));
+    for (size_t k = 0; k < part(1).size(); ++k)
+        if (of.rows[k] >= layout.rows()) throw nb::value_error("rows: expected numbers of rows");
+    for (size_t k = 0; k < part(4).size(); ++k)
+        if (of.cells[k] >= layout.cells()) throw nb::value_error("cells: expected numbers of cells");
+    if (!edges.is_none()) {
+        const nb::tuple parts = nb::cast<nb::tuple>(edges);
+        std::optional<Array> values;
+        if (!parts[2].is_none()) values = nb::cast<Array>(parts[2]);
+        examples.edges = as_attributes(nb::cast<Array>(parts[0]), nb::cast<Array>(parts[1]), values,
+                                       int64_t(moves.moves.edge_offsets.size()) - 1);
+        if (int64_t(nb::cast<Array>(parts[0]).size()) != N + 1) throw nb::value_error("edges: expected N tokens");
+    }
+    examples.labels = checked<int32_t>("labels", labels, {N});
+    examples.allowed = allowed ? reinterpret_cast<const uint8_t*>(checked<bool>("allowed", *allowed, {N, L})) : nullptr;
+    examples.weights = weights ? checked<double>("weights", *weights, {examples.B}) : nullptr;
+    for (int64_t n = 0; n < N; ++n)
+        if (examples.labels[n] >= L || (examples.labels[n] < 0 && !allowed))
+            throw nb::value_error("labels: expected numbers of labels");
+    arrays = {bounds, labels};
+    if (allowed) arrays.push_back(*allowed);
+    if (weights) arrays.push_back(*weights);
+}
+
+}  // namespace tagline::bindings

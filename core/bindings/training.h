@@ -1,0 +1,57 @@
+// What training is done on, as it comes from Python: arrays checked once, kept alive as long as they are used.
+#pragma once
+
+#include "../descent.h"
+#include "../likelihood.h"
+#include "arrays.h"
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace tagline::bindings {
+
+// Throw ValueError unless offsets rise from 0 to `last`.
+void rising(const char* name, const int64_t* offsets, int64_t count, int64_t last);
+
+// Attribute ids of tokens, each below `attributes`.
+AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
+                            int64_t attributes);
+
+struct MoveArrays {
+    Moves moves;
+    MoveArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs, bool start,
+               bool end, const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
+               const std::optional<Array>& may_end);
+};
+
+struct ExampleArrays {
+    Examples examples{};
+    std::vector<Array> arrays;  // kept alive
+    nb::object states, edges;
+
+    ExampleArrays(const Layout& layout, const MoveArrays& moves, const Array& bounds, const nb::tuple& state_parts,
+                  const nb::object& edge_parts, const Array& labels, const std::optional<Array>& allowed,
+                  const std::optional<Array>& weights);
+};
+
+template <class Real>
+struct TrainingSet {
+    ExampleArrays arrays;
+    Likelihood<Real> likelihood;
+    std::mutex busy;
+
+    TrainingSet(std::shared_ptr<const Layout> layout, const MoveArrays& moves, const ExampleArrays& examples)
+        : arrays(examples), likelihood(std::move(layout), moves.moves, arrays.examples) {}
+};
+
+template <class Real>
+struct OwnDescent {
+    std::shared_ptr<TrainingSet<Real>> own;
+    Descent<Real> descent;
+
+    OwnDescent(std::shared_ptr<TrainingSet<Real>> set, double c1, double c2)
+        : own(std::move(set)), descent(own->likelihood, c1, c2) {}
+};
+
+}  // namespace tagline::bindings

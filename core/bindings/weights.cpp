@@ -1,0 +1,194 @@
+// Weights of a feature CRF, emissions from them, and the likelihood that they are trained by, as Python sees them.
+#include "../blocks.h"
+#include "../likelihood.h"
+#include "arrays.h"
+#include "module.h"
+#include "training.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+
+namespace tagline::bindings {
+
+namespace {
+
+template <class T>
+Result<T> adopt(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Result<T>(kept->data(), {kept->size()}, owner);
+}
+
+std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array& labels) {
+    const int64_t* bounds = checked<int64_t>("offsets", offsets, {-1});
+    const int32_t* of = checked<int32_t>("labels", labels, {-1});
+    if (L < 1 || offsets.size() < 1) throw nb::value_error("layout: expected at least one label");
+    rising("offsets", bounds, int64_t(offsets.size()), int64_t(labels.size()));
+    for (size_t a = 0; a + 1 < offsets.size(); ++a)
+        for (int64_t k = bounds[a]; k < bounds[a + 1]; ++k)
+            if (of[k] < 0 || of[k] >= L || (k > bounds[a] && of[k] <= of[k - 1]))
+                throw nb::value_error("labels: expected ascending numbers of labels for each attribute");
+    return std::make_shared<Layout>(L, int64_t(offsets.size()) - 1, bounds, of);
+}
+
+std::optional<std::tuple<Result<int64_t>, Result<int32_t>>> observed_pairs(const Array& offsets, const Array& ids,
+                                                                           const Array& labels, int64_t L, int64_t A) {
+    const int64_t N = int64_t(labels.size());
+    const AttributeRows tokens = as_attributes(offsets, ids, std::nullopt, A);
+    const int32_t* of = checked<int32_t>("labels", labels, {int64_t(offsets.size()) - 1});
+    if (std::any_of(of, of + N, [&](int32_t label) { return label >= L; }))
+        throw nb::value_error("labels: expected numbers of labels");
+    std::vector<int64_t> rows;
+    std::vector<int32_t> found;
+    {
+        const nb::gil_scoped_release release;
+        if (!tagline::observed_pairs(tokens, N, of, L, A, rows, found)) return std::nullopt;
+    }
+    return std::make_tuple(adopt(std::move(rows)), adopt(std::move(found)));
+}
+
+using Placed = std::tuple<Result<int64_t>, Result<uint32_t>, std::optional<Result<float>>, Result<int64_t>,
+                          Result<uint32_t>, std::optional<Result<float>>>;
+
+Placed place(const Layout& layout, const Array& offsets, const Array& ids, const std::optional<Array>& values) {
+    const AttributeRows rows = as_attributes(offsets, ids, values, layout.attributes());
+    const int64_t N = int64_t(offsets.size()) - 1;
+    OccurrenceLists lists;
+    lists.rows.reserve(ids.size());
+    lists.row_offsets.reserve(size_t(N) + 1);
+    lists.cell_offsets.reserve(size_t(N) + 1);
+    {
+        const nb::gil_scoped_release release;
+        layout.place(rows, 0, N, lists);
+        lists.rows.shrink_to_fit();
+        lists.cells.shrink_to_fit();
+    }
+    const auto optional = [&](std::vector<float>& of) {
+        return values ? std::optional(adopt(std::move(of))) : std::nullopt;
+    };
+    return {adopt(std::move(lists.row_offsets)),  adopt(std::move(lists.rows)),  optional(lists.row_values),
+            adopt(std::move(lists.cell_offsets)), adopt(std::move(lists.cells)), optional(lists.cell_values)};
+}
+
+// Weights of state attributes, ready for scoring.
+struct StateWeights {
+    std::shared_ptr<const Layout> layout;
+    Rows<float> rows;
+
+    StateWeights(std::shared_ptr<const Layout> of, const Array& flat) : layout(std::move(of)), rows(layout->make<float>()) {
+        if (flat.dtype() == nb::dtype<double>())
+            layout->load(checked<double>("weights", flat, {layout->size()}), rows.table());
+        else
+            layout->load(checked<float>("weights", flat, {layout->size()}), rows.table());
+    }
+
+    Result<float> emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
+        const AttributeRows tokens = as_attributes(offsets, ids, values, layout->attributes());
+        const int64_t N = int64_t(offsets.size()) - 1, L = layout->L();
+        Result<float> out = make<float>({size_t(N), size_t(L)});
+        float* to = out.data();
+        ask([&] {
+            constexpr int64_t kChunk = 256;  // tokens
+            const Kernels<float>& kernels = active_variant().float32;
+            const int64_t chunks = (N + kChunk - 1) / kChunk, parts = std::min<int64_t>(chunks, 32);
+            Outcome outcome;
+            int stop = 0;
+            outcome.finished = run(parts, chunks < 4, stop, signalled, [&](long part) {
+                OccurrenceLists lists;
+                for (int64_t c = chunks * part / parts; c < chunks * (part + 1) / parts && !stop; ++c) {
+                    const int64_t first = c * kChunk, last = std::min(N, first + kChunk);
+                    lists.clear();
+                    layout->place(tokens, first, last, lists);
+                    kernels.emit(rows.table(), lists.view(), 0, last - first, 1.0f, to + first * L);
+                }
+            });
+            return outcome;
+        });
+        return out;
+    }
+};
+
+template <class Real>
+void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
+    using namespace nb::literals;
+    using Own = TrainingSet<Real>;
+    nb::class_<Own>(m, name, "The likelihood of labels by flat weights, and its gradient.")
+        .def(nb::init<std::shared_ptr<const Layout>, const MoveArrays&, const ExampleArrays&>(), "layout"_a, "moves"_a,
+             "examples"_a)
+        .def_prop_ro("size", [](const Own& own) { return own.likelihood.size(); })
+        .def("observed", [](const Own& own) { return adopt(std::vector<double>(own.likelihood.observed())); },
+             "Count how often the known labels use each weight [size].")
+        .def(
+            "evaluate",
+            [](Own& own, const Array& weights, bool curvature) {
+                const double* w = checked<double>("weights", weights, {own.likelihood.size()});
+                Result<double> gradient = make<double>({size_t(own.likelihood.size())});
+                double value = 0;
+                ask([&] {
+                    const std::lock_guard<std::mutex> one_at_a_time(own.busy);
+                    return own.likelihood.evaluate(w, curvature, value, gradient.data(), signalled);
+                });
+                return std::make_tuple(value, gradient);
+            },
+            "weights"_a, "curvature"_a = false,
+            "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.");
+    using Way = OwnDescent<Real>;
+    nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
+        .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)
+        .def("set", [](Way& way, const Array& weights) { way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()})); },
+             "weights"_a, "Begin at these weights [size].")
+        .def("get", [](Way& way) {
+            Result<double> weights = make<double>({size_t(way.own->likelihood.size())});
+            way.descent.get(weights.data());
+            return weights;
+        }, "Return the weights [size] as they are now.")
+        .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
+                     [](Way& way, double seen) { way.descent.set_steps(seen); })
+        .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn) {
+            const int64_t* sentences = checked<int64_t>("order", order, {-1});
+            for (size_t k = 0; k < order.size(); ++k)
+                if (sentences[k] < 0 || sentences[k] >= way.own->likelihood.examples().B)
+                    throw nb::value_error("order: expected numbers of sentences");
+            if (batch < 1) throw nb::value_error("batch: expected at least 1");
+            double loss = 0;
+            ask([&] {
+                const std::lock_guard<std::mutex> one_at_a_time(way.own->busy);
+                return way.descent.pass(sentences, int64_t(order.size()), batch, rate, decay, learn, loss, signalled);
+            });
+            return loss;
+        }, "order"_a, "batch"_a, "rate"_a, "decay"_a, "learn"_a = true,
+             "Take a step for every few sentences of the order; returns their summed loss, each before its step.");
+}
+
+}  // namespace
+
+void bind_weights(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("observed_pairs", observed_pairs, "offsets"_a, "ids"_a, "labels"_a, "num_labels"_a, "num_attributes"_a,
+          "Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.");
+    nb::class_<Layout>(m, "Layout", "Where each weight of the state attributes lives while it is used.")
+        .def(nb::new_(&make_layout), "num_labels"_a, "offsets"_a, "labels"_a)
+        .def_prop_ro("rows", &Layout::rows)
+        .def_prop_ro("cells", &Layout::cells)
+        .def("place", place, "offsets"_a, "ids"_a, "values"_a.none(),
+             "Turn attribute ids into (row offsets, rows, their values, cell offsets, cells, their values).");
+    nb::class_<StateWeights>(m, "StateWeights", "Weights of state attributes, ready for scoring.")
+        .def(nb::init<std::shared_ptr<const Layout>, const Array&>(), "layout"_a, "weights"_a)
+        .def("emissions", &StateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
+             "Sum the weights of each token's attributes: [N, L] float32.");
+    nb::class_<MoveArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
+        .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
+                      const std::optional<Array>&, const std::optional<Array>&>(),
+             "num_labels"_a, "transitions"_a, "edge_offsets"_a, "edge_pairs"_a, "start"_a, "end"_a,
+             "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none());
+    nb::class_<ExampleArrays>(m, "Examples", "Labelled sentences, placed in a layout.")
+        .def(nb::init<const Layout&, const MoveArrays&, const Array&, const nb::tuple&, const nb::object&, const Array&,
+                      const std::optional<Array>&, const std::optional<Array>&>(),
+             "layout"_a, "moves"_a, "bounds"_a, "states"_a, "edges"_a.none(), "labels"_a, "allowed"_a.none(),
+             "weights"_a.none());
+    bind_likelihood<float>(m, "Likelihood32", "Descent32");
+    bind_likelihood<double>(m, "Likelihood64", "Descent64");
+}
+
+}  // namespace tagline::bindings

@@ -1,0 +1,127 @@
+// From the attributes of tokens to their emissions, and from marginals back to the gradient. Included by kernels.cpp.
+//
+// emit:   e_t = Σ over the attributes a of token t of v_a · w_a        (w_a a row of labels, or a few cells)
+// absorb: g_a += v_a · p_t for each of them
+//
+// Both are bound by the memory that rows and cells come from, so those of the tokens ahead are fetched early.
+
+// Vectors narrower than the widest pay where there are few labels: a row then is one of them.
+template <class Real, int kWidth>
+struct Narrow {
+    static constexpr int kBytes = kWidth * int(sizeof(Real));
+    typedef Real Vec __attribute__((vector_size(kBytes), may_alias, aligned(kBytes < 64 ? kBytes : 64)));
+};
+
+constexpr int64_t kAhead = 24;  // occurrences
+
+template <class Real>
+inline void fetch_row(const Real* row, int64_t stride) {
+    for (int64_t byte = 0; byte < stride * int64_t(sizeof(Real)) && byte < 256; byte += 64)
+        __builtin_prefetch(reinterpret_cast<const char*>(row) + byte);
+}
+
+// kVectors vectors of kWidth labels from label `from` on.
+template <class Real, int kWidth, int kVectors, bool kValues>
+inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
+                      Real* out, int64_t from) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+    const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
+    alignas(64) Real buffer[kWidth * kVectors];
+    for (int64_t n = first; n < last; ++n) {
+        V sum[kVectors] = {};
+        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) fetch_row(weights.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
+            const V* row = reinterpret_cast<const V*>(weights.rows + int64_t(tokens.rows[k]) * stride + from);
+            for (int v = 0; v < kVectors; ++v) {
+                if constexpr (kValues)
+                    sum[v] += row[v] * Real(tokens.row_values[k]);
+                else
+                    sum[v] += row[v];
+            }
+        }
+        for (int v = 0; v < kVectors; ++v) reinterpret_cast<V*>(buffer)[v] = sum[v] * scale;
+        const int64_t here = L - from < kWidth * kVectors ? L - from : kWidth * kVectors;
+        __builtin_memcpy(out + (n - first) * L + from, buffer, size_t(here) * sizeof(Real));
+    }
+}
+
+template <class Real, int kWidth, int kVectors, bool kValues>
+inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+                        const Real* nodes, int64_t from) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+    const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
+    alignas(64) Real buffer[kWidth * kVectors] = {};
+    for (int64_t n = first; n < last; ++n) {
+        const int64_t here = L - from < kWidth * kVectors ? L - from : kWidth * kVectors;
+        __builtin_memcpy(buffer, nodes + (n - first) * L + from, size_t(here) * sizeof(Real));
+        V node[kVectors];
+        for (int v = 0; v < kVectors; ++v) node[v] = reinterpret_cast<const V*>(buffer)[v] * factor;
+        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
+            V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);
+            for (int v = 0; v < kVectors; ++v) {
+                if constexpr (kValues)
+                    row[v] += node[v] * Real(tokens.row_values[k]);
+                else
+                    row[v] += node[v];
+            }
+        }
+    }
+}
+
+// Call part<width, vectors>(first label) until all labels of a row are done.
+template <class Part>
+inline void for_parts(int64_t stride, const Part& part) {
+    if (stride == 4) return part.template operator()<4, 1>(0);
+    if (stride % 16 != 0) {
+        int64_t from = 0;
+        for (; from + 24 <= stride; from += 24) part.template operator()<8, 3>(from);
+        if (stride - from == 16) part.template operator()<8, 2>(from);
+        if (stride - from == 8) part.template operator()<8, 1>(from);
+        return;
+    }
+    int64_t from = 0;
+    for (; from + 64 <= stride; from += 64) part.template operator()<16, 4>(from);
+    if (stride - from == 48) part.template operator()<16, 3>(from);
+    if (stride - from == 32) part.template operator()<16, 2>(from);
+    if (stride - from == 16) part.template operator()<16, 1>(from);
+}
+
+template <class Real>
+void emit(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale, Real* out) {
+    for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+        if (tokens.row_values)
+            emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, out, from);
+        else
+            emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, out, from);
+    });
+    const int64_t end = tokens.cell_offsets[last];
+    for (int64_t n = first; n < last; ++n) {
+        Real* row = out + (n - first) * weights.L;
+        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(weights.cells + tokens.cells[k + kAhead]);
+            const Cell<Real>& cell = weights.cells[tokens.cells[k]];
+            row[cell.label] += scale * cell.value * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
+        }
+    }
+}
+
+template <class Real>
+void absorb(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+            const Real* nodes) {
+    for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+        if (tokens.row_values)
+            absorb_part<Real, kWidth, kVectors, true>(sums, tokens, first, last, factor, nodes, from);
+        else
+            absorb_part<Real, kWidth, kVectors, false>(sums, tokens, first, last, factor, nodes, from);
+    });
+    const int64_t end = tokens.cell_offsets[last];
+    for (int64_t n = first; n < last; ++n) {
+        const Real* row = nodes + (n - first) * sums.L;
+        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(sums.cells + tokens.cells[k + kAhead], 1);
+            Cell<Real>& cell = sums.cells[tokens.cells[k]];
+            cell.value += factor * row[cell.label] * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+#include "tuples.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace tagline {
+
+namespace {
+
+constexpr int kKeyBits = 63;  // so that kAbsent is no key
+constexpr int kFoldBits = 32;
+
+}  // namespace
+
+void Source::prepare() {
+    hashes.resize(texts.size());
+    for (size_t code = 1; code < texts.size(); ++code) hashes[code] = hash_piece(texts[code]);
+}
+
+void Skeleton::prepare(const std::vector<Source>& sources) {
+    segments.assign(1, {});
+    bits = 0;
+    for (size_t m = 0; m < macros.size(); ++m) {
+        const int wide = sources[size_t(macros[m].source)].bits();
+        if (bits + wide > kKeyBits) {
+            segments.emplace_back();
+            bits = kFoldBits;
+        }
+        segments.back().push_back({int(m), bits, (uint64_t{1} << wide) - 1});
+        bits += wide;
+    }
+    hashes.clear();
+    for (const std::string& literal : literals) hashes.push_back(hash_piece(literal));
+}
+
+KeyTable::KeyTable(int bits, int64_t expected) {
+    if (bits < 40 && (int64_t{1} << bits) <= std::max<int64_t>(4096, 8 * expected)) {
+        direct_.reset(static_cast<uint32_t*>(std::calloc(size_t{1} << bits, sizeof(uint32_t))));
+        if (!direct_) throw std::bad_alloc();
+        return;
+    }
+    grow();
+}
+
+uint32_t& KeyTable::hashed(uint64_t key) {
+    if (2 * (used_ + 1) > cells_.size()) grow();
+    size_t k = place(key);
+    while (cells_[k].value && cells_[k].key != key) k = k + 1 == cells_.size() ? 0 : k + 1;
+    if (!cells_[k].value) {
+        cells_[k].key = key;
+        ++used_;  // the caller sets a value that is not 0
+    }
+    return cells_[k].value;
+}
+
+void KeyTable::grow() {
+    std::vector<Cell> before = std::move(cells_);
+    const size_t size = std::max<size_t>(1024, 4 * before.size());
+    shift_ = 64 - std::countr_zero(size);
+    cells_.assign(size, {0, 0});
+    for (const Cell& cell : before) {
+        if (!cell.value) continue;
+        size_t k = place(cell.key);
+        while (cells_[k].value) k = k + 1 == cells_.size() ? 0 : k + 1;
+        cells_[k] = cell;
+    }
+}
+
+Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons, int64_t expected)
+    : sources_(sources), skeletons_(skeletons), codes_(sources.size()), folds_(skeletons.size()) {
+    for (size_t s = 0; s < skeletons.size(); ++s)
+        for (size_t f = 0; f < skeletons[s].folds(); ++f) folds_[s].push_back({KeyTable(64, expected), {}});
+}
+
+void Tuples::load(int64_t first, int64_t length) {
+    length_ = length;
+    for (size_t s = 0; s < sources_.size(); ++s) {
+        const Source& source = sources_[s];
+        std::vector<uint32_t>& codes = codes_[s];
+        codes.resize(size_t(source.before + length + source.after));
+        for (int k = 0; k < source.before; ++k) codes[size_t(k)] = source.padding_before(source.before - k);
+        for (int64_t i = 0; i < length; ++i)
+            codes[size_t(source.before + i)] = uint32_t(source.ids[first + i] + 1);
+        for (int k = 0; k < source.after; ++k)
+            codes[size_t(source.before + length + k)] = source.padding_after(k + 1);
+    }
+    keys_.resize(skeletons_.size() * size_t(length));
+    for (size_t s = 0; s < skeletons_.size(); ++s) pack(s, &keys_[s * size_t(length)]);
+}
+
+void Tuples::pack(size_t s, uint64_t* keys) {
+    const Skeleton& skeleton = skeletons_[s];
+    std::fill(keys, keys + length_, 0);
+    for (size_t segment = 0; segment < skeleton.segments.size(); ++segment) {
+        if (segment) {
+            Fold& fold = folds_[s][segment - 1];
+            for (int64_t i = 0; i < length_; ++i) {
+                uint32_t& number = fold.table.at(keys[i]);
+                if (!number) {
+                    fold.keys.push_back(keys[i]);
+                    if (fold.keys.size() >= ~uint32_t{0}) throw TooManyNames(kMostNames);
+                    number = uint32_t(fold.keys.size());
+                }
+                keys[i] = number;
+            }
+        }
+        for (const Skeleton::Field& field : skeleton.segments[segment]) {
+            const Macro macro = skeleton.macros[size_t(field.macro)];
+            const Source& source = sources_[size_t(macro.source)];
+            const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
+            for (int64_t i = 0; i < length_; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
+        }
+    }
+    for (const Macro macro : skeleton.macros) {
+        const Source& source = sources_[size_t(macro.source)];
+        if (!source.gaps) continue;
+        const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
+        for (int64_t i = 0; i < length_; ++i)
+            if (!codes[i]) keys[i] = kAbsent;
+    }
+}
+
+void Tuples::unpack(size_t s, uint64_t key, uint32_t* codes) const {
+    const Skeleton& skeleton = skeletons_[s];
+    for (size_t segment = skeleton.segments.size(); segment-- > 0;) {
+        for (const Skeleton::Field& field : skeleton.segments[segment])
+            codes[field.macro] = uint32_t((key >> field.shift) & field.mask);
+        if (segment) key = folds_[s][segment - 1].keys[uint32_t(key) - 1];
+    }
+}
+
+uint64_t Tuples::hash(size_t s, const uint32_t* codes) const {
+    const Skeleton& skeleton = skeletons_[s];
+    uint64_t value = skeleton.hashes[0].value;
+    for (size_t m = 0; m < skeleton.macros.size(); ++m) {
+        value = append(value, sources_[size_t(skeleton.macros[m].source)].hashes[codes[m]]);
+        if (!skeleton.literals[m + 1].empty()) value = append(value, skeleton.hashes[m + 1]);
+    }
+    return value;
+}
+
+void Tuples::pieces(size_t s, const uint32_t* codes, std::vector<std::string_view>& out) const {
+    const Skeleton& skeleton = skeletons_[s];
+    out.assign(1, skeleton.literals[0]);
+    for (size_t m = 0; m < skeleton.macros.size(); ++m) {
+        out.push_back(sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]);
+        out.push_back(skeleton.literals[m + 1]);
+    }
+}
+
+}  // namespace tagline

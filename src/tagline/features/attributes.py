@@ -1,0 +1,72 @@
+"""What features are made of once names are numbers: the attributes of each token, in compressed rows.
+
+Expansion of templates and Python features both end here; weights, scores and training begin here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.features.vocabulary import Vocabulary
+from tagline.types import IntArray
+
+AttributeIds = NDArray[np.int32]
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Attributes:
+    """The attributes of each token.
+
+    Attributes:
+        offsets: ``[N + 1]``; token n has entries ``offsets[n]`` to ``offsets[n + 1] - 1``.
+        ids: ``[M]``, int32, numbers of the vocabulary.
+        values: ``[M]``, float32; None where all of them are 1.
+    """
+
+    offsets: IntArray
+    ids: AttributeIds
+    values: Values | None = None
+
+    @property
+    def num_tokens(self) -> int:
+        """N."""
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The attributes of the tokens of B sentences.
+
+    Attributes:
+        bounds: ``[B + 1]``; sentence b is tokens ``bounds[b]`` to ``bounds[b + 1] - 1``.
+        states: crossed with the label of the token.
+        edges: crossed with the pair (label of the token before, label of this token); those of a first token are
+            never used. None where transitions do not depend on the input.
+    """
+
+    bounds: IntArray
+    states: Attributes
+    edges: Attributes | None = None
+
+    @property
+    def num_tokens(self) -> int:
+        """N."""
+        return int(self.bounds[-1])
+
+    @property
+    def num_sentences(self) -> int:
+        """B."""
+        return len(self.bounds) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """Features and the names of their attributes; None where names were hashed away."""
+
+    features: Features
+    states: Vocabulary | None
+    edges: Vocabulary | None

@@ -1,0 +1,136 @@
+"""Python features in, numbered attributes out: what python-crfsuite and sklearn-crfsuite take.
+
+A token is a dict, or a list, tuple or set of strings:
+
+    {"word": "Anna"}                    attribute word:Anna, value 1
+    {"length": 4, "bias": 1.0}          attributes length and bias with these values
+    {"capital": True, "digit": False}   attributes capital with value 1 and digit with value 0
+    {"next": {"word": "sings"}}         attribute next:word:sings
+    {"suffix": ["na", "nna"]}           attributes suffix:na and suffix:nna, value 1
+    ["word:Anna", "capital"]            attributes of these names, value 1
+
+A name that a token has twice counts twice. The compiled core reads the objects as they lie and looks names up in
+pieces, so that no joined name is made for a known one. A set is read in the order of its strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.features.attributes import Attributes, Expanded, Features
+from tagline.features.vocabulary import Vocabulary
+from tagline.types import IntArray
+
+Item: TypeAlias = Mapping[str, Any] | Iterable[str]
+Items: TypeAlias = Iterable[Iterable[Item]]
+"""Sentences of tokens; generators will do."""
+
+MOST_HASH_BITS = 30
+
+
+def items_to_features(
+    X: Items,
+    edges: Items | None = None,
+    vocabularies: tuple[Vocabulary | None, Vocabulary | None] | None = None,
+    *,
+    min_frequency: float = 0,
+    hash_bits: int | None = None,
+) -> Expanded:
+    """Number the attributes of tokens.
+
+    Arguments:
+        X: sentences, each a list of tokens, each a dict or strings: attributes crossed with the token's label.
+        edges: the same for attributes crossed with the pair (label before, label); as many tokens as X. Those of a
+            sentence's first token are never used.
+        vocabularies: (of X, of edges); names that they do not have are left out. Without them, vocabularies are built,
+            ids in the order of first use.
+        min_frequency: when building, attributes are kept whose values add up to at least this.
+        hash_bits: number names by their hash, from 0 to 2^bits − 1, without vocabularies.
+
+    >>> expanded = items_to_features([[{"word": "Anna", "length": 4}, ["word:sings"]]])
+    >>> expanded.states.names(), expanded.features.states.ids.tolist(), expanded.features.states.values.tolist()
+    (['word:Anna', 'length', 'word:sings'], [0, 1, 2], [1.0, 4.0, 1.0])
+    """
+    compiled.require()
+    _check_options(vocabularies, min_frequency, hash_bits)
+    known_states, known_edges = vocabularies or (None, None)
+    if vocabularies is not None and known_states is None and hash_bits is None:
+        raise InputError("vocabularies: expected that of X, got None; leave vocabularies out to build them")
+    bounds, states, names = _numbered(X, "", known_states, min_frequency, hash_bits)
+    if edges is None:
+        return Expanded(Features(bounds, states), names, known_edges)
+    if vocabularies is not None and known_edges is None and hash_bits is None:
+        raise InputError("edges: expected none, as when the vocabularies were built, got some")
+    other, crossed, edge_names = _numbered(edges, "edges", known_edges, min_frequency, hash_bits)
+    _check_same_shape(bounds, other)
+    return Expanded(Features(bounds, states, crossed), names, edge_names)
+
+
+def _check_options(vocabularies: object, min_frequency: object, hash_bits: object) -> None:
+    if hash_bits is not None and (
+        isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_HASH_BITS
+    ):
+        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {hash_bits!r}")
+    if not isinstance(min_frequency, int | float) or not min_frequency < np.inf:  # not NaN either
+        raise InputError(f"min_frequency: expected a number, got {min_frequency!r}")
+    if hash_bits is not None and vocabularies is not None and any(one is not None for one in _pair(vocabularies)):
+        raise InputError("hash_bits: expected no vocabularies beside it, got some; hashed names need none")
+    if vocabularies is not None:
+        _pair(vocabularies)
+
+
+def _pair(vocabularies: Any) -> tuple[object, object]:
+    pair = isinstance(vocabularies, tuple) and len(vocabularies) == 2
+    if not pair or not all(one is None or isinstance(one, Vocabulary) for one in vocabularies):
+        raise InputError(f"vocabularies: expected a pair (of X, of edges), got {vocabularies!r:.60}")
+    return vocabularies  # type: ignore[no-any-return]
+
+
+def _numbered(
+    items: Items, name: str, known: Vocabulary | None, min_frequency: float, hash_bits: int | None
+) -> tuple[IntArray, Attributes, Vocabulary | None]:
+    assert compiled.core is not None
+    parts = None if known is None else known.parts
+    try:
+        bounds, offsets, ids, values, built = compiled.core.number_items(items, name, parts, hash_bits or 0)
+    except OverflowError as error:  # more names than int32 can number
+        raise InputError(str(error)) from None
+    found = Attributes(offsets, ids, values)
+    if built is None:
+        return bounds, found, known
+    names = Vocabulary(built)
+    if min_frequency > 0:
+        found, names = _frequent(found, names, min_frequency)
+    return bounds, found, names
+
+
+def _frequent(found: Attributes, names: Vocabulary, least: float) -> tuple[Attributes, Vocabulary]:
+    """Keep the attributes whose values add up to at least so much."""
+    frequency = np.bincount(found.ids, found.values, minlength=len(names))  # [V]
+    keep = frequency >= least
+    if keep.all():
+        return found, names
+    kept = keep[found.ids]  # [M]
+    numbers = np.cumsum(keep, dtype=np.int32) - np.int32(1)
+    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[found.offsets]
+    values = None if found.values is None else found.values[kept]
+    if values is not None and (values == 1).all():
+        values = None
+    return Attributes(offsets, numbers[found.ids[kept]], values), names.take(np.flatnonzero(keep))
+
+
+def _check_same_shape(bounds: IntArray, other: IntArray) -> None:
+    if len(bounds) != len(other):
+        raise InputError(f"edges: expected {len(bounds) - 1} sentences, as in X, got {len(other) - 1}")
+    wrong = np.flatnonzero(np.diff(bounds) != np.diff(other))
+    if len(wrong):
+        b = int(wrong[0])
+        raise InputError(
+            f"edges of sentence {b}: expected {bounds[b + 1] - bounds[b]} tokens, as in X, "
+            f"got {other[b + 1] - other[b]}"
+        )

@@ -1,0 +1,177 @@
+"""Names of attributes and their numbers: what expansion looks names up in, and what a model file holds of them.
+
+A vocabulary is four plain arrays, so that a stored one is used as it lies in the file, without building anything: the
+UTF-8 of all names one after the other, where each begins, and a hash index in two arrays (``slots``, numbers plus one,
+and ``marks``, 16 bits of the hash). The hash composes over pieces of a name, H(ab) = H(a)·base^|b| + H(b) mod 2^61 − 1,
+so that the compiled core finds an expanded template by the hashes of its words; see ``core/vocabulary.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.types import IntArray
+
+Parts = tuple[NDArray[np.uint8], IntArray, NDArray[np.uint32], NDArray[np.uint16]]
+
+MOST_NAMES = 2**31 - 2
+"""Ids are int32."""
+
+_LENGTHS: tuple[type[np.integer[Any]], ...] = (np.uint8, np.uint16, np.int32)
+_TYPES = {"bytes": (np.uint8,), "lengths": _LENGTHS, "slots": (np.uint32,), "marks": (np.uint16,)}
+
+
+class Vocabulary:
+    """Distinct names, numbered from 0; it never changes.
+
+    >>> names = Vocabulary.of(["U00:the", "U00:cat", "U00:the"])
+    >>> len(names), names[1], names.find("U00:cat"), names.find("U00:dog")
+    (2, 'U00:cat', 1, -1)
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: Parts) -> None:
+        """Take the arrays of the compiled core as they are; `of` and `from_arrays` make vocabularies."""
+        for part in parts:
+            part.flags.writeable = False
+        self._parts = parts
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Vocabulary:
+        """Number the names in the order of their first use."""
+        return cls(_intern(names, None))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Vocabulary:
+        """Take the arrays that `arrays` gave, mapped from a file or not; whatever is wrong with them is an error."""
+        checked = {name: _array(name, arrays, types) for name, types in _TYPES.items()}
+        data, lengths, slots, marks = (checked[name] for name in _TYPES)
+        if len(slots) != len(marks) or not len(slots) or len(slots) % 8:
+            raise InputError(
+                f"vocabulary: expected slots and marks of one length, a multiple of 8, got {len(slots)} and "
+                f"{len(marks)}; the file is damaged"
+            )
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+        if offsets[-1] != len(data):
+            raise InputError(
+                f"vocabulary: expected lengths that add up to {len(data)} bytes, got {offsets[-1]}; the file is damaged"
+            )
+        parts = (data, offsets, slots, marks)
+        if problem := _core().check_vocabulary(parts):
+            raise InputError(f"vocabulary: {problem}; the file is damaged")
+        return cls(parts)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type that does), ``slots``, ``marks``."""
+        data, offsets, slots, marks = self._parts
+        lengths = np.diff(offsets)
+        longest = int(lengths.max(initial=0))
+        kind = next(kind for kind in _LENGTHS if longest <= np.iinfo(kind).max)
+        return {"bytes": data, "lengths": lengths.astype(kind), "slots": slots, "marks": marks}
+
+    @property
+    def parts(self) -> Parts:
+        """What the compiled core takes: bytes, offsets ``[V + 1]``, slots, marks."""
+        return self._parts
+
+    def find(self, name: str) -> int:
+        """Return the number of a name, or −1."""
+        return int(self.find_all([name])[0])
+
+    def find_all(self, names: Iterable[str]) -> NDArray[np.int32]:
+        """Return the number of each name, −1 where it is unknown."""
+        wanted = list(names)
+        try:
+            found: NDArray[np.int32] = _core().find_names(self._parts, wanted)
+        except UnicodeEncodeError:  # a lone surrogate cannot be in here
+            return np.array([self.find(name) if _has_utf8(name) else -1 for name in wanted], np.int32)
+        return found
+
+    def take(self, ids: ArrayLike) -> Vocabulary:
+        """Return the vocabulary of these names, renumbered in this order."""
+        chosen = np.ascontiguousarray(ids, np.int64)
+        if chosen.ndim != 1 or ((chosen < 0) | (chosen >= len(self))).any():
+            raise InputError(f"ids: expected numbers from 0 to {len(self) - 1}, got others")
+        if len(np.unique(chosen)) != len(chosen):
+            raise InputError("ids: expected each number once, got one twice")
+        return Vocabulary(_core().take_names(self._parts, chosen))
+
+    def extended(self, names: Iterable[str]) -> Vocabulary:
+        """Return the vocabulary with these names at its end, those that are new to it."""
+        return Vocabulary(_intern(names, self._parts))
+
+    def names(self) -> list[str]:
+        """List all names by number."""
+        return list(self)
+
+    def __len__(self) -> int:
+        return len(self._parts[1]) - 1
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(f"name {number}: expected 0 to {len(self) - 1}")
+        data, offsets = self._parts[:2]
+        return data[offsets[number] : offsets[number + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        data, offsets = self._parts[0].tobytes(), self._parts[1].tolist()
+        return (data[first:last].decode() for first, last in zip(offsets[:-1], offsets[1:], strict=True))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self._parts[:2], other._parts[:2], strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.from_arrays, (self.arrays(),)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self[k]) for k in range(min(len(self), 3)))
+        return f"Vocabulary({len(self)} names: {shown}{', …' if len(self) > 3 else ''})"
+
+
+def _core() -> Any:
+    compiled.require()
+    return compiled.core
+
+
+def _intern(names: Iterable[str], before: Parts | None) -> Parts:
+    listed = list(names)
+    try:
+        parts: Parts = _core().intern_names(listed, before, MOST_NAMES)
+    except (TypeError, OverflowError) as error:
+        raise InputError(str(error)) from None
+    except UnicodeEncodeError as error:
+        raise InputError(f"names: expected Unicode text, got {error.object!r} with a lone surrogate") from None
+    return parts
+
+
+def _has_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _array(name: str, arrays: Mapping[str, ArrayLike], types: tuple[type[np.integer[Any]], ...]) -> NDArray[Any]:
+    if name not in arrays:
+        raise InputError(f"vocabulary: expected the array {name!r}, got only {', '.join(arrays) or 'none'}")
+    array = np.asarray(arrays[name])
+    if array.ndim != 1 or array.dtype not in types:
+        kinds = " or ".join(np.dtype(kind).name for kind in types)
+        raise InputError(f"vocabulary: expected {name} as {kinds} [n], got {array.dtype} {list(array.shape)}")
+    return np.ascontiguousarray(array).view()

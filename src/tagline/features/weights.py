@@ -1,0 +1,191 @@
+"""Which weights a feature CRF has, and how weights and features become scores on a chain.
+
+The weights are one flat float64 vector, in this order: state weights (attribute, label), transitions (previous, next),
+edge weights (attribute, previous, next), start and end weights. A pair without a weight scores 0; what is forbidden is
+a matter of `Rules`, not of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.features.attributes import Attributes, Features
+from tagline.readers.roles import Rules
+from tagline.types import Chain, FloatArray, IntArray
+
+Labels = NDArray[np.int32]
+Pairs = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Which weights there are.
+
+    Attributes:
+        num_labels: L.
+        state_offsets: ``[A + 1]``; the weights of attribute a are ``state_offsets[a]`` to ``state_offsets[a + 1] - 1``.
+        state_labels: ``[W_s]``, int32, ascending within an attribute.
+        transitions: ``[W_t, 2]``, int32, pairs (previous, next), sorted.
+        edge_offsets: ``[E + 1]``, as for states.
+        edge_pairs: ``[W_e, 2]``, int32, sorted within an attribute.
+        start, end: whether there are weights for the first and the last label, L each.
+    """
+
+    num_labels: int
+    state_offsets: IntArray
+    state_labels: Labels
+    transitions: Pairs
+    edge_offsets: IntArray
+    edge_pairs: Pairs
+    start: bool = False
+    end: bool = False
+
+    @property
+    def num_attributes(self) -> int:
+        """A."""
+        return len(self.state_offsets) - 1
+
+    @property
+    def parts(self) -> dict[str, slice]:
+        """Where each kind of weight lies in the flat vector."""
+        L = self.num_labels
+        sizes = {
+            "states": len(self.state_labels),
+            "transitions": len(self.transitions),
+            "edges": len(self.edge_pairs),
+            "start": L * self.start,
+            "end": L * self.end,
+        }
+        ends = np.cumsum(list(sizes.values())).tolist()
+        return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return self.parts["end"].stop
+
+
+def structure_of(
+    features: Features,
+    labels: Labels,
+    num_labels: int,
+    num_attributes: int,
+    *,
+    num_edges: int = 0,
+    all_states: bool = False,
+    all_transitions: bool = False,
+    all_edges: bool = False,
+    transitions: bool = True,
+    start: bool = False,
+    end: bool = False,
+) -> Structure:
+    """Give a weight to each pair that the labelled sentences show, or to all pairs.
+
+    Arguments:
+        labels: ``[N]``, int32; tokens with −1 (unknown) show nothing.
+        transitions: False for a model without label bigrams.
+    """
+    L, A = num_labels, num_attributes
+    if all_states:
+        offsets, state_labels = np.arange(A + 1, dtype=np.int64) * L, np.tile(np.arange(L, dtype=np.int32), A)
+    else:
+        offsets, state_labels = _observed(features.states, labels, L, A)
+    first = np.zeros(len(labels) + 1, bool)
+    first[features.bounds[:-1]] = True
+    before = np.concatenate([[-1], labels[:-1]]).astype(np.int32) if len(labels) else labels
+    pairs = np.where(first[:-1] | (before < 0) | (labels < 0), -1, before * np.int32(L) + labels).astype(np.int32)
+    if not transitions:
+        chosen = np.empty(0, np.int32)
+    else:
+        chosen = np.arange(L * L, dtype=np.int32) if all_transitions else np.unique(pairs[pairs >= 0]).astype(np.int32)
+    edge_offsets, edge_pairs = np.zeros(num_edges + 1, np.int64), np.empty(0, np.int32)
+    if features.edges is not None and all_edges:
+        edge_offsets = np.arange(num_edges + 1, dtype=np.int64) * (L * L)
+        edge_pairs = np.tile(np.arange(L * L, dtype=np.int32), num_edges)
+    elif features.edges is not None:
+        edge_offsets, edge_pairs = _observed(features.edges, pairs, L * L, num_edges)
+    return Structure(L, offsets, state_labels, _split(chosen, L), edge_offsets, _split(edge_pairs, L), start, end)
+
+
+def _split(pairs: Labels, L: int) -> Pairs:
+    return np.stack([pairs // L, pairs % L], axis=1).astype(np.int32)
+
+
+def _observed(attributes: Attributes, labels: Labels, L: int, A: int) -> tuple[IntArray, Labels]:
+    """Return the distinct (attribute, label) pairs in compressed rows."""
+    if compiled.core is not None:
+        found = compiled.core.observed_pairs(attributes.offsets, attributes.ids, labels, L, A)
+        if found is not None:
+            return found[0], found[1]
+    counts = np.diff(attributes.offsets)
+    owner = np.repeat(labels, counts)
+    known = owner >= 0
+    keys = np.unique(attributes.ids[known].astype(np.int64) * L + owner[known])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(keys // L, minlength=A))])
+    return offsets.astype(np.int64), (keys % L).astype(np.int32)
+
+
+class Scorer:
+    """Weights ready for scoring: features in, a float32 `Chain` out.
+
+    Arguments:
+        structure: which weights there are.
+        weights: ``[size]``, flat.
+        rules: what is forbidden, as −∞.
+    """
+
+    def __init__(self, structure: Structure, weights: FloatArray, rules: Rules | None = None) -> None:
+        if weights.shape != (structure.size,):
+            raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
+        compiled.require()
+        assert compiled.core is not None
+        self.structure = structure
+        self.rules = rules
+        parts = structure.parts
+        layout = compiled.core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
+        states = np.ascontiguousarray(weights[parts["states"]])
+        self._states = compiled.core.StateWeights(layout, states)
+        L = structure.num_labels
+        self.transitions = np.zeros((L, L), np.float32)
+        self.transitions[tuple(structure.transitions.T)] = weights[parts["transitions"]]
+        self.start, self.end = np.zeros(L, np.float32), np.zeros(L, np.float32)
+        if structure.start:
+            self.start[:] = weights[parts["start"]]
+        if structure.end:
+            self.end[:] = weights[parts["end"]]
+        self._edges = np.asarray(weights[parts["edges"]], np.float32)
+        if rules is not None:
+            for scores, allowed in ((self.transitions, rules.transitions), (self.start, rules.start), (self.end, rules.end)):
+                scores[~allowed] = -np.inf
+
+    def emissions(self, features: Features) -> FloatArray:
+        """Sum the state weights of each token: ``[N, L]``."""
+        states = features.states
+        found: FloatArray = self._states.emissions(states.offsets, states.ids, states.values)
+        return found
+
+    def chain(self, features: Features) -> Chain:
+        """Score sentences. Where edge attributes have weights the transitions are ``[N, L, L]``."""
+        transitions: NDArray[Any] = self.transitions
+        if features.edges is not None and len(self._edges):
+            transitions = self._edge_matrices(features.edges)
+        return Chain(self.emissions(features), transitions, self.start, self.end, features.bounds)
+
+    def _edge_matrices(self, edges: Attributes) -> FloatArray:
+        L, structure = self.structure.num_labels, self.structure
+        out = np.broadcast_to(self.transitions, (edges.num_tokens, L, L)).copy()
+        counts = np.diff(edges.offsets)
+        tokens = np.repeat(np.arange(edges.num_tokens), counts)  # [M]
+        widths = np.diff(structure.edge_offsets)[edges.ids]  # [M] weights of each occurrence
+        which = np.repeat(structure.edge_offsets[edges.ids] - np.cumsum(widths) + widths, widths) + np.arange(widths.sum())
+        values = self._edges[which]
+        if edges.values is not None:
+            values = values * np.repeat(edges.values, widths)
+        np.add.at(out, (np.repeat(tokens, widths), *structure.edge_pairs[which].T), values)
+        return out

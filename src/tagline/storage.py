@@ -1,0 +1,428 @@
+"""One model file: settings and arrays, in and out. A safetensors file, so that other tools can read it; runs no code.
+
+    8 bytes      length n of the header, little-endian
+    n bytes      header: JSON, padded with blanks so that the data begin at a multiple of 64 bytes
+    the rest     the arrays, little-endian, in C order, each at a multiple of 64 bytes
+
+The header gives name, dtype, shape and place of every array. Its ``__metadata__`` holds ``format`` (``tagline``),
+``version``, ``tagline`` (our settings: JSON in a string) and ``checksum``, the CRC-32 of the whole file taken with
+``00000000`` in the checksum's own place. Safetensors allows no holes, so what fills up to 64 bytes is an array too,
+``_pad1``, ``_pad2``, …; readers do not see them. Files are mapped, not copied (safetensors' own NumPy reader copies),
+and hostile: every number of a header is checked before it is used. The guide is ``docs/model-file.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import mmap
+import os
+import re
+import secrets
+import stat
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tagline.errors import InputError, StorageError
+
+VERSION = 1
+ALIGNMENT = 64
+LARGEST_HEADER = 100_000_000  # bytes, as safetensors has it
+MOST_TENSORS = 10_000
+
+Path: TypeAlias = str | os.PathLike[str]
+Tensors: TypeAlias = Mapping[str, NDArray[Any]]
+Piece: TypeAlias = bytes | memoryview
+Kind = TypeVar("Kind")
+
+_DTYPES = {
+    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"},
+    **{"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"},
+}
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+_METADATA, _PAD = "__metadata__", "_pad"
+_UNKNOWN = "0" * 8  # in the place of a checksum while it is computed
+_MOST_AXES = 32  # of an array, in every NumPy
+_DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
+_NAME = "name a file that was written by save"
+_COPY = "copy it again from where it was made"
+
+# How other files begin, for messages.
+_STRANGERS = (
+    (rb"lCRF", "a CRFsuite model", "train with Tagline, or tag with CRFsuite"),
+    (rb"\x64\0\0\0|version: 100", "a CRF++ model", "train with Tagline, or tag with crf_test"),
+    (rb"#mdl#", "a Wapiti model", "train with Tagline, or tag with wapiti"),
+    (rb"\x80[\x02-\x05]", "a pickle", "Tagline loads no pickles, for they can run code; name a file written by save"),
+    (rb"\x1f\x8b|BZh|\xfd7zXZ|PK\x03\x04", "a packed file (gzip, bzip2, xz or zip)", "unpack it first"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """What a model file holds.
+
+    Attributes:
+        config: the settings, as JSON gives them back (tuples have become lists).
+        tensors: read-only arrays by name, in the order in which they were written; mapped where they come from a file.
+        version: of the format.
+        source: where it was read, for messages.
+    """
+
+    config: dict[str, Any]
+    tensors: dict[str, NDArray[Any]]
+    version: int = VERSION
+    source: str = "<bytes>"
+
+    def setting(self, name: str, kind: type[Kind]) -> Kind:
+        """Return a setting that must be there and of this type."""
+        value = self.config.get(name)
+        if type(value) is not kind:
+            got = "none" if name not in self.config else f"{type(value).__name__}"
+            raise _bad(self.source, f"the setting {name!r} of type {kind.__name__}", got)
+        return value
+
+    def tensor(self, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
+        """Return an array that must be there, with this dtype and shape (None: any length)."""
+        array, wanted = self.tensors.get(name), np.dtype(dtype)
+        sizes = ", ".join("any" if size is None else str(size) for size in shape)
+        if array is None:
+            raise _bad(self.source, f"an array {name!r} of {wanted} [{sizes}]", "none of that name")
+        fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+        if array.dtype != wanted or not fits:
+            raise _bad(self.source, f"{name!r} as {wanted} [{sizes}]", f"{array.dtype} {list(array.shape)}")
+        return array
+
+
+def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
+    """Write a model file; it appears whole at the end, or not at all.
+
+    Arguments:
+        path: of the file. An existing file keeps its permissions; a new one gets the usual ones.
+        config: settings of JSON's types, with strings as keys and finite numbers.
+        tensors: arrays by name, of floats, integers or booleans. Names that begin with ``_pad`` are taken.
+
+    The same settings and arrays make the same bytes.
+    """
+    name = os.fspath(path)
+    pieces = _pack(config, tensors)
+    try:
+        with _replacing(os.path.realpath(name)) as stream:
+            stream.writelines(pieces)
+    except OSError as error:
+        raise StorageError(
+            f"{name}: expected a place to write to, got: {error.strerror}; make its folder or choose another"
+        ) from error
+
+
+def read(path: Path, *, verify: bool = True) -> ModelFile:
+    """Open a model file; its arrays are mapped, so that what is not used is not read.
+
+    Arguments:
+        path: of the file. It must not be cut short while the model is in use; `write` never does that.
+        verify: compare the checksum, which reads the whole file once (3 to 4 ms for 12 MB that are in memory).
+            A file without a checksum, written by another tool, is taken as it is.
+    """
+    name = os.fspath(path)
+    try:
+        status = os.stat(name)
+        if not stat.S_ISREG(status.st_mode):
+            got = "a folder" if stat.S_ISDIR(status.st_mode) else "something else"
+            raise _bad(name, "a model file", got, _NAME)
+        if not status.st_size:
+            raise _bad(name, "a model file", "an empty file", "copy it again or save the model anew")
+        with open(name, "rb") as stream:
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise _bad(name, "a model file", "none of that name", "check the path") from None
+    except OSError as error:
+        raise _bad(name, "a readable model file", f"the answer {error.strerror}", "see who may read it") from error
+    return _unpack(data, name, verify)
+
+
+def dumps(config: dict[str, Any], tensors: Tensors) -> bytes:
+    """Return the bytes that `write` would write.
+
+    >>> loads(dumps({"labels": ["O"]}, {"weights": np.zeros(3)})).config
+    {'labels': ['O']}
+    """
+    return b"".join(_pack(config, tensors))
+
+
+def loads(data: bytes | bytearray | memoryview, *, source: str = "<bytes>", verify: bool = True) -> ModelFile:
+    """Read what `dumps` made; the arrays are views of the bytes."""
+    return _unpack(data, source, verify)
+
+
+def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:
+    return StorageError(f"{source}: expected {expected}, got {got}; {remedy}")
+
+
+# Out: settings and arrays → pieces of bytes.
+
+
+def _pack(config: dict[str, Any], tensors: Tensors) -> list[Piece]:
+    entries: dict[str, Any] = {
+        _METADATA: {"checksum": _UNKNOWN, "format": "tagline", "version": str(VERSION), "tagline": _config_text(config)}
+    }
+    pieces: list[Piece] = []
+    end = 0
+    for name, value in tensors.items():
+        array = _plain(name, value)
+        entries[name] = _entry(_NAMES[array.dtype], array.shape, end, array.nbytes)
+        pieces.append(array.reshape(-1).view(np.uint8).data)  # in C order
+        end += array.nbytes
+        if end % ALIGNMENT:
+            pad = -end % ALIGNMENT
+            entries[f"{_PAD}{len(pieces)}"] = _entry("U8", (pad,), end, pad)
+            pieces.append(bytes(pad))
+            end += pad
+    if len(entries) > MOST_TENSORS:
+        raise InputError(f"tensors: expected up to {MOST_TENSORS} with their padding, got {len(entries) - 1}")
+    front = _front(entries)
+    checksum = _checksum(front, *pieces)
+    return [front.replace(_checksum_field(_UNKNOWN), _checksum_field(checksum), 1), *pieces]
+
+
+def _entry(dtype: str, shape: tuple[int, ...], begin: int, size: int) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, begin + size]}
+
+
+def _front(entries: dict[str, Any]) -> bytes:
+    """The length and the header, padded."""
+    try:
+        header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"config and names: expected text that is UTF-8, got {error.object[error.start]!r}") from None
+    header += b" " * (-(8 + len(header)) % ALIGNMENT)
+    if len(header) > LARGEST_HEADER:
+        raise InputError(f"config: expected up to {LARGEST_HEADER} bytes, got {len(header)}; put tables into arrays")
+    return struct.pack("<Q", len(header)) + header
+
+
+def _config_text(config: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(config, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"config: expected values of JSON's types, got: {error}") from None
+    _check_keys(config)
+    return text
+
+
+def _check_keys(value: object) -> None:
+    """Refuse keys that JSON would silently turn into strings."""
+    if isinstance(value, dict):
+        if odd := [key for key in value if not isinstance(key, str)]:
+            raise InputError(f"config: expected strings as keys, got {odd[0]!r}")
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            _check_keys(part)
+
+
+def _plain(name: str, value: NDArray[Any]) -> NDArray[Any]:
+    """The array as it is stored, little-endian."""
+    if not isinstance(name, str) or name == _METADATA or name.startswith(_PAD):
+        raise InputError(f"tensors: expected names other than {_METADATA} and {_PAD}…, got {name!r}")
+    array = np.asarray(value)
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if array.dtype not in _NAMES:
+        raise InputError(f"tensor {name!r}: expected one of {', '.join(_DTYPES)}, got {array.dtype}")
+    return array
+
+
+def _checksum_field(checksum: str) -> bytes:
+    return f'"checksum":"{checksum}"'.encode()
+
+
+def _checksum(*pieces: Piece) -> str:
+    total = 0
+    for piece in pieces:
+        total = zlib.crc32(piece, total)
+    return f"{total:08x}"
+
+
+@contextlib.contextmanager
+def _replacing(target: str) -> Iterator[IO[bytes]]:
+    """Open a neighbour of the target that takes its place at the end, if all went well."""
+    status = os.stat(target) if os.path.exists(target) else None
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        raise OSError(0, "a folder or a device, not a file")
+    folder = os.path.dirname(target)
+    neighbour = os.path.join(folder, f".{secrets.token_hex(8)}.part")
+    # 0o666 less the umask, as any new file; tempfile's would be readable by its owner only.
+    number = os.open(neighbour, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if status is not None:
+            os.chmod(neighbour, stat.S_IMODE(status.st_mode))
+        os.replace(neighbour, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(neighbour)
+        raise
+
+
+# In: bytes → settings and arrays. Nothing of the header is believed.
+
+
+def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verify: bool) -> ModelFile:
+    view = memoryview(data).cast("B")
+    header = _header(view, source)
+    fields = _json(header, f"{source}: header")
+    metadata = fields.pop(_METADATA, None)
+    config, version = _metadata(metadata, source)
+    begin = 8 + len(header)
+    entries = {name: _checked(name, entry, source) for name, entry in fields.items()}
+    _check_cover([place for _, _, place in entries.values()], len(view) - begin, source)
+    if verify and "checksum" in metadata:
+        _verify(metadata["checksum"], header, view, source)
+    tensors = {
+        name: _array(name, view[begin + first : begin + last], dtype, shape, source)
+        for name, (dtype, shape, (first, last)) in entries.items()
+        if not name.startswith(_PAD)
+    }
+    return ModelFile(config, tensors, version, source)
+
+
+def _header(view: memoryview, source: str) -> bytes:
+    start = bytes(view[:16])
+    if start[8:9] != b"{":
+        got, remedy = f"{len(view)} bytes of something else", _NAME
+        if len(view) > 8:
+            known = ((kind, advice) for magic, kind, advice in _STRANGERS if re.match(magic, start))
+            got, remedy = next(known, (got, remedy))
+        raise _bad(source, "a Tagline model file", got, remedy)
+    length, rest = int.from_bytes(start[:8], "little"), len(view) - 8
+    if length > LARGEST_HEADER:
+        raise _bad(source, f"a header of up to {LARGEST_HEADER} bytes", str(length))
+    if length > rest:
+        raise _bad(source, f"a header of {length} bytes", f"{rest}: the file is cut short", _COPY)
+    header = bytes(view[8 : 8 + length])
+    # Counted before anything is built. In settings the quotes are escaped, so that they do not count.
+    if (count := header.count(b'"data_offsets"')) > MOST_TENSORS:
+        raise _bad(source, f"up to {MOST_TENSORS} tensors", str(count))
+    return header
+
+
+def _json(text: bytes | str, source: str) -> dict[str, Any]:
+    """Parse an object strictly: no key twice, no NaN, no number beyond float64."""
+    try:
+        plain = text if isinstance(text, str) else text.decode()
+        value = json.loads(plain, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+        if "\\ud" in plain.lower():  # half a surrogate pair, which is no character
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise _bad(source, "UTF-8", f"byte {error.object[error.start]:#04x} at {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise _bad(source, "JSON", str(error)) from None
+    if not isinstance(value, dict):
+        raise _bad(source, "a JSON object", type(value).__name__)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"{_shown(Counter(key for key, _ in pairs).most_common(1)[0][0])} twice as a key")
+    return found
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(float(digits)):
+        raise ValueError(f"the number {_shown(digits)}")
+    return float(digits)
+
+
+def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
+    """Return settings and version, which come before everything else: a newer format may differ in all of it."""
+    if not isinstance(metadata, dict) or metadata.get("format") != "tagline":
+        raise _bad(source, "a Tagline model file", "a safetensors file of something else", _NAME)
+    version, text = metadata.get("version"), metadata.get("tagline")
+    if not isinstance(version, str) or not re.fullmatch("[0-9]{1,9}", version):
+        raise _bad(source, "a version number", _shown(version))
+    if int(version) > VERSION:
+        got = f"format {int(version)}, written by a newer Tagline"
+        raise _bad(source, f"a model file of format {VERSION} or older", got, "upgrade Tagline to read it")
+    if not isinstance(text, str):
+        raise _bad(source, "settings in the metadata under 'tagline'", _shown(text))
+    return _json(text, f"{source}: settings"), int(version)
+
+
+def _shown(value: object) -> str:
+    """A value as it is quoted in messages."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+Place: TypeAlias = tuple[int, int]
+"""The bytes of an array, counted from the end of the header."""
+
+
+def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[int, ...], Place]:
+    where = f"{source}: tensor {_shown(name)}"
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise _bad(where, "dtype, shape and data_offsets", _shown(entry))
+    if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
+        raise _bad(where, f"a dtype of {', '.join(_DTYPES)}", _shown(entry["dtype"]))
+    shape, place = _naturals(entry["shape"]), _naturals(entry["data_offsets"])
+    if shape is None or len(shape) > _MOST_AXES:
+        raise _bad(where, f"a shape of up to {_MOST_AXES} whole numbers", _shown(entry["shape"]))
+    if place is None or len(place) != 2 or place[0] > place[1]:
+        raise _bad(where, "two data_offsets, rising", _shown(entry["data_offsets"]))
+    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    # Integers of Python do not wrap. NumPy wants the product without its zeros to fit too.
+    if math.prod(size for size in shape if size) * dtype.itemsize >= 2**63:
+        raise _bad(where, "a shape of fewer than 2^63 bytes", _shown(entry["shape"]))
+    size = math.prod(shape) * dtype.itemsize
+    if size != place[1] - place[0]:
+        raise _bad(where, f"data_offsets that are {size} bytes apart, as dtype and shape say", str(list(place)))
+    return dtype, shape, (place[0], place[1])
+
+
+def _naturals(value: object) -> tuple[int, ...] | None:
+    """A list of whole numbers from 0 to 2^63 − 1 as a tuple; None for anything else (True is no number)."""
+    if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 2**63 for one in value):
+        return None
+    return tuple(value)
+
+
+def _check_cover(places: list[Place], size: int, source: str) -> None:
+    """The arrays must follow one another without gap or overlap and end where the file ends."""
+    end = 0
+    for first, last in sorted(places):
+        if first != end:
+            raise _bad(source, f"a tensor that begins at byte {end} of the data", f"{first}")
+        end = last
+    if size < end:
+        raise _bad(source, f"{end} bytes of data", f"{size}: the file is cut short", _COPY)
+    if size > end:
+        raise _bad(source, f"{end} bytes of data", f"{size}: something was added to the file", _COPY)
+
+
+def _verify(stated: object, header: bytes, view: memoryview, source: str) -> None:
+    blank = header.replace(_checksum_field(str(stated)), _checksum_field(_UNKNOWN), 1)
+    found = _checksum(view[:8], blank, view[8 + len(header) :])
+    if found != stated:
+        raise _bad(source, f"the checksum {_shown(stated)}", repr(found))
+
+
+def _array(name: str, view: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], source: str) -> NDArray[Any]:
+    raw = np.frombuffer(view, np.uint8)
+    if dtype == np.bool_ and raw.size and raw.max() > 1:
+        raise _bad(source, f"0 and 1 in tensor {_shown(name)}", str(raw.max()))
+    array: NDArray[Any] = np.ndarray(shape, dtype, raw)
+    if not array.flags.aligned:  # in a file of another tool
+        array = array.copy()
+    array.flags.writeable = False
+    return array
