@@ -61,7 +61,9 @@ private:
     std::optional<Names> names_;
     std::optional<VocabularyView> known_;
     int hash_bits_ = 0;
+    std::vector<uint32_t> likely_;  // a number plus one, or 0, for each attribute of a token
 
+    void fetch(const Item& item);
     int32_t number(const Item& item, const Item::Attribute& attribute);
 };
 

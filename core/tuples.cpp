@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace tagline {
@@ -11,11 +12,42 @@ namespace {
 constexpr int kKeyBits = 63;  // so that kAbsent is no key
 constexpr int kFoldBits = 32;
 
+// Whether `name` begins with `piece`, which is then taken off it. Pieces are short: two overlapping loads do.
+bool take(std::string_view& name, std::string_view piece) {
+    const size_t n = piece.size();
+    if (n > name.size()) return false;
+    const char *a = name.data(), *b = piece.data();
+    const auto differ = [&](auto word) {
+        auto other = word;
+        std::memcpy(&word, a, sizeof word);
+        std::memcpy(&other, b, sizeof word);
+        const bool front = word != other;
+        std::memcpy(&word, a + n - sizeof word, sizeof word);
+        std::memcpy(&other, b + n - sizeof word, sizeof word);
+        return front || word != other;
+    };
+    if (n > 16 ? std::memcmp(a, b, n) != 0 : n >= 8 ? differ(uint64_t{}) : n >= 4 ? differ(uint32_t{}) : false)
+        return false;
+    for (size_t k = 0; k < n && n < 4; ++k)
+        if (a[k] != b[k]) return false;
+    name.remove_prefix(n);
+    return true;
+}
+
 }  // namespace
 
 void Source::prepare() {
+    size_t total = 0;
+    for (const std::string_view text : texts) total += text.size();
+    bytes.resize(total);
     hashes.resize(texts.size());
-    for (size_t code = 1; code < texts.size(); ++code) hashes[code] = hash_piece(texts[code]);
+    char* at = bytes.data();
+    for (size_t code = 1; code < texts.size(); ++code) {
+        hashes[code] = hash_piece(texts[code]);
+        char* const end = std::copy(texts[code].begin(), texts[code].end(), at);
+        texts[code] = {at, size_t(end - at)};
+        at = end;
+    }
 }
 
 void Skeleton::prepare(const std::vector<Source>& sources) {
@@ -35,7 +67,7 @@ void Skeleton::prepare(const std::vector<Source>& sources) {
 }
 
 KeyTable::KeyTable(int bits, int64_t expected) {
-    if (bits < 40 && (int64_t{1} << bits) <= std::max<int64_t>(4096, 8 * expected)) {
+    if (fits(bits, expected)) {
         direct_.reset(static_cast<uint32_t*>(std::calloc(size_t{1} << bits, sizeof(uint32_t))));
         if (!direct_) throw std::bad_alloc();
         return;
@@ -73,29 +105,40 @@ Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& 
         for (size_t f = 0; f < skeletons[s].folds(); ++f) folds_[s].push_back({KeyTable(64, expected), {}});
 }
 
-void Tuples::load(int64_t first, int64_t length) {
-    length_ = length;
+void Tuples::load(const int64_t* bounds, int64_t first, int64_t last, bool after_first) {
+    length_ = bounds[last] - bounds[first];
+    keys_.resize(skeletons_.size() * size_t(length_));
+    for (int64_t b = first; b < last; ++b) {
+        const int64_t length = bounds[b + 1] - bounds[b];
+        if (!length) continue;
+        load_codes(bounds[b], length);
+        uint64_t* keys = keys_.data() + (bounds[b] - bounds[first]);
+        for (size_t s = 0; s < skeletons_.size(); ++s, keys += length_) {
+            pack(s, length, keys);
+            if (after_first) keys[0] = kAbsent;
+        }
+    }
+}
+
+void Tuples::load_codes(int64_t first, int64_t length) {
     for (size_t s = 0; s < sources_.size(); ++s) {
         const Source& source = sources_[s];
         std::vector<uint32_t>& codes = codes_[s];
         codes.resize(size_t(source.before + length + source.after));
-        for (int k = 0; k < source.before; ++k) codes[size_t(k)] = source.padding_before(source.before - k);
-        for (int64_t i = 0; i < length; ++i)
-            codes[size_t(source.before + i)] = uint32_t(source.ids[first + i] + 1);
-        for (int k = 0; k < source.after; ++k)
-            codes[size_t(source.before + length + k)] = source.padding_after(k + 1);
+        uint32_t* at = codes.data();
+        for (int k = source.before; k >= 1; --k) *at++ = source.padding_before(k);
+        for (int64_t i = 0; i < length; ++i) at[i] = uint32_t(source.ids[first + i] + 1);
+        for (int k = 1; k <= source.after; ++k) at[length + k - 1] = source.padding_after(k);
     }
-    keys_.resize(skeletons_.size() * size_t(length));
-    for (size_t s = 0; s < skeletons_.size(); ++s) pack(s, &keys_[s * size_t(length)]);
 }
 
-void Tuples::pack(size_t s, uint64_t* keys) {
+void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
     const Skeleton& skeleton = skeletons_[s];
-    std::fill(keys, keys + length_, 0);
+    std::fill(keys, keys + length, 0);
     for (size_t segment = 0; segment < skeleton.segments.size(); ++segment) {
         if (segment) {
             Fold& fold = folds_[s][segment - 1];
-            for (int64_t i = 0; i < length_; ++i) {
+            for (int64_t i = 0; i < length; ++i) {
                 uint32_t& number = fold.table.at(keys[i]);
                 if (!number) {
                     fold.keys.push_back(keys[i]);
@@ -109,20 +152,24 @@ void Tuples::pack(size_t s, uint64_t* keys) {
             const Macro macro = skeleton.macros[size_t(field.macro)];
             const Source& source = sources_[size_t(macro.source)];
             const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
-            for (int64_t i = 0; i < length_; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
+            for (int64_t i = 0; i < length; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
         }
     }
     for (const Macro macro : skeleton.macros) {
         const Source& source = sources_[size_t(macro.source)];
         if (!source.gaps) continue;
         const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
-        for (int64_t i = 0; i < length_; ++i)
+        for (int64_t i = 0; i < length; ++i)
             if (!codes[i]) keys[i] = kAbsent;
     }
 }
 
 void Tuples::unpack(size_t s, uint64_t key, uint32_t* codes) const {
     const Skeleton& skeleton = skeletons_[s];
+    if (skeleton.macros.size() == 1) {
+        codes[0] = uint32_t(key);
+        return;
+    }
     for (size_t segment = skeleton.segments.size(); segment-- > 0;) {
         for (const Skeleton::Field& field : skeleton.segments[segment])
             codes[field.macro] = uint32_t((key >> field.shift) & field.mask);
@@ -147,6 +194,16 @@ void Tuples::pieces(size_t s, const uint32_t* codes, std::vector<std::string_vie
         out.push_back(sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]);
         out.push_back(skeleton.literals[m + 1]);
     }
+}
+
+bool Tuples::is(size_t s, const uint32_t* codes, std::string_view name) const {
+    const Skeleton& skeleton = skeletons_[s];
+    if (!take(name, skeleton.literals[0])) return false;
+    for (size_t m = 0; m < skeleton.macros.size(); ++m)
+        if (!take(name, sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]) ||
+            !take(name, skeleton.literals[m + 1]))
+            return false;
+    return name.empty();
 }
 
 }  // namespace tagline

@@ -23,6 +23,7 @@ struct Source {
     bool gaps = false;  // whether some id is −1
 
     std::vector<PieceHash> hashes;  // by code; made by `prepare`
+    std::vector<char> bytes;        // of all texts, close together; made by `prepare`
 
     uint32_t padding_before(int k) const { return uint32_t(words + k); }           // k ≥ 1
     uint32_t padding_after(int k) const { return uint32_t(words + before + k); }  // k ≥ 1
@@ -58,10 +59,12 @@ public:
     // Keys are below 2^bits; about `expected` accesses come.
     KeyTable(int bits, int64_t expected);
 
+    // Whether an array is the better choice.
+    static bool fits(int bits, int64_t expected) { return bits < 40 && (int64_t{1} << bits) <= 4096 + 8 * expected; }
+
     uint32_t& at(uint64_t key) { return direct_ ? direct_[key] : hashed(key); }
-    void prefetch(uint64_t key) const {
-        if (!direct_) __builtin_prefetch(&cells_[place(key)]);
-    }
+    bool is_direct() const { return direct_ != nullptr; }
+    void prefetch(uint64_t key) const { __builtin_prefetch(&cells_[place(key)]); }  // where it is not direct
 
 private:
     struct Cell {
@@ -83,16 +86,18 @@ private:
 
 constexpr uint64_t kAbsent = ~uint64_t{0};  // the key of a template that has no attribute at this token
 
-// The keys of one sentence after the other.
+// The keys of some sentences after others.
 class Tuples {
 public:
     Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons, int64_t expected);
 
-    // Tokens first … first + length − 1 are a sentence.
-    void load(int64_t first, int64_t length);
+    // Make the keys of sentences first … last − 1; with `after_first`, first tokens of sentences have no attributes.
+    void load(const int64_t* bounds, int64_t first, int64_t last, bool after_first);
 
-    uint64_t key(size_t skeleton, int64_t token) const { return keys_[skeleton * size_t(length_) + size_t(token)]; }
-    const uint64_t* keys(size_t skeleton) const { return &keys_[skeleton * size_t(length_)]; }
+    int64_t length() const { return length_; }
+
+    // Of each token of those sentences.
+    const uint64_t* keys(size_t skeleton) const { return keys_.data() + skeleton * size_t(length_); }
 
     // The codes of the macros that a key was packed from.
     void unpack(size_t skeleton, uint64_t key, uint32_t* codes) const;
@@ -100,6 +105,9 @@ public:
     // The hash (not finished) and the pieces of the attribute with these codes.
     uint64_t hash(size_t skeleton, const uint32_t* codes) const;
     void pieces(size_t skeleton, const uint32_t* codes, std::vector<std::string_view>& out) const;
+
+    // Whether that attribute is this name.
+    bool is(size_t skeleton, const uint32_t* codes, std::string_view name) const;
 
 private:
     struct Fold {
@@ -113,7 +121,8 @@ private:
     std::vector<std::vector<Fold>> folds_;      // by skeleton
     int64_t length_ = 0;
 
-    void pack(size_t skeleton, uint64_t* keys);
+    void load_codes(int64_t first, int64_t length);
+    void pack(size_t skeleton, int64_t length, uint64_t* keys);
 };
 
 }  // namespace tagline

@@ -57,6 +57,13 @@ TAGLINE_INLINE void store(float* to, const typename Wide<Bytes>::Vec& from) {
     *reinterpret_cast<Short*>(to) = __builtin_convertvector(from, Short);
 }
 
+// Fetch the same part of the next block, one cache line at a time: so many arrays in turn are more streams than a
+// processor foresees by itself (a pass takes three quarters of the time).
+template <class Real>
+TAGLINE_INLINE void foresee(const Real* block, int64_t j) {
+    if (j * int64_t(sizeof(Real)) % 64 == 0) __builtin_prefetch(block + j + kBlock);
+}
+
 template <int Bytes>
 TAGLINE_INLINE void pseudo_gradient(typename Wide<Bytes>::Vec& p, const typename Wide<Bytes>::Vec& w,
                                     const typename Wide<Bytes>::Vec& g, const typename Wide<Bytes>::Vec& c1) {
@@ -153,6 +160,8 @@ TAGLINE_INLINE void work(const Measuring<Real>& job, int64_t first, int64_t last
         double* g = g_pad.room(job.gradient + begin, count);
         for (int64_t j = 0; j < kBlock; j += lanes) {
             Vec wj, gj, aj, bj, pj;
+            foresee(w, j);
+            foresee(f, j);
             load<Bytes>(wj, w + j);
             load<Bytes>(gj, f + j);
             load<Bytes>(aj, k1 + j);
@@ -174,6 +183,8 @@ TAGLINE_INLINE void work(const Measuring<Real>& job, int64_t first, int64_t last
             Real *s_new = s_pad.room(s_home, count), *y_new = y_pad.room(y_home, count);
             for (int64_t j = 0; j < kBlock; j += lanes) {
                 Vec sj, yj, gj, before;
+                foresee(w0, j);
+                foresee(g0, j);
                 load<Bytes>(sj, w + j);
                 load<Bytes>(before, w0 + j);
                 sj -= before;
@@ -211,6 +222,8 @@ TAGLINE_INLINE void work(const Measuring<Real>& job, int64_t first, int64_t last
                 load<Bytes>(ydp, sums + 3 * lanes);
                 for (int64_t j = 0; j < kBlock; j += lanes) {
                     Vec a, b, to;
+                    foresee(sr, j);
+                    foresee(yr, j);
                     load<Bytes>(a, sr + j);
                     load<Bytes>(b, yr + j);
                     load<Bytes>(to, y + j);
@@ -258,6 +271,8 @@ TAGLINE_INLINE void work(const Moving<Real>& job, int64_t first, int64_t last, d
         const double* k1 = c1.read(begin, count);
         for (int64_t j = 0; j < kBlock; j += lanes) {
             Vec wj, gj, aj, pj;
+            foresee(w, j);
+            foresee(g, j);
             load<Bytes>(wj, w + j);
             load<Bytes>(gj, g + j);
             load<Bytes>(aj, k1 + j);
@@ -272,6 +287,8 @@ TAGLINE_INLINE void work(const Moving<Real>& job, int64_t first, int64_t last, d
             const double of_s = job.of_s[r], of_y = job.of_y[r];
             for (int64_t j = 0; j < kBlock; j += lanes) {
                 Vec a, to;
+                foresee(sr, j);
+                foresee(yr, j);
                 load<Bytes>(a, sr + j);
                 load<Bytes>(to, d + j);
                 store<Bytes>(d + j, to + of_s * a);

@@ -152,6 +152,15 @@ int32_t VocabularyView::find(uint64_t hash, std::span<const std::string_view> pi
     return found;
 }
 
+int32_t VocabularyView::candidate(uint64_t hash) const {
+    int32_t found = -1;
+    probe(marks, groups, hash, [&](uint64_t place) {
+        found = int32_t(slots[place] - 1);
+        return true;
+    });
+    return found;
+}
+
 const char* check_vocabulary(const VocabularyView& view, int64_t bytes) {
     const int64_t V = view.size;
     if (V > kMostNames) return "offsets: expected names that int32 can number, got more";

@@ -91,8 +91,17 @@ struct VocabularyView {
 
     int32_t find(std::string_view name) const { return find(hash_name(name), {&name, 1}); }
 
-    // Bring the place of a hash into the cache, for a `find` soon after.
-    void prefetch(uint64_t hash) const { __builtin_prefetch(marks + home_of(hash, groups) * kGroupPlaces); }
+    // `find` in steps, for many names at once: each step of all of them before the next, so that memory answers them
+    // together. First bring the home of a hash into the cache; then take a candidate (−1: surely unknown); then bring
+    // its offset, then its bytes; then compare with its name. Where that differs, which is rare, `find` decides.
+    void prefetch(uint64_t hash) const {
+        const uint64_t place = home_of(hash, groups) * kGroupPlaces;
+        __builtin_prefetch(marks + place);
+        __builtin_prefetch(slots + place);
+    }
+    int32_t candidate(uint64_t hash) const;
+    void prefetch_offset(int32_t id) const { __builtin_prefetch(offsets + id); }
+    void prefetch_bytes(int32_t id) const { __builtin_prefetch(bytes + offsets[id]); }
 };
 
 // What is wrong with arrays read from a file; null where nothing is. Checked: offsets rise from 0 to the number of

@@ -60,6 +60,16 @@ bool is_mapping(PyObject* object) { return PyDict_Check(object) || PyObject_HasA
 
 bool is_iterable(PyObject* object) { return Py_TYPE(object)->tp_iter || PySequence_Check(object); }
 
+// Bring the strings of a token to be read next into the cache: objects lie all over the memory.
+void fetch(PyObject* token) {
+    if (!PyList_CheckExact(token)) return;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(token); ++k) {
+        const char* string = reinterpret_cast<const char*>(PyList_GET_ITEM(token, k));
+        __builtin_prefetch(string);
+        __builtin_prefetch(string + sizeof(PyASCIIObject));  // where its letters begin
+    }
+}
+
 // Reads the attributes of tokens into an Item.
 class ItemReader {
 public:
@@ -151,11 +161,7 @@ private:
     bool read_strings(PyObject* sequence) {
         const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
         PyObject** strings = PySequence_Fast_ITEMS(sequence);
-        constexpr Py_ssize_t kAhead = 8;
-        for (Py_ssize_t k = 0; k < count; ++k) {
-            if (k + kAhead < count) __builtin_prefetch(strings[k + kAhead]);
-            add_string(strings[k]);
-        }
+        for (Py_ssize_t k = 0; k < count; ++k) add_string(strings[k]);
         return true;
     }
 
@@ -286,6 +292,7 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
         const nb::object tokens = owned(PySequence_Fast(next, "a sentence"));
         for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
             const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
+            if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));
             rows.add(reader.read(token.ptr()));
         }
         bounds.push_back(int64_t(rows.offsets.size()) - 1);

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+
 namespace tagline::bindings {
 
 void rising(const char* name, const int64_t* offsets, int64_t count, int64_t last) {
@@ -82,20 +84,23 @@ ExampleArrays::ExampleArrays(const Layout& layout, const MoveArrays& moves, cons
     const int64_t N = int64_t(labels.size());
     rising("bounds", examples.bounds, examples.B + 1, N);
     if (nb::len(state_parts) != 6) throw nb::value_error("states: expected what Layout.place gives");
-    const auto part = [&](int k) { return nb::cast<Array>(state_parts[k]); };
+    const Array row_offsets = nb::cast<Array>(state_parts[0]), rows = nb::cast<Array>(state_parts[1]);
+    const Array cell_offsets = nb::cast<Array>(state_parts[3]), cells = nb::cast<Array>(state_parts[4]);
+    const int64_t num_rows = int64_t(rows.size()), num_cells = int64_t(cells.size());
     Occurrences& of = examples.states;
-    of.row_offsets = checked<int64_t>("row offsets", part(0), {N + 1});
-    of.rows = checked<uint32_t>("rows", part(1), {-1});
-    of.row_values = optional_pointer<float>("row values", state_parts[2], int64_t(part(1).size()));
-    of.cell_offsets = checked<int64_t>("cell offsets", part(3), {N + 1});
-    of.cells = checked<uint32_t>("cells", part(4), {-1});
-    of.cell_values = optional_pointer<float>("cell values", state_parts[5], int64_t(part(4).size()));
-    rising("row offsets", of.row_offsets, N + 1, int64_t(part(1).size()));
-    rising("cell offsets", of.cell_offsets, N + 1, int64_t(part(4).size()));
-    for (size_t k = 0; k < part(1).size(); ++k)
-        if (of.rows[k] >= layout.rows()) throw nb::value_error("rows: expected numbers of rows");
-    for (size_t k = 0; k < part(4).size(); ++k)
-        if (of.cells[k] >= layout.cells()) throw nb::value_error("cells: expected numbers of cells");
+    of.row_offsets = checked<int64_t>("row offsets", row_offsets, {N + 1});
+    of.rows = checked<uint32_t>("rows", rows, {-1});
+    of.row_values = optional_pointer<float>("row values", state_parts[2], num_rows);
+    of.cell_offsets = checked<int64_t>("cell offsets", cell_offsets, {N + 1});
+    of.cells = checked<uint32_t>("cells", cells, {-1});
+    of.cell_values = optional_pointer<float>("cell values", state_parts[5], num_cells);
+    rising("row offsets", of.row_offsets, N + 1, num_rows);
+    rising("cell offsets", of.cell_offsets, N + 1, num_cells);
+    const auto below = [](const uint32_t* numbers, int64_t count, int64_t limit) {
+        return std::all_of(numbers, numbers + count, [&](uint32_t number) { return int64_t(number) < limit; });
+    };
+    if (!below(of.rows, num_rows, layout.rows())) throw nb::value_error("rows: expected numbers of rows");
+    if (!below(of.cells, num_cells, layout.cells())) throw nb::value_error("cells: expected numbers of cells");
     if (!edges.is_none()) {
         const nb::tuple parts = nb::cast<nb::tuple>(edges);
         std::optional<Array> values;

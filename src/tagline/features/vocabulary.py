@@ -66,7 +66,7 @@ class Vocabulary:
             )
         parts = (data, offsets, slots, marks)
         if problem := _core().check_vocabulary(parts):
-            raise InputError(f"vocabulary: {problem}; the file is damaged")
+            raise InputError(f"vocabulary {problem}; the file is damaged")
         return cls(parts)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -140,7 +140,9 @@ class Scorer:
         rules: what is forbidden, as −∞.
     """
 
-    def __init__(self, structure: Structure, weights: FloatArray, rules: Rules | None = None) -> None:
+    def __init__(
+        self, structure: Structure, weights: FloatArray, rules: Rules | None = None, layout: Any = None
+    ) -> None:
         if weights.shape != (structure.size,):
             raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
         compiled.require()
@@ -148,7 +150,9 @@ class Scorer:
         self.structure = structure
         self.rules = rules
         parts = structure.parts
-        layout = compiled.core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
+        if layout is None:
+            layout = compiled.core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
+        self._layout = layout
         states = np.ascontiguousarray(weights[parts["states"]])
         self._states = compiled.core.StateWeights(layout, states)
         L = structure.num_labels
@@ -163,6 +167,10 @@ class Scorer:
         if rules is not None:
             for scores, allowed in ((self.transitions, rules.transitions), (self.start, rules.start), (self.end, rules.end)):
                 scores[~allowed] = -np.inf
+
+    def with_weights(self, weights: FloatArray) -> Scorer:
+        """Return a scorer for other weights of the same structure."""
+        return Scorer(self.structure, weights, self.rules, self._layout)
 
     def emissions(self, features: Features) -> FloatArray:
         """Sum the state weights of each token: ``[N, L]``."""

@@ -56,6 +56,8 @@ class Likelihood:
         core = compiled.core
         assert core is not None
         self.structure = structure
+        self.precision = precision
+        self.num_sentences = features.num_sentences
         layout = core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
         moves = core.Moves(
             structure.num_labels,

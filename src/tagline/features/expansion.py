@@ -1,0 +1,144 @@
+"""From template and corpus to numbered attributes, in the compiled core; `Template.strings` is the definition.
+
+A corpus holds each distinct word once, so built-in columns and patterns are computed once a word, and the core works on
+integers: the numbers of the words under a template's macros are its key, equal keys are looked up once, and a string is
+built once for each new attribute. The core spreads sentences over threads; the numbers are those of the order of first
+use (token by token, line by line) for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.features.attributes import Attributes, Expanded, Features
+from tagline.features.patterns import Derivation
+from tagline.features.templates import Line, Template
+from tagline.features.vocabulary import MOST_NAMES, Vocabulary
+from tagline.readers.corpus import TAG, Column, Corpus, Ids
+
+Vocabularies = tuple[Vocabulary, Vocabulary | None]
+
+MOST_HASH_BITS = 30
+
+_Source = tuple[tuple[str, ...], Ids, tuple[str, ...], tuple[str, ...]]
+
+
+def expand(
+    template: Template,
+    corpus: Corpus,
+    vocabularies: Vocabularies | None = None,
+    *,
+    min_frequency: int = 1,
+    hash_bits: int | None = None,
+) -> Expanded:
+    """Expand a template at every token of a corpus.
+
+    Arguments:
+        template: what to expand; its columns are those of the corpus by position, the tag left out.
+        corpus: the sentences.
+        vocabularies: of states and edges, to look attributes up in; those that are not there are left out.
+        min_frequency: number only attributes that come up at least so often.
+        hash_bits: number attributes by so many bits of their hashes, 1 to 30, and keep no names: for streams without end.
+
+    >>> corpus = Corpus.from_sentences([(["the", "cat"], ["D", "N"])])
+    >>> expanded = expand(Template.parse("U00:%x[0,0]\\nU01:%x[-1,0]"), corpus)
+    >>> expanded.states.names(), expanded.features.states.ids.tolist()
+    (['U00:the', 'U01:_B-1', 'U00:cat', 'U01:the'], [0, 1, 2, 3])
+    """
+    _check_options(template, vocabularies, min_frequency, hash_bits)
+    table = {name: column for name, column in corpus.columns.items() if name != TAG}
+    template.check_columns(list(table))
+    columns = [_compact(column) for column in table.values()]
+    known_states, known_edges = vocabularies or (None, None)
+    options = {"hash_bits": hash_bits or 0, "min_count": min_frequency}
+    states, state_names = _expand(template.states, columns, corpus, False, known_states, options)
+    if not template.has_edges:
+        return Expanded(Features(corpus.offsets, states), state_names, None)
+    edges, edge_names = _expand(template.edges, columns, corpus, True, known_edges, options)
+    return Expanded(Features(corpus.offsets, states, edges), state_names, edge_names)
+
+
+def _check_options(
+    template: Template, vocabularies: Vocabularies | None, min_frequency: int, hash_bits: int | None
+) -> None:
+    if min_frequency < 0:
+        raise InputError(f"min_frequency: expected 0 or more, got {min_frequency}")
+    if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
+        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {hash_bits}")
+    if min_frequency > 1 and (vocabularies or hash_bits):
+        raise InputError(
+            f"min_frequency: expected 1 where names are {'known' if vocabularies else 'hashed'}, got {min_frequency}; "
+            "only new vocabularies are counted"
+        )
+    if vocabularies and hash_bits:
+        raise InputError("hash_bits: expected None where vocabularies are given, got a number; hashing needs no names")
+    if vocabularies and template.has_edges and vocabularies[1] is None:
+        raise InputError(
+            f"vocabularies: expected one for edges, got None; {template.source} has B lines with macros, so it is not the "
+            "template that they were made with"
+        )
+
+
+def _expand(
+    lines: Sequence[Line],
+    columns: Sequence[Column],
+    corpus: Corpus,
+    after_first: bool,
+    known: Vocabulary | None,
+    options: dict[str, int],
+) -> tuple[Attributes, Vocabulary | None]:
+    """Expand U lines, or B lines."""
+    compiled.require()
+    assert compiled.core is not None
+    rows: dict[Derivation, list[int]] = {}
+    for line in lines:
+        for macro in line.macros:
+            rows.setdefault(macro.derivation, []).append(macro.row)
+    numbers = {derivation: number for number, derivation in enumerate(rows)}
+    skeletons = [(line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]) for line in lines]
+    sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
+    try:
+        offsets, ids, names = compiled.core.expand(
+            sources, skeletons, corpus.offsets, after_first, None if known is None else known.parts, most=MOST_NAMES, **options
+        )
+    except OverflowError as error:
+        raise InputError(str(error)) from None
+    except UnicodeEncodeError as error:
+        raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
+    return Attributes(offsets, ids), known if names is None else Vocabulary(names)
+
+
+def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Source:
+    """A column as the core takes it: words, a number for each token, padding as far as the rows reach."""
+    before = tuple(derivation.of_padding(f"_B-{k}") for k in range(1, 1 - min(rows)))
+    after = tuple(derivation.of_padding(f"_B+{k}") for k in range(1, 1 + max(rows)))
+    words, ids = column.vocabulary, column.ids
+    if not derivation.is_plain:
+        words, ids = _derived(derivation, column)
+    return words, np.ascontiguousarray(ids, np.int32), before, after
+
+
+def _derived(derivation: Derivation, column: Column) -> tuple[tuple[str, ...], Ids]:
+    """What is taken from each word, numbered anew; −1 where there is nothing."""
+    numbers: dict[str, int] = {}
+    of: Any = derivation.of
+    values = map(of, column.vocabulary)
+    codes = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    table: NDArray[np.int32] = np.array(codes, np.int32)
+    return tuple(numbers), table[column.ids] if len(table) else column.ids
+
+
+def _compact(column: Column) -> Column:
+    """The column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
+    if column.ids.min(initial=0) < 0 or column.ids.max(initial=-1) >= len(column.vocabulary):
+        raise InputError(f"ids: expected numbers of words, 0 to {len(column.vocabulary) - 1}, got others")
+    if len(column.vocabulary) <= 4 * len(column.ids) + 64:
+        return column
+    used, ids = np.unique(column.ids, return_inverse=True)
+    return Column(tuple(column.vocabulary[number] for number in used), ids.astype(np.int32))

@@ -1,0 +1,248 @@
+"""CRF++ templates: a line says which words around a token make one attribute of it.
+
+``U05:%x[-1,0]/%x[0,0]`` at the token *cat* of *the cat sat* gives ``U05:the/cat``. U lines cross with the label of the
+token, B lines with the pair of labels (previous, this), from the second token on; a bare ``B`` is the pair alone. The
+attribute *is* the expanded string: lines that give the same string share weights. Rows are relative, columns absolute;
+beyond the sentence stands padding, ``_B-1``, ``_B-2``, … before it and ``_B+1``, … behind it. There is no trimming: all of
+a line counts, and only empty lines and lines that begin with ``#`` are left out.
+
+Where CRF++ would fail without saying why, the error here names the line; where it would do something that is hardly
+meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.patterns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tagline.errors import InputError
+from tagline.features.patterns import CRFPP_ROWS, Macro, MacroError, parse_macro
+from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
+
+Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One template: literals with a macro between each two.
+
+    Attributes:
+        literals: one more than macros; the first begins with U or B.
+        macros: in order.
+        number: of the line in its file, from 1.
+        text: the line as it stands there.
+    """
+
+    literals: tuple[str, ...]
+    macros: tuple[Macro, ...]
+    number: int
+    text: str
+
+    @property
+    def is_edge(self) -> bool:
+        """Whether it begins with B."""
+        return self.literals[0].startswith("B")
+
+    def expand(self, columns: Sequence[Sequence[str]], token: int) -> str | None:
+        """Write the attribute of a token; None where a built-in column has nothing to say."""
+        text = self.literals[0]
+        for macro, literal in zip(self.macros, self.literals[1:], strict=True):
+            words, place = columns[macro.derivation.column], token + macro.row
+            if place < 0:
+                value: str | None = macro.derivation.of_padding(f"_B{place}")
+            elif place >= len(words):
+                value = macro.derivation.of_padding(f"_B+{place - len(words) + 1}")
+            else:
+                value = macro.derivation.of(words[place])
+            if value is None:
+                return None
+            text += value + literal
+        return text
+
+
+@dataclass(frozen=True)
+class Template:
+    """The lines of a template file; `parse` and `read` make one.
+
+    Attributes:
+        text: the whole file.
+        source: its name, for messages.
+        lines: those that are templates.
+        notes: what is allowed but hardly meant, as ``file:line: …``.
+
+    >>> template = Template.parse("U00:%x[-1,0]/%x[0,0]\\nB\\n")
+    >>> template.strings([["the", "cat"]])
+    ([['U00:_B-1/the'], ['U00:the/cat']], [[], []])
+    >>> template.label_bigrams, template.has_edges, template.num_columns
+    (True, False, 1)
+    """
+
+    text: str
+    source: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: PathLike) -> Template:
+        """Read a template file, UTF-8."""
+        data = read_bytes(path)
+        try:
+            text = data.tobytes().decode()
+        except UnicodeDecodeError:
+            raise bad_utf8(name_of(path), data) from None
+        return cls.parse(text, name_of(path))
+
+    @classmethod
+    def parse(cls, text: str, source: str = "<template>") -> Template:
+        """Parse the text of a template file."""
+        notes: list[str] = []
+        if text.startswith("\ufeff"):
+            text = text.removeprefix("\ufeff")
+        rows = text.split("\n")
+        returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
+        if returns:
+            notes.append(
+                f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ would "
+                "make it part of each attribute"
+            )
+        lines = []
+        for number, row in enumerate(rows, 1):
+            row = row.removesuffix("\r")
+            if row and not row.startswith("#"):
+                lines.append(_parse_line(row, number, source))
+        _check(lines, source)
+        return cls(text, source, tuple(lines), (*notes, *_notes(lines, source)))
+
+    @cached_property
+    def states(self) -> tuple[Line, ...]:
+        """The U lines."""
+        return tuple(line for line in self.lines if not line.is_edge)
+
+    @cached_property
+    def edges(self) -> tuple[Line, ...]:
+        """The B lines that make attributes: all but the first without macros, which is the label bigram."""
+        bigram = next((line for line in self.lines if line.is_edge and not line.macros), None)
+        return tuple(line for line in self.lines if line.is_edge and line is not bigram)
+
+    @cached_property
+    def label_bigrams(self) -> bool:
+        """Whether a bare B line asks for plain transitions."""
+        return any(line.is_edge and not line.macros for line in self.lines)
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether some transitions depend on the input."""
+        return bool(self.edges)
+
+    @cached_property
+    def num_columns(self) -> int:
+        """How many columns a corpus must have, the tag not counted."""
+        return max((macro.derivation.column + 1 for line in self.lines for macro in line.macros), default=0)
+
+    @property
+    def is_crfpp(self) -> bool:
+        """Whether CRF++ itself would take it."""
+        return all(macro.is_crfpp for line in self.lines for macro in line.macros)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise where a macro asks for a column that is not among these (without the tag)."""
+        for line in self.lines:
+            for macro in line.macros:
+                if macro.derivation.column >= len(names):
+                    there = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
+                    raise InputError(
+                        f"{self.source}:{line.number}: expected a column below {len(names)}, got "
+                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {there}"
+                    )
+
+    def strings(self, columns: Columns) -> tuple[list[list[str]], list[list[str]]]:
+        """Write out the attributes of one sentence: the definition, in plain Python.
+
+        Arguments:
+            columns: the columns of the sentence without the tag, each a list of T words.
+
+        Returns:
+            For each token the attributes of U lines, and those of B lines with macros.
+        """
+        names = list(columns) if isinstance(columns, Mapping) else [str(c) for c in range(len(columns))]
+        table = list(columns.values()) if isinstance(columns, Mapping) else list(columns)
+        self.check_columns(names)
+        length = len(table[0]) if table else 0
+        states = [_written(self.states, table, n) for n in range(length)]
+        edges = [_written(self.edges, table, n) if n else [] for n in range(length)]
+        return states, edges
+
+
+def _written(lines: Sequence[Line], table: Sequence[Sequence[str]], token: int) -> list[str]:
+    written = (line.expand(table, token) for line in lines)
+    return [text for text in written if text is not None]
+
+
+def _parse_line(row: str, number: int, source: str) -> Line:
+    if row[0] not in "UB":
+        raise InputError(f"{source}:{number}: expected U, B or # at the start, got {shown(row)}; {_other_start(row)}")
+    literals, macros, at = [], [], 0
+    while True:
+        percent = row.find("%", at)
+        if percent < 0:
+            literals.append(row[at:])
+            return Line(tuple(literals), tuple(macros), number, row)
+        literals.append(row[at:percent])
+        try:
+            macro, at = parse_macro(row, percent)
+        except MacroError as error:
+            raise InputError(f"{source}:{number}: {error}") from None
+        macros.append(macro)
+
+
+def _other_start(row: str) -> str:
+    if not row.strip():
+        return "leave the line empty, without blanks"
+    if row[0].isspace():
+        return "take away the blanks before it"
+    if row[0] in "ub":
+        return "Wapiti takes small letters, CRF++ does not"
+    if row[0] == "*":
+        return "Wapiti's * stands for a U line and a B line: write both"
+    return "a template is a U line (label) or a B line (pair of labels)"
+
+
+def _check(lines: Sequence[Line], source: str) -> None:
+    if not lines:
+        raise InputError(f"{source}: expected U and B lines, got none")
+    if not any(line.macros or not line.is_edge for line in lines):
+        raise InputError(
+            f"{source}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]"
+        )
+
+
+def _notes(lines: Sequence[Line], source: str) -> list[str]:
+    notes = []
+    if all(line.is_edge for line in lines):
+        notes.append(f"{source}: there is no U line: the first token of a sentence has no attributes")
+    seen: dict[tuple[str, ...], Line] = {}
+    bigram: Line | None = None
+    for line in lines:
+        place = f"{source}:{line.number}"
+        if line.text != line.text.rstrip():
+            notes.append(f"{place}: the blanks at the end of {shown(line.text)} are part of each attribute")
+        if any(abs(macro.row) > CRFPP_ROWS for macro in line.macros):
+            notes.append(f"{place}: rows beyond {CRFPP_ROWS} are an extension, CRF++ itself rejects {shown(line.text)}")
+        if line.is_edge and not line.macros:
+            if bigram is not None:
+                notes.append(
+                    f"{place}: {shown(line.text)} is a second label bigram, after line {bigram.number}: its weights add "
+                    "to those of the first and cost time"
+                )
+            bigram = bigram or line
+            continue
+        first = seen.setdefault(line.literals, line)
+        if first is not line and first.macros == line.macros:
+            notes.append(f"{place}: {shown(line.text)} is also line {first.number}: each of its attributes counts twice")
+        elif first is not line:
+            notes.append(
+                f"{place}: {shown(line.text)} shares weights with {shown(first.text)} of line {first.number}, wherever "
+                "they give the same string; other ids keep them apart"
+            )
+    return notes

@@ -1,0 +1,52 @@
+"""The score on a dev set after each pass of training: F1 of spans where the labels are of a tag scheme, else accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tagline import chain as engine
+from tagline.errors import InputError
+from tagline.evaluation.spans import evaluate_spans
+from tagline.features.weights import Scorer
+from tagline.models.answers import pieces
+from tagline.models.extraction import Extraction
+from tagline.models.fitting import some_sentences
+from tagline.models.parameters import Parameters
+from tagline.models.targets import match_lengths, read_labels
+from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.detection import detect
+from tagline.types import Float64Array
+
+
+class DevSet:
+    """Held-out sentences, expanded once; call it with weights."""
+
+    def __init__(self, X: Any, y: Any, extraction: Extraction, parameters: Parameters) -> None:
+        labelled = read_labels(X, y)
+        self.features = extraction.look_up(X, (parameters.states, parameters.edges)).features
+        match_lengths(self.features.bounds, labelled)
+        if labelled.sets:
+            raise InputError("y_dev: expected a label for every token, got unknown ones")
+        self.gold = Column(labelled.labels, labelled.ids)
+        self.parameters = parameters
+        self.scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
+        found = detect(Corpus({TAG: self.gold}, labelled.bounds)).scheme
+        self.rule = None if found is None else f"conlleval:{found.name}"
+
+    def __call__(self, weights: Float64Array) -> float:
+        """Return F1 of spans (as conlleval counts them), or the share of right labels."""
+        scorer = self.scorer.with_weights(weights)
+        bounds = self.features.bounds
+        labels = [
+            engine.viterbi(scorer.chain(some_sentences(self.features, first, last))).labels
+            for first, last in pieces(bounds)
+        ]
+        ids = np.concatenate(labels).astype(np.int32) if labels else np.zeros(0, np.int32)
+        predicted = Column(self.parameters.labels, ids)
+        if self.rule is None:
+            table = {label: number for number, label in enumerate(self.gold.vocabulary)}
+            same = np.array([table.get(label, -1) for label in predicted.vocabulary])[ids] == self.gold.ids
+            return float(same.mean()) if len(same) else 0.0
+        return evaluate_spans(self.gold, predicted, self.rule, offsets=bounds).f1

@@ -1,0 +1,86 @@
+"""What a quasi-Newton method remembers of the curvature, in the form that needs no long vectors (Chen et al. 2014).
+
+L-BFGS's direction is a sum of the remembered differences s and y and of the gradient p. Its coefficients follow from
+their inner products alone: the core computes those in one pass over memory when a point is measured, the two loops of
+the textbook run over small matrices here, and one more pass adds the direction up. With H0 = γD, D a diagonal:
+
+    q = p − Σ α_i·y_i,   r = γ·D·q + Σ (α_i − β_i)·s_i,   α_i = s_i·q / s_i·y_i,   β_i = y_i·r / s_i·y_i,   d = −r
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tagline.types import Float64Array, IntArray
+
+SMALLEST = 1e-10  # of |s|·|y|: a pair with less curvature is not remembered
+
+
+class Coefficients(NamedTuple):
+    """d = Σ of_s·s + D·(of_gradient·p + Σ of_y·y) over the used slots."""
+
+    of_s: Float64Array
+    of_y: Float64Array
+    of_gradient: float
+
+
+class Curvature:
+    """Inner products of up to `memory` pairs (s, y), in `memory` + 1 slots: one is free for the next trial.
+
+    Attributes:
+        used: ``[R]``, slots in use, the oldest first.
+        spare: the slot that the next point may overwrite; −1 without memory.
+    """
+
+    def __init__(self, memory: int) -> None:
+        slots = memory + 1 if memory else 0
+        self.memory = memory
+        self._s_y = np.zeros((slots, slots))  # [slot of s, slot of y], where s is the older or the same
+        self._y_dy = np.zeros((slots, slots))
+        self._s_p, self._y_dp = np.zeros(slots), np.zeros(slots)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all pairs."""
+        self.used: IntArray = np.empty(0, np.int64)
+        self.spare = 0 if self.memory else -1
+
+    def remember(self, products: Float64Array, s2: float, y2: float) -> bool:
+        """Take in the point that was accepted.
+
+        Arguments:
+            products: ``[R + 1, 4]``: s·y, s·p, y·Dy, y·Dp for the used slots, then for the spare one with the new pair.
+            s2, y2: s·s and y·y of the new pair.
+
+        Returns whether the new pair is remembered: not where it has no curvature.
+        """
+        slots = np.append(self.used, self.spare)
+        self._s_p[slots], self._y_dp[slots] = products[:, 1], products[:, 3]
+        if not products[-1, 0] > SMALLEST * np.sqrt(s2 * y2) > 0 or not products[-1, 2] > 0:
+            return False
+        new = self.spare
+        self._s_y[slots, new] = products[:, 0]
+        self._y_dy[slots, new] = self._y_dy[new, slots] = products[:, 2]
+        full = len(slots) > self.memory
+        self.used = slots[1:] if full else slots
+        self.spare = int(slots[0]) if full else len(slots)
+        return True
+
+    def coefficients(self) -> Coefficients:
+        """Return those of the direction −H·p; of steepest descent −D·p where nothing is remembered."""
+        R = len(self.used)
+        if R == 0:
+            return Coefficients(np.empty(0), np.empty(0), -1.0)
+        pairs = np.ix_(self.used, self.used)
+        s_y, y_dy = self._s_y[pairs], self._y_dy[pairs]  # [R, R]; s_y is read at and above the diagonal
+        s_p, y_dp = self._s_p[self.used], self._y_dp[self.used]
+        alpha, of_s = np.zeros(R), np.zeros(R)
+        for i in reversed(range(R)):
+            alpha[i] = (s_p[i] - s_y[i, i + 1 :] @ alpha[i + 1 :]) / s_y[i, i]
+        gamma = s_y[-1, -1] / y_dy[-1, -1]
+        y_r = gamma * (y_dp - y_dy @ alpha)
+        for i in range(R):
+            of_s[i] = alpha[i] - (y_r[i] + s_y[:i, i] @ of_s[:i]) / s_y[i, i]
+        return Coefficients(-of_s, gamma * alpha, -float(gamma))

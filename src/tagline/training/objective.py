@@ -1,0 +1,84 @@
+"""What is minimised: a smooth objective, and the penalties that every algorithm adds to it in the same way.
+
+total(w) = objective(w) + Σ c1·|w| + Σ c2·w²    (CRFsuite's convention: no ½)
+
+An objective is any callable from weights to (value, gradient); a strength is one number, or one for each weight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.types import Float64Array, as_array
+
+
+class Objective(Protocol):
+    """The smooth part of what is minimised, without penalties."""
+
+    def __call__(self, weights: Float64Array, /) -> tuple[float, Float64Array]:
+        """Return the value and the gradient ``[n]`` at weights ``[n]``, which are not to be changed or kept."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """Σ c1·|w| + Σ c2·w².
+
+    Attributes:
+        c1, c2: not negative, ``[1]`` for all weights or ``[n]``, one for each.
+
+    >>> Penalty.of(0.5, 1.0, 2).value(np.array([1.0, -2.0]))
+    6.5
+    """
+
+    c1: Float64Array
+    c2: Float64Array
+
+    @classmethod
+    def of(cls, c1: ArrayLike, c2: ArrayLike, size: int) -> Penalty:
+        """Check the strengths of the penalties on so many weights."""
+        return cls(_as_strength("c1", c1, size), _as_strength("c2", c2, size))
+
+    def value(self, weights: Float64Array) -> float:
+        """Add the penalties up."""
+        return float((self.c1 * np.abs(weights)).sum() + (self.c2 * weights * weights).sum())
+
+
+def _as_strength(name: str, value: ArrayLike, size: int) -> Float64Array:
+    given = as_array(name, value)
+    if given.shape not in ((), (size,)) or given.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected one number or {size}, one a weight, got {given.dtype} {list(given.shape)}")
+    strengths = np.ascontiguousarray(given, np.float64).reshape(-1)
+    bad = ~(np.isfinite(strengths) & (strengths >= 0))
+    if bad.any():
+        raise InputError(f"{name}: expected finite numbers, 0 or more, got {strengths[bad][0]}")
+    return strengths
+
+
+def as_weights(name: str, value: ArrayLike) -> Float64Array:
+    """Return a copy of the weights, float64 and finite, or say what is wrong with them."""
+    given = as_array(name, value)
+    if given.ndim != 1 or given.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers of shape [weights], got {given.dtype} {list(given.shape)}")
+    weights = np.array(given, np.float64, order="C")
+    if not np.isfinite(weights).all():
+        k = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise InputError(f"{name}[{k}]: expected a finite number, got {weights[k]}")
+    return weights
+
+
+def evaluate(objective: Objective, weights: Float64Array) -> tuple[float, Float64Array]:
+    """Ask the objective, which sees the weights read-only; a value that is no number counts as +∞."""
+    view = weights.view()
+    view.flags.writeable = False
+    value, gradient = objective(view)
+    gradient = np.ascontiguousarray(gradient, np.float64)
+    if gradient.shape != weights.shape:
+        raise InputError(f"gradient: expected shape {list(weights.shape)} as the weights, got {list(gradient.shape)}")
+    return (math.inf if math.isnan(value) else float(value)), gradient

@@ -1,0 +1,124 @@
+"""Stochastic gradient descent with lazy L1 and L2 penalties: a few sentences a step, far from the optimum the fastest.
+
+Steps of η_k = η_0 / (1 + η_0·k·2·c2/B) after k sentences (Bottou 2010), η_0 tried out on a sample; the weights of the last
+passes are averaged (Polyak & Juditsky 1992), which takes out most of the noise. The steps are made in the core.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.training.likelihood import Likelihood
+from tagline.training.monitor import Monitor, Point, Points, Trained, norm
+from tagline.training.objective import Penalty, as_weights
+from tagline.types import Float64Array, IntArray
+
+SNAPSHOTS = 4  # of the weights, a pass, for their average
+SAMPLE = 1000  # sentences on which the first step size is tried out
+TRIALS = 8
+
+
+def sgd(
+    likelihood: Likelihood,
+    start: ArrayLike,
+    *,
+    c1: float = 0.0,
+    c2: float = 0.0,
+    rate: float | None = None,
+    batch: int = 4,
+    passes: int = 50,
+    averaged: float = 0.5,
+    seed: int = 0,
+    monitor: Monitor | None = None,
+) -> Trained:
+    """Minimise the likelihood + c1·|w|₁ + c2·|w|² approximately.
+
+    Arguments:
+        likelihood: of the labelled sentences.
+        start: ``[size]``, not changed.
+        c1, c2: penalties of the whole objective.
+        rate: η_0; found on a sample where left out.
+        batch: sentences a step, 1 to 4.
+        passes: over the sentences, at most; the learning rate does not depend on it.
+        averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
+        seed: of the order of the sentences, which is another one in each pass.
+        monitor: when to stop and whom to tell. The objective that it sees during a pass is the sum of the losses, each
+            before its step; that of the result is exact.
+    """
+    if not 1 <= batch <= 4:
+        raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
+    if rate is not None and not rate > 0:
+        raise InputError(f"rate: expected a positive number, got {rate}")
+    weights = as_weights("start", start)
+    walk = _Walk(likelihood, c1, c2, batch, seed)
+    walk.descent.set(weights)
+    eta = walk.find_rate(weights) if rate is None else rate
+    trained = (monitor or Monitor()).follow(walk.points(weights, eta, passes, averaged), weights)
+    value, _ = likelihood(trained.weights)
+    total = value + Penalty.of(c1, c2, len(weights)).value(trained.weights)
+    return Trained(trained.weights, total, trained.reason, trained.history)
+
+
+class _Walk:
+    """The core's descent, the order of the sentences and the average."""
+
+    def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
+        assert compiled.core is not None
+        kind = compiled.core.Descent32 if likelihood.precision == "float32" else compiled.core.Descent64
+        self.descent: Any = kind(likelihood.core, c1, c2)
+        self.B = likelihood.num_sentences
+        self.batch = batch
+        self.decay = 2 * c2 / max(self.B, 1)
+        self.random = np.random.default_rng(seed)
+        self.penalty = Penalty.of(c1, c2, likelihood.size)
+
+    def run(self, order: IntArray, eta: float, learn: bool = True) -> float:
+        loss: float = self.descent.run(order, self.batch, eta, self.decay, learn)
+        return loss
+
+    def find_rate(self, start: Float64Array) -> float:
+        """Double or halve a step size as long as one pass over a sample ends lower for it."""
+        sample = self.random.permutation(self.B)[:SAMPLE].astype(np.int64)
+
+        def reached(eta: float) -> float:
+            self.descent.set(start)
+            self.descent.seen = 0
+            self.run(sample, eta)
+            loss = self.run(sample, 0.0, learn=False)
+            return loss if np.isfinite(loss) else np.inf
+
+        best, factor = 0.1, 2.0
+        lowest = reached(best)
+        for _ in range(TRIALS):
+            tried = reached(best * factor)
+            if tried < lowest:
+                best, lowest = best * factor, tried
+            elif factor > 1 and best == 0.1:
+                factor = 0.5
+            else:
+                break
+        self.descent.set(start)
+        self.descent.seen = 0
+        return best
+
+    def points(self, start: Float64Array, eta: float, passes: int, averaged: float) -> Points:
+        yield Point(start, float("nan"))
+        total, count = np.zeros_like(start), 0
+        first = passes - round(passes * averaged)
+        weights = start
+        for number in range(passes):
+            loss = 0.0
+            for part in np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS):
+                loss += self.run(part, eta)
+                if number >= first:
+                    total += self.descent.get()
+                    count += 1
+            weights = self.descent.get() if number < first or not count else total / count
+            active = int(np.count_nonzero(weights))
+            yield Point(weights, loss + self.penalty.value(weights), weight_norm=norm(weights), active=active)
+        return "passes"

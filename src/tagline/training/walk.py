@@ -1,0 +1,200 @@
+"""One place after another: the weights of a descent, the gradient there, and the trial that may come next.
+
+lbfgs, owlqn and gd share this. Long vectors live here and are worked on by the core, two passes an iteration: `aim`
+moves the trial weights along the direction, `attempt` evaluates there and measures what the next direction needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.training.curvature import Curvature
+from tagline.training.linesearch import Trial
+from tagline.training.monitor import Point
+from tagline.training.objective import Objective, Penalty, as_weights, evaluate
+from tagline.types import Float64Array
+
+Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]
+"""The initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start."""
+
+IDLE = 50  # passes without progress
+
+
+class Walk:
+    """A descent on `objective` with penalties.
+
+    Arguments:
+        start: ``[n]``, not changed.
+        penalty: the strengths c1 and c2.
+        memory: how many steps the curvature is remembered of; None for steepest descent.
+        dtype: of that memory, float32 or float64.
+        diagonal: initial inverse Hessian; the identity, scaled, where there is none.
+        noise: relative, of the objective's values.
+
+    Nothing is evaluated before `begin`.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: ArrayLike,
+        penalty: tuple[ArrayLike, ArrayLike],
+        *,
+        memory: int | None = None,
+        dtype: DTypeLike = np.float32,
+        diagonal: Diagonal | None = None,
+        noise: float = 1e-7,
+    ) -> None:
+        compiled.require()
+        if memory is not None and memory < 1:
+            raise InputError(f"memory: expected at least one step, got {memory}")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise InputError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
+        self.weights = as_weights("start", start)
+        n = len(self.weights)
+        self._objective, self._penalty = objective, Penalty.of(*penalty, n)
+        self.gradient = np.empty(n)
+        self._next_weights, self._next_gradient = np.empty(n), np.empty(n)
+        self.curvature = Curvature(memory or 0)
+        self._memory: NDArray[Any] = np.empty((2, memory + 1 if memory else 0, n), dtype)
+        self._given_diagonal, self._diagonal = diagonal, np.empty(0)
+        self.noise = noise
+        self.evaluations = 0
+        self.length = 0.0  # of the last step
+        self._aimed = 0.0
+        self._lowest, self._flattest, self._idle = math.inf, math.inf, 0
+
+    def begin(self) -> None:
+        """Evaluate the start."""
+        self._diagonal = _as_diagonal(self._given_diagonal, self.weights)
+        value, smooth = self._evaluate(self.weights)
+        self._sums, _ = self._measure(self.weights, smooth, -1, self.gradient)
+        self.value = value + float(self._sums[0] + self._sums[1])
+        if not math.isfinite(self.value) or not math.isfinite(self.gradient_norm):
+            raise InputError(
+                f"objective: expected a finite value and gradient at the start, got {value:g} and a gradient of norm "
+                f"{self.gradient_norm:g}; start from other weights"
+            )
+
+    @property
+    def gradient_norm(self) -> float:
+        """Of the pseudo-gradient where c1 > 0."""
+        return float(np.sqrt(self._sums[2]))
+
+    @property
+    def has_diagonal(self) -> bool:
+        """Whether an initial inverse Hessian was given."""
+        return len(self._diagonal) > 0
+
+    def point(self, step: float | None = None) -> Point:
+        """Say where the walk stands."""
+        return Point(
+            self.weights,
+            self.value,
+            self.gradient_norm,
+            float(np.sqrt(self._sums[3])),
+            int(self._sums[4]),
+            self.evaluations,
+            step,
+        )
+
+    def aim(self, step: float) -> float:
+        """Choose the direction and put the trial weights at a step along it; return the slope at its start."""
+        self._coefficients = self.curvature.coefficients()
+        self._move(step)
+        return float(self._moves[0])
+
+    def attempt(self, step: float) -> Trial:
+        """Evaluate the objective at a step along the direction."""
+        if step != self._aimed:
+            self._move(step)
+        value, smooth = self._evaluate(self._next_weights)
+        self._next_sums, self._products = self._measure(
+            self._next_weights, smooth, self.curvature.spare, self._next_gradient
+        )
+        self._next_value = value + float(self._next_sums[0] + self._next_sums[1])
+        return Trial(
+            step,
+            self._next_value,
+            float(self._next_sums[5]) / step,
+            float(self._moves[1]),
+            float(np.sqrt(self._next_sums[2])),
+        )
+
+    def accept(self) -> None:
+        """Go to the trial that was attempted last."""
+        if self.curvature.memory:
+            self.curvature.remember(self._products, self._next_sums[6], self._next_sums[7])
+        self.length = float(np.sqrt(self._next_sums[6]))
+        self.weights, self._next_weights = self._next_weights, self.weights
+        self.gradient, self._next_gradient = self._next_gradient, self.gradient
+        self.value, self._sums = self._next_value, self._next_sums
+        self._aimed = 0.0
+        if self.value < self._lowest - self.noise * abs(self.value) or self.gradient_norm < self._flattest:
+            self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
+            self._idle = 0
+        else:
+            self._idle += 1
+
+    @property
+    def stalled(self) -> bool:
+        """Whether many passes brought neither a lower objective, beyond its noise, nor a smaller gradient."""
+        return self._idle >= IDLE
+
+    def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
+        self.evaluations += 1
+        return evaluate(self._objective, weights)
+
+    def _measure(
+        self, weights: Float64Array, smooth: Float64Array, slot: int, gradient: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
+        assert compiled.core is not None
+        sums, products = compiled.core.measure_point(
+            weights,
+            smooth,
+            self._penalty.c1,
+            self._penalty.c2,
+            self.weights,
+            self.gradient,
+            self._memory,
+            self._diagonal,
+            self.curvature.used,
+            slot,
+            gradient,
+        )
+        return sums, products
+
+    def _move(self, step: float) -> None:
+        assert compiled.core is not None
+        self._moves: Float64Array = compiled.core.move_point(
+            self.weights,
+            self.gradient,
+            self._penalty.c1,
+            self._memory,
+            self._diagonal,
+            self.curvature.used,
+            *self._coefficients,
+            step,
+            self._next_weights,
+        )
+        self._aimed = step
+
+
+def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array:
+    if diagonal is None:
+        return np.empty(0)
+    given = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
+    if given.shape != start.shape:
+        raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(given.shape)}")
+    bad = ~(np.isfinite(given) & (given > 0))
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        raise InputError(f"diagonal[{k}]: expected a positive, finite number, got {given[k]}")
+    return given

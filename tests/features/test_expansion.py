@@ -1,0 +1,355 @@
+"""The compiled expansion against `Template.strings`, the definition: new, known and hashed, for any threads."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.features import Attributes, Expanded, Vocabulary
+from tagline.features import expansion as module
+from tagline.features.expansion import expand
+from tagline.features.templates import Template
+from tagline.readers import Corpus
+from tagline.readers.corpus import TAG, Column
+
+WORDS = ["a", "b", "a/b", "/", "_B-1", "_B+1", "%x[0,0]", "人", "民网", "é", "Cat", "cat7", "", "a" * 20, "\u0130x"]
+MACROS = [
+    *(f"%x[{row},{column}]" for row in (-2, -1, 0, 1, 3) for column in (0, 1)),
+    "%x[0,0:lower]",
+    "%x[-1,0:prefix2]",
+    "%x[1,1:shape]",
+    "%X[0,1]",
+    '%t[-1,0,"[a-c]"]',
+    '%m[0,1,"[a-z]+"]',
+    '%M[1,0,"[A-Z].*"]',
+]
+SENTENCES = st.lists(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=6), max_size=8)
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> Template:
+    lines = []
+    for kind in draw(st.lists(st.sampled_from("UUUB"), min_size=1, max_size=6)):
+        macros = draw(st.lists(st.sampled_from(MACROS), max_size=4))
+        identity = draw(st.sampled_from(["", "0:", "1:", "人:"]))
+        lines.append(kind + identity + draw(st.sampled_from(["", "/"])).join(macros))
+    return Template.parse("\n".join(["U", *lines]))
+
+
+def corpus_of(sentences: list[list[tuple[str, str]]]) -> Corpus:
+    """Two columns and a tag between them, which templates do not count."""
+    rows = [row for sentence in sentences for row in sentence]
+    columns = {
+        "token": Column.of(row[0] for row in rows),
+        TAG: Column.of("O" for _ in rows),
+        "other": Column.of(row[1] for row in rows),
+    }
+    return Corpus(columns, np.cumsum([0, *map(len, sentences)]))
+
+
+def strings(template: Template, corpus: Corpus) -> tuple[list[list[str]], list[list[str]]]:
+    """The attributes of all tokens by the definition: of states, of edges."""
+    states, edges = [], []
+    for sentence in corpus:
+        columns = [words for name, words in sentence.columns.items() if name != TAG]
+        of_states, of_edges = template.strings(columns)
+        states += of_states
+        edges += of_edges
+    return states, edges
+
+
+def rows_of(attributes: Attributes) -> list[list[int]]:
+    assert attributes.ids.dtype == np.int32
+    assert attributes.offsets.dtype == np.int64
+    assert attributes.offsets[0] == 0
+    assert attributes.offsets[-1] == len(attributes.ids)
+    return [
+        attributes.ids[first:last].tolist()
+        for first, last in zip(attributes.offsets[:-1], attributes.offsets[1:], strict=True)
+    ]
+
+
+def check_new(rows: list[list[str]], attributes: Attributes | None, names: Vocabulary | None, least: int) -> None:
+    if attributes is None:
+        assert not any(rows)
+        assert names is None
+        return
+    counts = Counter(text for row in rows for text in row)
+    numbers: dict[str, int] = {}
+    expected = [
+        [numbers.setdefault(text, len(numbers)) for text in row if counts[text] >= least] for row in rows
+    ]  # order of first use
+    assert names is not None
+    assert names.names() == list(numbers)
+    assert rows_of(attributes) == expected
+    Vocabulary.from_arrays(names.arrays())  # what was built passes as what was stored
+
+
+def check_known(rows: list[list[str]], attributes: Attributes | None, names: Vocabulary | None) -> None:
+    if attributes is None:
+        return
+    assert names is not None
+    numbers = {name: number for number, name in enumerate(names)}
+    assert rows_of(attributes) == [[numbers[text] for text in row if text in numbers] for row in rows]
+
+
+@pytest.fixture(autouse=True)
+def _same_threads() -> Iterator[None]:
+    before = compiled.threads()
+    yield
+    compiled.set_threads(before)
+
+
+@given(templates(), SENTENCES, st.integers(0, 3))
+def test_new_attributes_are_those_of_the_definition(
+    template: Template, sentences: list[list[tuple[str, str]]], least: int
+) -> None:
+    corpus = corpus_of(sentences)
+    states, edges = strings(template, corpus)
+    expanded = expand(template, corpus, min_frequency=least)
+    np.testing.assert_array_equal(expanded.features.bounds, corpus.offsets)
+    check_new(states, expanded.features.states, expanded.states, least)
+    check_new(edges, expanded.features.edges, expanded.edges, least)
+
+
+@given(templates(), SENTENCES, SENTENCES)
+def test_known_attributes_are_found_and_others_left_out(
+    template: Template, sentences: list[list[tuple[str, str]]], others: list[list[tuple[str, str]]]
+) -> None:
+    before = expand(template, corpus_of(sentences))
+    assert before.states is not None
+    corpus = corpus_of(others)
+    states, edges = strings(template, corpus)
+    expanded = expand(template, corpus, (before.states, before.edges))
+    assert expanded.states is before.states
+    assert expanded.edges is before.edges
+    check_known(states, expanded.features.states, before.states)
+    check_known(edges, expanded.features.edges, before.edges)
+
+
+@given(templates(), SENTENCES, st.integers(1, 30))
+def test_hashed_attributes_depend_on_their_strings_alone(
+    template: Template, sentences: list[list[tuple[str, str]]], bits: int
+) -> None:
+    corpus = corpus_of(sentences)
+    expanded = expand(template, corpus, hash_bits=bits)
+    assert expanded.states is None
+    assert expanded.edges is None
+    numbers: dict[str, int] = {}
+    for rows, attributes in zip(
+        strings(template, corpus), (expanded.features.states, expanded.features.edges), strict=True
+    ):
+        if attributes is None:
+            continue
+        found = rows_of(attributes)
+        assert [len(row) for row in found] == [len(row) for row in rows]
+        assert 0 <= min(attributes.ids, default=0) <= max(attributes.ids, default=0) < 1 << bits
+        for row, ids in zip(rows, found, strict=True):
+            for text, number in zip(row, ids, strict=True):
+                assert numbers.setdefault(text, number) == number
+
+
+def test_hashes_are_the_written_formula() -> None:
+    corpus = Corpus.from_sentences([{"token": ["人民", "x"]}])
+    ids = expand(Template.parse("U:%x[0,0]/%x[1,0]"), corpus, hash_bits=30).features.states.ids
+    assert ids.tolist() == [_hash(text.encode()) % 2**30 for text in ("U:人民/x", "U:x/_B+1")]
+
+
+def _hash(text: bytes) -> int:
+    value = 0
+    for byte in text:
+        value = (value * 0x137F8DE3C6A24B95 + byte + 1) % (2**61 - 1)
+    value = value * 0x9E3779B97F4A7C15 % 2**64
+    value ^= value >> 32
+    value = value * 0xD6E8FEB86659FD93 % 2**64
+    return value ^ value >> 32
+
+
+def big_corpus(tokens: int, words: int, seed: int = 0) -> Corpus:
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.integers(0, tokens, tokens // 12))
+    columns = {
+        "token": Column(tuple(f"w{k}" for k in range(words)), (words * rng.random(tokens) ** 3).astype(np.int32)),
+        "pos": Column(tuple(f"P{k}" for k in range(20)), rng.integers(0, 20, tokens).astype(np.int32)),
+    }
+    return Corpus(columns, [0, *cuts, tokens])
+
+
+BIG = Template.parse(
+    "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU1:%x[0,0]/%x[1,0]\nU3:%x[-2,1]/%x[-1,1]/%x[0,1]\nU4:%x[0,0:suffix2]\n"
+    "U5:%x[-2,0]%x[-1,0]%x[0,0]%x[1,0]%x[2,0]%x[3,0]\nU0:%x[1,0]\nB0:%x[0,1]/%x[-1,1]\nB1\nB2"
+)
+
+
+@pytest.mark.parametrize("least", [1, 3])
+def test_many_tokens_and_any_threads_give_the_same(least: int) -> None:
+    corpus = big_corpus(9_000, 3_000)
+    states, edges = strings(BIG, corpus)
+    known = expand(BIG, corpus[: len(corpus) // 2])
+    assert known.states is not None
+    for count in (1, 2, 5):
+        compiled.set_threads(count)
+        expanded = expand(BIG, corpus, min_frequency=least)
+        check_new(states, expanded.features.states, expanded.states, least)
+        check_new(edges, expanded.features.edges, expanded.edges, least)
+        found = expand(BIG, corpus, (known.states, known.edges))
+        check_known(states, found.features.states, known.states)
+        check_known(edges, found.features.edges, known.edges)
+
+
+def test_a_slice_of_a_corpus_needs_its_own_words_only() -> None:
+    corpus = big_corpus(9_000, 3_000)
+    part = corpus[100:103]
+    expanded = expand(BIG, part)
+    states, edges = strings(BIG, part)
+    check_new(states, expanded.features.states, expanded.states, 1)
+    check_new(edges, expanded.features.edges, expanded.edges, 1)
+
+
+def test_keys_wider_than_64_bits() -> None:
+    """Nine macros over 3,000 words take 108 bits: the first ones are numbered on the way."""
+    template = Template.parse("U:" + "/".join(f"%x[{row},0]" for row in range(-4, 5)) + "\nB:" + "%x[0,0]" * 12)
+    corpus = big_corpus(5_000, 3_000)
+    states, edges = strings(template, corpus)
+    for count in (1, 3):
+        compiled.set_threads(count)
+        expanded = expand(template, corpus)
+        check_new(states, expanded.features.states, expanded.states, 1)
+        check_new(edges, expanded.features.edges, expanded.edges, 1)
+        assert expanded.states is not None
+        found = expand(template, corpus, (expanded.states, expanded.edges))
+        check_known(states, found.features.states, expanded.states)
+        check_known(edges, found.features.edges, expanded.edges)
+
+
+def test_no_sentences_and_empty_sentences() -> None:
+    template = Template.parse("U0:%x[0,0]\nB0:%x[0,0]")
+    for bounds in ([0], [0, 0, 0]):
+        corpus = Corpus({"token": Column((), np.empty(0, np.int32))}, bounds)
+        expanded = expand(template, corpus)
+        assert rows_of(expanded.features.states) == []
+        assert expanded.states is not None
+        assert len(expanded.states) == 0
+        known = expand(template, corpus, (expanded.states, expanded.edges))
+        assert known.features.num_sentences == len(bounds) - 1
+
+
+def test_the_same_word_twice_in_a_vocabulary_is_one_word() -> None:
+    corpus = Corpus({"token": Column(("a", "a"), np.array([0, 1], np.int32))})
+    expanded = expand(Template.parse("U:%x[0,0]"), corpus)
+    assert expanded.states is not None
+    assert expanded.states.names() == ["U:a"]
+    assert expanded.features.states.ids.tolist() == [0, 0]
+
+
+def test_arguments_are_not_changed() -> None:
+    corpus = big_corpus(500, 40)
+    before = {name: column.ids.copy() for name, column in corpus.columns.items()}
+    expand(BIG, corpus)
+    for name, ids in before.items():
+        np.testing.assert_array_equal(corpus.columns[name].ids, ids)
+
+
+def test_too_many_names_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_NAMES", 3)
+    corpus = Corpus.from_sentences([{"token": ["a", "b", "c"]}])
+    assert len(_states(expand(Template.parse("U:%x[0,0]"), corpus))) == 3
+    with pytest.raises(InputError, match="at most 3 distinct names, got more; raise the minimum frequency or hash"):
+        expand(Template.parse("U:%x[0,0]/%x[0,0]\nU:%x[0,0]"), corpus)
+
+
+def _states(expanded: Expanded) -> Vocabulary:
+    assert expanded.states is not None
+    return expanded.states
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_frequency": -1}, "min_frequency: expected 0 or more, got -1"),
+        ({"hash_bits": 0}, "hash_bits: expected 1 to 30, got 0"),
+        ({"hash_bits": 31}, "hash_bits: expected 1 to 30, got 31"),
+        ({"hash_bits": 4, "min_frequency": 2}, "min_frequency: expected 1 where names are hashed, got 2"),
+        ({"vocabularies": (Vocabulary.of([]), None)}, "vocabularies: expected one for edges, got None"),
+        (
+            {"vocabularies": (Vocabulary.of([]), Vocabulary.of([])), "min_frequency": 2},
+            "min_frequency: expected 1 where names are known, got 2",
+        ),
+        (
+            {"vocabularies": (Vocabulary.of([]), Vocabulary.of([])), "hash_bits": 2},
+            "hash_bits: expected None where vocabularies are given",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        expand(Template.parse("U:%x[0,0]\nB:%x[0,0]"), Corpus.from_sentences([{"token": ["a"]}]), **options)  # type: ignore[arg-type]
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    template = Template.parse("U0:%x[0,0]\nU1:%x[0,2]", "my.template")
+    with pytest.raises(
+        InputError,
+        match=r'my\.template:2: expected a column below 2, got 2 \("U1:%x\[0,2\]"\); the corpus has 2 besides the tag: token, pos',
+    ):
+        expand(template, Corpus.from_sentences([{"token": ["a"], "pos": ["b"], "tag": ["c"]}]))
+
+
+def test_lone_surrogates_are_an_error() -> None:
+    with pytest.raises(InputError, match="lone surrogate"):
+        expand(Template.parse("U:%x[0,0]"), Corpus.from_sentences([{"token": ["\ud800"]}]))
+
+
+def test_numbers_outside_the_vocabulary_are_an_error() -> None:
+    for number in (1, -1):
+        corpus = Corpus({"token": Column(("a",), np.array([number], np.int32))})
+        with pytest.raises(InputError, match="ids: expected numbers of words, 0 to 0, got others"):
+            expand(Template.parse("U:%x[0,0]"), corpus)
+
+
+def test_the_binding_refuses_what_would_crash() -> None:
+    assert compiled.core is not None
+    ids, bounds = np.zeros(2, np.int32), np.array([0, 2])
+    source = (("a",), ids, ("_B-1",), ())
+    good = ([source], [(["U", ""], [(0, -1)])], bounds, False, None, 0, 1, 10)
+    compiled.core.expand(*good)
+    for place, wrong in [
+        (1, [(["U"], [(0, 0)])]),
+        (1, [(["U", ""], [(1, 0)])]),
+        (1, [(["U", ""], [(0, -2)])]),
+        (1, [(["U", ""], [(0, 1)])]),
+        (2, np.array([0, 3])),
+        (2, np.array([1, 2])),
+        (2, np.array([0, 2, 1, 2])),
+        (2, np.empty(0, np.int64)),
+        (5, 31),
+    ]:
+        with pytest.raises(ValueError, match="expected"):
+            compiled.core.expand(*(wrong if k == place else argument for k, argument in enumerate(good)))
+
+
+def test_ctrl_c_is_answered() -> None:
+    template = Template.parse("\n".join(f"U{k}:%x[{k % 5 - 2},0]/%x[0,0]/%x[1,0]/%x[{k % 7},0]" for k in range(40)))
+    corpus = big_corpus(60_000, 60_000)
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.15, lambda: signal.pthread_kill(main, signal.SIGINT))
+    begin = time.perf_counter()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while time.perf_counter() - begin < 30:
+                expand(template, corpus)
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - begin < 10
