@@ -61,7 +61,8 @@ struct Table {
     Real* rows;         // [R, stride], 64-byte aligned, zeros past L
     Cell<Real>* cells;  // [Q]
     int64_t L;
-    int64_t stride;     // a multiple of 4, 8 or 16: see row_stride in layout.h
+    int64_t stride;     // a multiple of 4, 8 or 16: see row_stride in layout.cpp
+    const uint64_t* masks = nullptr;  // [R, ⌈stride / 64⌉] bits of the labels that a row has weights for; null: all
 };
 
 // Which rows and cells the attributes of each token stand for.

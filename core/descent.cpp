@@ -18,7 +18,7 @@ double shrink(double value, double by) { return value > by ? value - by : value 
 template <class Real>
 Descent<Real>::Descent(const Likelihood<Real>& likelihood, double c1, double c2)
     : likelihood_(likelihood), c1_(c1), c2_(c2), weights_(likelihood.layout().template make<Real>()),
-      moves_(likelihood.moves()) {
+      masks_(likelihood.layout().masks()), moves_(likelihood.moves()) {
     if (c1 > 0) {
         row_paid_.resize(size_t(likelihood.layout().rows()));
         cell_paid_.resize(size_t(likelihood.layout().cells()));
@@ -131,7 +131,9 @@ void Descent<Real>::step(const Expectations<Real>& found, double eta, const Kern
             expected.start[size_t(labels[0])] -= weight;
             expected.end[size_t(labels[one.T - 1])] -= weight;
         }
-        kernels.absorb(weights_.table(), examples.states, one.first, one.first + one.T, Real(-eta * weight / scale_),
+        Table<Real> table = weights_.table();
+        table.masks = masks_.empty() ? nullptr : masks_.data();
+        kernels.absorb(table, examples.states, one.first, one.first + one.T, Real(-eta * weight / scale_),
                        one.nodes);
         if (!found.alike() || g == 0) found.add_moves(one, weight, expected);
     }

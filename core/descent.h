@@ -33,6 +33,7 @@ private:
     double scale_ = 1;
     double owed_ = 0;      // Σ of L1 moves of v so far
     Rows<Real> weights_;
+    std::vector<uint64_t> masks_;
     std::vector<Real> row_paid_, cell_paid_;  // of owed_, when the row or cell was last used; empty without c1
     MoveTable<double> moves_;                 // in full, without the scale
 

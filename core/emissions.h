@@ -10,6 +10,8 @@ template <class Real, int kWidth>
 struct Narrow {
     static constexpr int kBytes = kWidth * int(sizeof(Real));
     typedef Real Vec __attribute__((vector_size(kBytes), may_alias, aligned(kBytes < 64 ? kBytes : 64)));
+    typedef typename Lanes<Real>::Index Index;
+    typedef Index Bits __attribute__((vector_size(kBytes), may_alias));
 };
 
 constexpr int64_t kAhead = 24;  // occurrences
@@ -45,11 +47,16 @@ inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int
     }
 }
 
-template <class Real, int kWidth, int kVectors, bool kValues>
+// With masks, labels without a weight stay as they are.
+template <class Real, int kWidth, int kVectors, bool kValues, bool kMasked>
 inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
                         const Real* nodes, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
+    typedef typename Narrow<Real, kWidth>::Bits Bits;
     const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
+    const int64_t words = (stride + 63) / 64;
+    Bits lane_bit;
+    for (int k = 0; k < kWidth; ++k) lane_bit[k] = typename Narrow<Real, kWidth>::Index(1) << k;
     alignas(64) Real buffer[kWidth * kVectors] = {};
     for (int64_t n = first; n < last; ++n) {
         const int64_t here = L - from < kWidth * kVectors ? L - from : kWidth * kVectors;
@@ -60,10 +67,15 @@ inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int6
             if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
             V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);
             for (int v = 0; v < kVectors; ++v) {
-                if constexpr (kValues)
-                    row[v] += node[v] * Real(tokens.row_values[k]);
-                else
-                    row[v] += node[v];
+                V added = node[v];
+                if constexpr (kValues) added *= Real(tokens.row_values[k]);
+                if constexpr (kMasked) {  // a vector's bits lie in one word: its labels begin at a multiple of its width
+                    const int64_t label = from + v * kWidth;
+                    const uint64_t bits = sums.masks[int64_t(tokens.rows[k]) * words + label / 64] >> (label % 64);
+                    const Bits here = Bits{} + typename Narrow<Real, kWidth>::Index(bits & 0xffff);
+                    added = (V)((Bits)added & ((here & lane_bit) != 0));
+                }
+                row[v] += added;
             }
         }
     }
@@ -110,10 +122,14 @@ template <class Real>
 void absorb(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
             const Real* nodes) {
     for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
-        if (tokens.row_values)
-            absorb_part<Real, kWidth, kVectors, true>(sums, tokens, first, last, factor, nodes, from);
+        if (sums.masks && tokens.row_values)
+            absorb_part<Real, kWidth, kVectors, true, true>(sums, tokens, first, last, factor, nodes, from);
+        else if (sums.masks)
+            absorb_part<Real, kWidth, kVectors, false, true>(sums, tokens, first, last, factor, nodes, from);
+        else if (tokens.row_values)
+            absorb_part<Real, kWidth, kVectors, true, false>(sums, tokens, first, last, factor, nodes, from);
         else
-            absorb_part<Real, kWidth, kVectors, false>(sums, tokens, first, last, factor, nodes, from);
+            absorb_part<Real, kWidth, kVectors, false, false>(sums, tokens, first, last, factor, nodes, from);
     });
     const int64_t end = tokens.cell_offsets[last];
     for (int64_t n = first; n < last; ++n) {

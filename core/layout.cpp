@@ -97,6 +97,19 @@ Rows<Real> Layout::make() const {
 template Rows<float> Layout::make() const;
 template Rows<double> Layout::make() const;
 
+std::vector<uint64_t> Layout::masks() const {
+    const int64_t words = (stride_ + 63) / 64;
+    std::vector<uint64_t> bits(size_t(rows_ * words), 0);
+    bool all = true;
+    for (size_t row = 0; row < row_attributes_.size(); ++row) {
+        const size_t a = row_attributes_[row];
+        all &= offsets_[a + 1] - offsets_[a] == L_;
+        for (int64_t k = offsets_[a]; k < offsets_[a + 1]; ++k)
+            bits[row * size_t(words) + size_t(labels_[size_t(k)] / 64)] |= uint64_t(1) << (labels_[size_t(k)] % 64);
+    }
+    return all ? std::vector<uint64_t>{} : bits;
+}
+
 template <class Weight, class Real>
 void Layout::load(const Weight* flat, const Table<Real>& table) const {
     int stop = 0;

@@ -69,6 +69,9 @@ public:
     template <class Real>
     Rows<Real> make() const;
 
+    // Bits of the labels that each row has weights for, for a Table; empty where every row has all.
+    std::vector<uint64_t> masks() const;
+
     // Flat weights into a table; several threads share the attributes.
     template <class Weight, class Real>
     void load(const Weight* flat, const Table<Real>& table) const;
@@ -80,7 +83,7 @@ public:
             const Place place = places_[size_t(a)];
             const int64_t begin = offsets_[size_t(a)], count = offsets_[size_t(a) + 1] - begin;
             if (place.is_row) {
-                const Real* row = table.rows + int64_t(place.first) * stride_;
+                Real* row = table.rows + int64_t(place.first) * stride_;
                 for (int64_t k = 0; k < count; ++k) give(begin + k, row[labels_[size_t(begin + k)]]);
             } else {
                 for (int64_t k = 0; k < count; ++k) give(begin + k, table.cells[place.first + uint32_t(k)].value);

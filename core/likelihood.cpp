@@ -27,15 +27,22 @@ struct Likelihood<Real>::Lane {
     std::vector<double> hot;  // [hot rows, stride]
     MoveTable<double> moves;
     int64_t dead = -1;
+    bool is_clear = true;
 
     Lane(const Layout& layout, const Moves& kinds, size_t hot_rows)
         : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), moves(kinds) {}
 
     void clear() {
         sums.clear();
+        clear_small();
+    }
+
+    // All but the sums by attribute, which are cleared as they are added up.
+    void clear_small() {
         std::fill(hot.begin(), hot.end(), 0.0);
         moves.clear();
         dead = -1;
+        is_clear = true;
     }
 
     void flush(const std::vector<uint32_t>& rows) {
@@ -123,7 +130,8 @@ void Likelihood<Real>::run_lane(int64_t k, const MoveTable<Real>& scores, const 
                                 const Variant& variant, bool curvature, double* log_z, const int* stop) {
     const int64_t L = layout_->L();
     Lane& lane = *lanes_[size_t(k)];
-    lane.clear();
+    if (!lane.is_clear) lane.clear();
+    lane.is_clear = false;
     Expectations<Real> found(moves_, examples_, variant, stop);
     found.use(scores, prepared);
     int64_t unflushed = 0;
@@ -180,12 +188,16 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     run(kParts, layout_->size() < 50'000, stop, never, [&](long part) {
         for (const auto& lane : lanes_)
             layout_->each(lane->sums.table(), A * part / kParts, A * (part + 1) / kParts,
-                          [&](int64_t k, Real sum) { gradient[k] += double(sum); });
+                          [&](int64_t k, Real& sum) {
+                              gradient[k] += double(sum);
+                              sum = 0;
+                          });
     });
     layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
         for (const auto& lane : lanes_) gradient[k] += lane->hot[hot * size_t(layout_->stride()) + size_t(label)];
     });
     for (const auto& lane : lanes_) lane->moves.add_to(moves_, gradient + layout_->size());
+    for (const auto& lane : lanes_) lane->clear_small();
 
     // The score of the known labels with the weights as they were used: rounded to Real.
     value = 0;

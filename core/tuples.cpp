@@ -127,7 +127,11 @@ void Tuples::load_codes(int64_t first, int64_t length) {
         codes.resize(size_t(source.before + length + source.after));
         uint32_t* at = codes.data();
         for (int k = source.before; k >= 1; --k) *at++ = source.padding_before(k);
-        for (int64_t i = 0; i < length; ++i) at[i] = uint32_t(source.ids[first + i] + 1);
+        const int32_t* ids = source.ids + first;
+        if (source.codes.empty())
+            for (int64_t i = 0; i < length; ++i) at[i] = uint32_t(ids[i] + 1);
+        else
+            for (int64_t i = 0; i < length; ++i) at[i] = source.codes[size_t(ids[i])];
         for (int k = 1; k <= source.after; ++k) at[length + k - 1] = source.padding_after(k);
     }
 }

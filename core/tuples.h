@@ -13,14 +13,15 @@
 
 namespace tagline {
 
-// A column as templates see it. The code of a word is its number plus one; 0 is a word that gives no attribute; after
-// the words come the paddings, _B-1, _B-2, … before a sentence and _B+1, _B+2, … behind it.
+// A column as templates see it. Distinct words have codes from 1 on; 0 is a word that gives no attribute; after the
+// words come the paddings, _B-1, _B-2, … before a sentence and _B+1, _B+2, … behind it.
 struct Source {
-    const int32_t* ids = nullptr;         // [N] numbers of words, −1 for none
+    const int32_t* ids = nullptr;         // [N] numbers of words
+    std::vector<uint32_t> codes;          // by number; empty where they are the numbers plus one
     std::vector<std::string_view> texts;  // by code
-    int64_t words = 0;
+    int64_t words = 0;                    // distinct ones
     int before = 0, after = 0;
-    bool gaps = false;  // whether some id is −1
+    bool gaps = false;  // whether some code is 0
 
     std::vector<PieceHash> hashes;  // by code; made by `prepare`
     std::vector<char> bytes;        // of all texts, close together; made by `prepare`

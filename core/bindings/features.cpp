@@ -93,29 +93,41 @@ VocabularyResult take_names(const VocabularyParts& vocabulary, const Array& ids)
     return as_result(tagline::take_names(view, {chosen, ids.size()}));
 }
 
-using SourceParts = std::tuple<nb::tuple, Array, nb::tuple, nb::tuple>;  // words, ids, paddings before, after
+// Words (None: no attribute), ids, paddings before, paddings after; whether the words are distinct.
+using SourceParts = std::tuple<nb::tuple, Array, nb::tuple, nb::tuple, bool>;
 using SkeletonParts = std::tuple<std::vector<std::string>, std::vector<std::tuple<int, int>>>;
 
 Source as_source(const SourceParts& parts, int64_t tokens) {
-    const auto& [words, ids, before, after] = parts;
+    const auto& [words, ids, before, after, distinct] = parts;
     Source source;
     source.ids = checked<int32_t>("ids", ids, {tokens});
-    source.words = int64_t(nb::len(words));
-    source.before = int(nb::len(before));
-    source.after = int(nb::len(after));
-    source.texts.emplace_back();
-    int64_t index = 0;
-    for (nb::handle word : words) source.texts.push_back(text_of(word, "words", index++));
-    for (const nb::tuple* paddings : {&before, &after})
-        for (nb::handle padding : *paddings) source.texts.push_back(text_of(padding, "paddings", 0));
     int32_t least = 0, most = -1;
     for (int64_t n = 0; n < tokens; ++n) {
         least = std::min(least, source.ids[n]);
         most = std::max(most, source.ids[n]);
     }
-    if (least < -1 || most >= source.words)
-        throw nb::value_error("ids: expected numbers of words or -1, got others");
-    source.gaps = least < 0;
+    if (least < 0 || most >= int64_t(nb::len(words)))
+        throw nb::value_error("ids: expected numbers of words, got others");
+    source.texts.emplace_back();
+    Names seen;
+    int64_t index = 0;
+    for (nb::handle word : words) {
+        if (word.is_none() && !distinct) {
+            source.gaps = true;
+            source.codes.push_back(0);
+        } else {
+            const std::string_view text = text_of(word, "words", index);
+            const uint32_t code = distinct ? uint32_t(index) + 1 : uint32_t(seen.intern(text)) + 1;
+            if (code == source.texts.size()) source.texts.push_back(text);
+            if (!distinct) source.codes.push_back(code);
+        }
+        ++index;
+    }
+    source.words = int64_t(source.texts.size()) - 1;
+    source.before = int(nb::len(before));
+    source.after = int(nb::len(after));
+    for (const nb::tuple* paddings : {&before, &after})
+        for (nb::handle padding : *paddings) source.texts.push_back(text_of(padding, "paddings", 0));
     return source;
 }
 
@@ -188,7 +200,7 @@ void bind_features(nb::module_& m) {
     m.def("expand", expand, "sources"_a, "skeletons"_a, "bounds"_a, "after_first"_a, "names"_a.none(), "hash_bits"_a,
           "min_count"_a, "most"_a,
           "Expand templates over columns: (offsets [N + 1], ids [M], the four arrays of a new vocabulary). Sources are "
-          "(words, ids [N], paddings before, paddings after), skeletons (literals, (source, row) of each macro between "
+          "(words, ids [N], paddings before, paddings after, whether the words are distinct), skeletons (literals, (source, row) of each macro between "
           "them). With names they are looked up, with hash_bits hashed, and no vocabulary is made.");
 }
 

@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.features import columns
+from tagline.features.patterns import Derivation
 from tagline.features.templates import Template
 
-NAMES = [*(name for name in columns.names() if "…" not in name), *(f"{a}{k}" for a in ("prefix", "suffix") for k in range(1, 10))]
+NAMES = [
+    *(name for name in columns.names() if "…" not in name),
+    *(f"{a}{k}" for a in ("prefix", "suffix") for k in range(1, 10)),
+]
 
 
 def value(name: str, word: str) -> str | None:
@@ -96,6 +100,26 @@ def test_any_word_is_taken(word: str, name: str) -> None:
     if name == "shape":
         assert result is not None
         assert len(result) == len(word)
+
+
+@given(st.lists(st.text(st.one_of(st.sampled_from("aB1ΣσçİÄ٣北カ-\n"), st.characters()))), st.sampled_from(NAMES))
+def test_many_words_at_once_are_the_same(words: list[str], name: str) -> None:
+    assert columns.apply(name, words) == [value(name, word) for word in words]
+
+
+DERIVATIONS = st.builds(
+    Derivation,
+    st.just(0),
+    st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    st.sampled_from("xtm"),
+    st.booleans(),
+    st.sampled_from(["[a-z]+", "^[A-Z]", "", "\\d"]),
+)
+
+
+@given(DERIVATIONS, st.lists(st.text(st.sampled_from("aBé1北"), max_size=5)))
+def test_a_derivation_of_many_words_is_that_of_each(derivation: Derivation, words: list[str]) -> None:
+    assert derivation.of_all(words) == [derivation.of(word) for word in words]
 
 
 @given(st.text())

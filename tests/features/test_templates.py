@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -101,7 +102,12 @@ def test_edges_begin_at_the_second_token() -> None:
 def test_facts_about_a_template() -> None:
     template = Template.parse("U1:%x[0,0]/%x[-1,3]\nB\n", "name")
     assert (template.text, template.source) == ("U1:%x[0,0]/%x[-1,3]\nB\n", "name")
-    assert (template.num_columns, template.label_bigrams, template.has_edges, template.is_crfpp) == (4, True, False, True)
+    assert (template.num_columns, template.label_bigrams, template.has_edges, template.is_crfpp) == (
+        4,
+        True,
+        False,
+        True,
+    )
     template = Template.parse("U1\nB1:%x[0,0]")
     assert (template.num_columns, template.label_bigrams, template.has_edges) == (1, False, True)
 
@@ -111,7 +117,8 @@ def test_a_bigram_line_with_an_id_is_a_bigram_and_a_second_one_an_attribute() ->
     assert template.label_bigrams
     assert template.strings([["a", "b"]])[1] == [[], ["B02"]]
     assert template.notes == (
-        '<template>:3: "B02" is a second label bigram, after line 2: its weights add to those of the first and cost time',
+        '<template>:3: "B02" is a second label bigram, after line 2: its weights add to those of the first '
+        "and cost time",
     )
 
 
@@ -126,11 +133,11 @@ def test_files(tmp_path: Path) -> None:
     template = Template.read(path)
     assert [line.text for line in template.lines] == ["U1:%x[0,0]/人", "B"]
     assert template.source == str(path)
+    path.write_text("U\n\nX\n", encoding="utf-8")
     with pytest.raises(InputError, match=re.escape(f"{path}:3: expected U, B or #")):
-        path.write_text("U\n\nX\n", encoding="utf-8")
         Template.read(path)
+    path.write_bytes(b"U\xff")
     with pytest.raises(InputError, match="expected UTF-8"):
-        path.write_bytes(b"U\xff")
         Template.read(path)
     with pytest.raises(InputError, match="expected a file, got none"):
         Template.read(tmp_path / "none")
@@ -139,6 +146,14 @@ def test_files(tmp_path: Path) -> None:
 def test_text_and_template_read_again_are_the_same() -> None:
     template = Template.parse("# a\nU1:%x[0,0]\n\nB\n")
     assert Template.parse(template.text) == template
+
+
+def test_a_template_can_be_pickled_after_use() -> None:
+    template = Template.parse('U1:%x[0,0:suffix2]/%t[0,0,"a"]\r\nB\r\n', "name")
+    template.strings([["abc"]])
+    again = pickle.loads(pickle.dumps(template))
+    assert again == template
+    assert again.strings([["abc"]]) == template.strings([["abc"]])
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -176,7 +191,7 @@ def test_text_and_template_read_again_are_the_same() -> None:
         ('U:%t[0,0, "a"]', "there is no blank before the quote"),
         ('U:%m[0,0,"a]', "expected a pattern in quotes"),
         ('U:%m[0,0,"a"', "expected ] at the end of %m"),
-        ('U:%t[0,0,"("]', "expected a pattern of Python's re, got \"(\""),
+        ('U:%t[0,0,"("]', 'expected a pattern of Python\'s re, got "("'),
         (r'U:%t[0,0,"^\u"]', r"Wapiti's \u, \l and \p are [A-Z], [a-z] and [^\w\s] there"),
         (r'U:%t[0,0,"\a*"]', r"Wapiti's \a is [^\W\d_] there"),
     ],
@@ -199,7 +214,9 @@ def test_a_template_that_looks_at_no_word() -> None:
 
 
 def test_a_column_out_of_range() -> None:
-    with pytest.raises(InputError, match=re.escape('t:2: expected a column below 1, got 1 ("B:%x[0,1]"); the corpus has 1')):
+    with pytest.raises(
+        InputError, match=re.escape('t:2: expected a column below 1, got 1 ("B:%x[0,1]"); the corpus has 1')
+    ):
         Template.parse("U\nB:%x[0,1]", "t").strings([["a"]])
 
 
@@ -216,7 +233,7 @@ def test_a_column_out_of_range() -> None:
             "U1:%x[0,0]\nU1:%x[1,0]",
             '<template>:2: "U1:%x[1,0]" shares weights with "U1:%x[0,0]" of line 1, wherever they give the same string',
         ),
-        ("U1:%x[0,0]\nU1:%x[0,0]", '"U1:%x[0,0]" is also line 1: each of its attributes counts twice'),
+        ("U1:%x[0,0]\nU1:%x[0,0]", '"U1:%x[0,0]" is also line 1: its attributes count twice'),
         ("U1:%x[9,0]", "<template>:1: rows beyond 8 are an extension, CRF++ itself rejects"),
         ("B1:%x[0,0]", "<template>: there is no U line"),
     ],

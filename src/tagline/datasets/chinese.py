@@ -181,7 +181,7 @@ PATTERNS = (
     "{LOC}的{building}关闭到{SOON}。",
     "{TEAM}{score}比{score}战胜{TEAM}。",
     "{ORG}将在{SOON}前招聘{number}名{people}。",
-    "{ANY}今年很不顺利。",
+    "{ANY}最近很不顺利。",
     "大家都在谈论{ANY}。",
     "{ANY}以{quality}闻名。",
     "你觉得{ANY}怎么样？",

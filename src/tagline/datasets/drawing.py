@@ -60,14 +60,9 @@ class Draw:
         """Choose a whole number, both ends included."""
         return first + int(self._next() * (last - first + 1))
 
-    def weighted(self, choices: Mapping[Item, float]) -> Item:
+    def weighted(self, choices: Mapping[Item, int]) -> Item:
         """Choose a key, by the weights."""
-        rest = self._next() * sum(choices.values())
-        for item, weight in choices.items():
-            rest -= weight
-            if rest < 0:
-                break
-        return item
+        return self.pick([item for item, weight in choices.items() for _ in range(weight)])
 
 
 Slot = Callable[[Draw], str]

@@ -1,9 +1,9 @@
 """English sentences by word: our own lists of names, and patterns.
 
 Names are put together from parts. The lists of stems are halved between training and test, so that no name of the test
-sentences occurs in training; the endings (``-ton``, ``-berg``, ``University``) are common to both: there is something to
-learn. Many names are common words (Will, Rose, Mark), many towns could be surnames, and ``{ANY}`` stands where a
-person, a place or an organisation could: there only the name itself tells.
+sentences occurs in training; the endings (``-ton``, ``-berg``, ``University``) are common to both, so that there is
+something to learn. Many names are common words (Will, Rose, Mark), many towns could be surnames, and ``{ANY}`` stands
+where a person, a place or an organisation could: there only the name itself tells.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def date(draw: Draw) -> str:
 
 
 def when(draw: Draw) -> str:
-    """What stands by itself."""
+    """A time that is past and stands by itself."""
     weekday = draw.pick(WEEKDAYS)
-    return draw.pick((f"last {weekday}", f"next {weekday}", "yesterday", "tomorrow", "last year", f"this {weekday}"))
+    return draw.pick((f"last {weekday}", f"this {weekday}", "yesterday", "last week", "last year", "this morning"))
 
 
 def number(draw: Draw) -> str:
@@ -282,7 +282,7 @@ PATTERNS = (
     "Dr and nurse alike praised {ORG} {WHEN} .",
     "{PER} : “ {remark} . ”",
     "The {job} , who grew up in {LOC} , writes for {ORG} .",
-    "{people} at {ANY} want {capital} off and {number} {money} more .",
+    "{people} at {ORG} want {number} {money} more .",
 )
 
 ENGLISH = Language(PATTERNS, SLOTS, TYPES, " ")

@@ -41,15 +41,15 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
 
     >>> corpus = make_entities(2, seed=1)
     >>> corpus.texts
-    ['X']
-    >>> corpus[1].tokens[:5], corpus.tags[1][:5]
-    X
+    ["Will Emilio O'Harter play for Bolstan on Friday?", '鼎泰集团秘书长余丽十一月一日表示，罢工将继续。']
+    >>> corpus[0].tokens[:4], corpus.tags[0][:4]
+    (['Will', 'Emilio', "O'Harter", 'play'], ['O', 'B-PER', 'I-PER', 'O'])
     """
     if language not in LANGUAGES:
         raise InputError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     if split not in SPLITS:
         raise InputError(f"split: expected {' or '.join(SPLITS)}, got {split!r}")
-    if num_sentences < 0:
+    if num_sentences < -5:
         raise InputError(f"num_sentences: expected 0 or more, got {num_sentences}")
     draw = Draw(f"tagline entities {seed} {language} {split}", SPLITS.index(split))
     kinds = [(kind, _patterns(kind, split)) for kind in LANGUAGES[language]]

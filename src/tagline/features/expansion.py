@@ -9,10 +9,8 @@ use (token by token, line by line) for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
@@ -26,7 +24,7 @@ Vocabularies = tuple[Vocabulary, Vocabulary | None]
 
 MOST_HASH_BITS = 30
 
-_Source = tuple[tuple[str, ...], Ids, tuple[str, ...], tuple[str, ...]]
+_Source = tuple[tuple[str | None, ...], Ids, tuple[str, ...], tuple[str, ...], bool]
 
 
 def expand(
@@ -44,7 +42,7 @@ def expand(
         corpus: the sentences.
         vocabularies: of states and edges, to look attributes up in; those that are not there are left out.
         min_frequency: number only attributes that come up at least so often.
-        hash_bits: number attributes by so many bits of their hashes, 1 to 30, and keep no names: for streams without end.
+        hash_bits: number attributes by so many bits of their hashes, 1 to 30, and keep no names: for endless streams.
 
     >>> corpus = Corpus.from_sentences([(["the", "cat"], ["D", "N"])])
     >>> expanded = expand(Template.parse("U00:%x[0,0]\\nU01:%x[-1,0]"), corpus)
@@ -80,8 +78,8 @@ def _check_options(
         raise InputError("hash_bits: expected None where vocabularies are given, got a number; hashing needs no names")
     if vocabularies and template.has_edges and vocabularies[1] is None:
         raise InputError(
-            f"vocabularies: expected one for edges, got None; {template.source} has B lines with macros, so it is not the "
-            "template that they were made with"
+            f"vocabularies: expected one for edges, got None; {template.source} has B lines with macros, so it is not "
+            "the template that they were made with"
         )
 
 
@@ -105,7 +103,13 @@ def _expand(
     sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
     try:
         offsets, ids, names = compiled.core.expand(
-            sources, skeletons, corpus.offsets, after_first, None if known is None else known.parts, most=MOST_NAMES, **options
+            sources,
+            skeletons,
+            corpus.offsets,
+            after_first,
+            None if known is None else known.parts,
+            most=MOST_NAMES,
+            **options,
         )
     except OverflowError as error:
         raise InputError(str(error)) from None
@@ -118,20 +122,8 @@ def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Sou
     """A column as the core takes it: words, a number for each token, padding as far as the rows reach."""
     before = tuple(derivation.of_padding(f"_B-{k}") for k in range(1, 1 - min(rows)))
     after = tuple(derivation.of_padding(f"_B+{k}") for k in range(1, 1 + max(rows)))
-    words, ids = column.vocabulary, column.ids
-    if not derivation.is_plain:
-        words, ids = _derived(derivation, column)
-    return words, np.ascontiguousarray(ids, np.int32), before, after
-
-
-def _derived(derivation: Derivation, column: Column) -> tuple[tuple[str, ...], Ids]:
-    """What is taken from each word, numbered anew; −1 where there is nothing."""
-    numbers: dict[str, int] = {}
-    of: Any = derivation.of
-    values = map(of, column.vocabulary)
-    codes = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
-    table: NDArray[np.int32] = np.array(codes, np.int32)
-    return tuple(numbers), table[column.ids] if len(table) else column.ids
+    words = column.vocabulary if derivation.is_plain else tuple(derivation.of_all(column.vocabulary))
+    return words, np.ascontiguousarray(column.ids, np.int32), before, after, derivation.is_plain
 
 
 def _compact(column: Column) -> Column:

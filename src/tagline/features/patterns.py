@@ -12,6 +12,7 @@ CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Thre
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,6 +72,20 @@ class Derivation:
         assert value is not None
         value = self._match(value)
         return value.lower() if self.lowered else value
+
+    def of_all(self, words: Sequence[str]) -> list[str | None]:
+        """Take it from many words; the same as `of` for each, only faster."""
+        values: list[str | None] = [*words]
+        for name in self.functions:
+            held = [value for value in values if value]
+            results = iter(columns.apply(name, held))
+            values = [next(results) or None if value else None for value in values]
+        if self.command == "t":
+            search = self._search.search
+            values = [None if value is None else "true" if search(value) else "false" for value in values]
+        elif self.command == "m":
+            values = [None if value is None else self._match(value) for value in values]
+        return [value.lower() if value else value for value in values] if self.lowered else values
 
     def of_padding(self, padding: str) -> str:
         """Take it from padding: only patterns look at it."""
@@ -150,17 +165,17 @@ def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int
     quoted = _QUOTED.match(text, end + 1) if text[end : end + 1] == "," else None
     if quoted is None:
         raise MacroError(
-            f'expected a pattern in quotes, %{command}[row,column,"re"], got "{text[at:]}"; there is no blank before the '
-            "quote, and a quote in the pattern is \\\""
+            f'expected a pattern in quotes, %{command}[row,column,"re"], got "{text[at:]}"; there is no blank before '
+            'the quote, and a quote in the pattern is \\"'
         )
     pattern = quoted[1].replace('\\"', '"')
     if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
-        raise MacroError(f'expected a pattern of Python\'s re, got "{pattern}"; Wapiti\'s \\a is [^\\W\\d_] there')
+        raise MacroError(f"expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there")
     try:
         re.compile(pattern)
     except re.error as error:
         raise MacroError(
-            f'expected a pattern of Python\'s re, got "{pattern}" ({error}); Wapiti\'s \\u, \\l and \\p are [A-Z], [a-z] '
-            "and [^\\w\\s] there"
+            f"expected a pattern of Python's re, got \"{pattern}\" ({error}); Wapiti's \\u, \\l and \\p are [A-Z], "
+            "[a-z] and [^\\w\\s] there"
         ) from None
     return pattern, quoted.end()

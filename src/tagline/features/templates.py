@@ -3,8 +3,8 @@
 ``U05:%x[-1,0]/%x[0,0]`` at the token *cat* of *the cat sat* gives ``U05:the/cat``. U lines cross with the label of the
 token, B lines with the pair of labels (previous, this), from the second token on; a bare ``B`` is the pair alone. The
 attribute *is* the expanded string: lines that give the same string share weights. Rows are relative, columns absolute;
-beyond the sentence stands padding, ``_B-1``, ``_B-2``, … before it and ``_B+1``, … behind it. There is no trimming: all of
-a line counts, and only empty lines and lines that begin with ``#`` are left out.
+beyond the sentence stands padding, ``_B-1``, ``_B-2``, … before it and ``_B+1``, … behind it. There is no trimming: all
+of a line counts, and only empty lines and lines that begin with ``#`` are left out.
 
 Where CRF++ would fail without saying why, the error here names the line; where it would do something that is hardly
 meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.patterns`.
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.patterns import CRFPP_ROWS, Macro, MacroError, parse_macro
@@ -103,8 +104,8 @@ class Template:
         returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
         if returns:
             notes.append(
-                f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ would "
-                "make it part of each attribute"
+                f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ "
+                "would make it part of each attribute"
             )
         lines = []
         for number, row in enumerate(rows, 1):
@@ -113,6 +114,9 @@ class Template:
                 lines.append(_parse_line(row, number, source))
         _check(lines, source)
         return cls(text, source, tuple(lines), (*notes, *_notes(lines, source)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Template.parse, (self.text, self.source)
 
     @cached_property
     def states(self) -> tuple[Line, ...]:
@@ -182,7 +186,9 @@ def _written(lines: Sequence[Line], table: Sequence[Sequence[str]], token: int) 
 def _parse_line(row: str, number: int, source: str) -> Line:
     if row[0] not in "UB":
         raise InputError(f"{source}:{number}: expected U, B or # at the start, got {shown(row)}; {_other_start(row)}")
-    literals, macros, at = [], [], 0
+    literals: list[str] = []
+    macros: list[Macro] = []
+    at = 0
     while True:
         percent = row.find("%", at)
         if percent < 0:
@@ -232,14 +238,14 @@ def _notes(lines: Sequence[Line], source: str) -> list[str]:
         if line.is_edge and not line.macros:
             if bigram is not None:
                 notes.append(
-                    f"{place}: {shown(line.text)} is a second label bigram, after line {bigram.number}: its weights add "
-                    "to those of the first and cost time"
+                    f"{place}: {shown(line.text)} is a second label bigram, after line {bigram.number}: its weights "
+                    "add to those of the first and cost time"
                 )
             bigram = bigram or line
             continue
         first = seen.setdefault(line.literals, line)
         if first is not line and first.macros == line.macros:
-            notes.append(f"{place}: {shown(line.text)} is also line {first.number}: each of its attributes counts twice")
+            notes.append(f"{place}: {shown(line.text)} is also line {first.number}: its attributes count twice")
         elif first is not line:
             notes.append(
                 f"{place}: {shown(line.text)} shares weights with {shown(first.text)} of line {first.number}, wherever "

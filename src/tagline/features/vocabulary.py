@@ -9,6 +9,7 @@ so that the compiled core finds an expanded template by the hashes of its words;
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ Parts = tuple[NDArray[np.uint8], IntArray, NDArray[np.uint32], NDArray[np.uint16
 MOST_NAMES = 2**31 - 2
 """Ids are int32."""
 
-_LENGTHS: tuple[type[np.integer[Any]], ...] = (np.uint8, np.uint16, np.int32)
-_TYPES = {"bytes": (np.uint8,), "lengths": _LENGTHS, "slots": (np.uint32,), "marks": (np.uint16,)}
+_Types = tuple[type[np.integer[Any]], ...]
+_LENGTHS: _Types = (np.uint8, np.uint16, np.int32)
+_TYPES: dict[str, _Types] = {"bytes": (np.uint8,), "lengths": _LENGTHS, "slots": (np.uint32,), "marks": (np.uint16,)}
 
 
 class Vocabulary:
@@ -70,7 +72,7 @@ class Vocabulary:
         return cls(parts)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type that does), ``slots``, ``marks``."""
+        """Give what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type), ``slots``, ``marks``."""
         data, offsets, slots, marks = self._parts
         lengths = np.diff(offsets)
         longest = int(lengths.max(initial=0))
@@ -123,7 +125,7 @@ class Vocabulary:
 
     def __iter__(self) -> Iterator[str]:
         data, offsets = self._parts[0].tobytes(), self._parts[1].tolist()
-        return (data[first:last].decode() for first, last in zip(offsets[:-1], offsets[1:], strict=True))
+        return (data[first:last].decode() for first, last in pairwise(offsets))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.find(name) >= 0
@@ -131,7 +133,7 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self._parts[:2], other._parts[:2], strict=True))
+        return all(np.array_equal(self._parts[k], other._parts[k]) for k in range(2))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -167,7 +169,7 @@ def _has_utf8(name: str) -> bool:
     return True
 
 
-def _array(name: str, arrays: Mapping[str, ArrayLike], types: tuple[type[np.integer[Any]], ...]) -> NDArray[Any]:
+def _array(name: str, arrays: Mapping[str, ArrayLike], types: _Types) -> NDArray[Any]:
     if name not in arrays:
         raise InputError(f"vocabulary: expected the array {name!r}, got only {', '.join(arrays) or 'none'}")
     array = np.asarray(arrays[name])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.models.entities import Entity, Reading, characters_of, find_entities
 from tagline.types import BoolArray, Chain, Float64Array, IntArray
 
 MOST_TOKENS = 65_536  # scored at once: bounds the memory for emissions
@@ -33,6 +34,11 @@ class SequenceModel:
     """Questions to a model that has been fitted."""
 
     labels_: list[str]
+
+    @property
+    def scheme_name(self) -> str | None:
+        """The tag scheme whose rules hold; None for no rules."""
+        return getattr(getattr(self, "parameters_", None), "scheme", None)
 
     def _chains(self, X: Any, known: Any = None, **inputs: Any) -> Iterator[Chain]:
         raise NotImplementedError
@@ -70,6 +76,26 @@ class SequenceModel:
         """Return for each sentence the probabilities ``[T, L]``, labels in the order of `labels_`."""
         chains = self._chains(X, known, **inputs)
         return [nodes for chain in chains for nodes in chain.split(engine.marginals(chain).nodes)]
+
+    def predict_spans(
+        self, X: Any, *, known: Any = None, min_probability: float = 0.0, **inputs: Any
+    ) -> list[list[Entity]]:
+        """Return the spans of the most probable labelling of each sentence, each with its exact probability.
+
+        Labels are read by the model's tag scheme, or by the one whose letters they are in.
+
+        Arguments:
+            min_probability: spans that are less probable are left out.
+        """
+        if not 0 <= min_probability <= 1:
+            raise InputError(f"min_probability: expected a number from 0 to 1, got {min_probability!r}")
+        reading = Reading.of(self.labels_, self.scheme_name)
+        sentences = list(X) if isinstance(X, Iterator) else X  # read twice: for the scores and for the texts
+        characters = characters_of(sentences)
+        out: list[list[Entity]] = []
+        for chain in self._chains(sentences, known, **inputs):
+            out.extend(find_entities(chain, reading, characters, len(out), min_probability))
+        return out
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""

@@ -1,0 +1,303 @@
+"""Entities with their probabilities: spans of the best labelling, each as likely as the model holds it.
+
+The probability of a span is that of all labellings which, read by the scheme's rule (`tagline.readers.spans`,
+``conlleval:<scheme>``), have exactly this span: they start it here with this type, go on, and end it here. The rule looks
+at neighbouring tags only. With G the label pairs that go on with a span, and Y the labels of the type:
+
+    enter(j) = log Σ exp(α_(s-1)(i) + T(i, j)) over i with (i, j) ∉ G;  start(j) at the start of the sentence
+    inside_s(j) = enter(j) + e_s(j)
+    inside_t(j) = log Σ exp(inside_(t-1)(i) + T(i, j)) over i ∈ Y with (i, j) ∈ G,  + e_t(j)
+    leave(i) = log Σ exp(T(i, j) + e_end(j) + β_end(j)) over j with (i, j) ∉ G;  end(i) at the end of the sentence
+    log p = log Σ exp(inside_(end-1)(i) + leave(i)) over i ∈ Y,  − log Z
+
+in O(L + length) for the few labels of a type, for all spans at once. Culotta and McCallum, Confidence Estimation for
+Information Extraction, HLT-NAACL 2004, for the idea of a chain constrained to a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline import chain as engine
+from tagline.chain.checks import no_path
+from tagline.errors import InputError
+from tagline.readers.corpus import Column, Corpus, Sentence
+from tagline.readers.detection import detect
+from tagline.readers.roles import Scheme, legal, scheme
+from tagline.readers.spans import SpanArray, find_spans
+from tagline.types import BoolArray, Chain, Float64Array, IntArray
+
+PlacedSpan: TypeAlias = tuple[int, int, int, str]
+"""(sentence, first token, token after the last, type)."""
+
+Characters: TypeAlias = Callable[[int, int, int], tuple[str, int, int] | None]
+"""(sentence, first token, token after the last) → text and its first character and the one after its last, if known."""
+
+MOST_CELLS = 2**22  # numbers worked on at once, 32 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A span that a model found.
+
+    Attributes:
+        start, end: tokens, `end` exclusive.
+        type: empty where tags have no types.
+        probability: that the labelling has exactly this span with this type.
+        text, char_start, char_end: the characters of it in the sentence's text, where that is known.
+    """
+
+    start: int
+    end: int
+    type: str
+    probability: float
+    text: str | None = None
+    char_start: int | None = None
+    char_end: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How the labels of a model make spans.
+
+    Attributes:
+        labels: L tags of the scheme.
+        scheme: whose letters they are in.
+        types: K names; the empty one where a tag has no type.
+        members: ``[K, W]``, the labels of each type, −1 where it has fewer than W.
+        continues: ``[L, L]``, whether a label goes on with the span of the one before it. Where it does not, the span
+            before it ends, and it begins one unless it is O.
+    """
+
+    labels: tuple[str, ...]
+    scheme: Scheme
+    types: tuple[str, ...]
+    members: IntArray
+    continues: BoolArray
+
+    @classmethod
+    def of(cls, labels: Sequence[str], name: str | Scheme | None = None) -> Reading:
+        """Read the labels by a scheme, or by the one whose letters they are in."""
+        given = tuple(labels)
+        if name is None:
+            # Labels that are in the letters of several schemes are read in the same way by each of them.
+            found = detect([[label] for label in given])
+            if found.scheme is None:
+                raise InputError(
+                    f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: {found.reason}; "
+                    "labels without spans, such as parts of speech, are answered by predict and predict_marginals"
+                )
+            name = found.scheme
+        rules = scheme(name)
+        legal(given, rules)  # refuses what is not a tag
+        L = len(given)
+        alone = _spans(given, rules, np.arange(L)[:, None])
+        members = [alone.sentence[alone.label == k] for k in range(len(alone.labels))]
+        table = np.full((len(members), max(map(len, members), default=0)), -1, np.int64)
+        for row, numbers in zip(table, members, strict=True):
+            row[: len(numbers)] = numbers
+        pairs = _spans(given, rules, np.indices((L, L)).reshape(2, -1).T)
+        continues = np.zeros(L * L, np.bool_)
+        continues[pairs.sentence[pairs.end - pairs.start == 2]] = True
+        return cls(given, rules, alone.labels, table, continues.reshape(L, L))
+
+    def spans(self, labels: IntArray, offsets: IntArray) -> SpanArray:
+        """Find the spans of a labelling ``[N]``."""
+        return find_spans(Column(self.labels, labels.astype(np.int32)), offsets, f"conlleval:{self.scheme}")
+
+
+def _spans(labels: tuple[str, ...], rules: Scheme, sentences: IntArray) -> SpanArray:
+    """Read sentences ``[B, T]`` of one length."""
+    B, T = sentences.shape
+    column = Column(labels, sentences.ravel().astype(np.int32))
+    return find_spans(column, np.arange(B + 1, dtype=np.int64) * T, f"conlleval:{rules}")
+
+
+def span_probabilities(
+    chain: Chain, labels: Sequence[str], name: str | Scheme | None, spans: Sequence[PlacedSpan]
+) -> Float64Array:
+    """Compute the probability that a labelling has each of these spans, exactly as it stands: ``[M]``.
+
+    Arguments:
+        labels: the names of the chain's L labels.
+        name: the scheme by which labellings are read; None for the one whose letters the labels are in.
+        spans: (sentence, first token, token after the last, type) each, in any order, whether they overlap or not.
+
+    >>> even = Chain([[0.0] * 3] * 2, [[0.0] * 3] * 3)  # nine labellings: B I and I I have the span, and only they
+    >>> span_probabilities(even, ["O", "B-PER", "I-PER"], "IOB2", [(0, 0, 2, "PER")]).round(9).tolist()
+    [0.222222222]
+    """
+    reading = Reading.of(labels, name)
+    if len(reading.labels) != chain.num_labels:
+        raise InputError(f"labels: expected {chain.num_labels}, as many as the chain has, got {len(reading.labels)}")
+    kinds = {kind: number for number, kind in enumerate(reading.types)}
+    rows = [_checked(chain, kinds, m, span) for m, span in enumerate(spans)]
+    return _probabilities(chain, reading, *np.array(rows, np.int64).reshape(-1, 4).T)
+
+
+def _checked(chain: Chain, kinds: dict[str, int], m: int, span: PlacedSpan) -> tuple[int, int, int, int]:
+    try:
+        b, start, end, kind = span
+    except (TypeError, ValueError):
+        raise InputError(f"spans[{m}]: expected (sentence, start, end, type), got {span!r}") from None
+    if not 0 <= b < chain.num_sentences:
+        raise InputError(f"spans[{m}]: expected a sentence from 0 to {chain.num_sentences - 1}, got {b}")
+    if not 0 <= start < end <= chain.lengths[b]:
+        raise InputError(
+            f"spans[{m}]: expected at least one token within the {chain.lengths[b]} of sentence {b}, "
+            f"got tokens {start} to {end - 1}"
+        )
+    if kind not in kinds:
+        raise InputError(f"spans[{m}]: expected a type among {', '.join(map(repr, kinds))}, got {kind!r}")
+    return b, start, end, kinds[kind]
+
+
+def _probabilities(
+    chain: Chain, reading: Reading, sentence: IntArray, start: IntArray, end: IntArray, kind: IntArray
+) -> Float64Array:
+    """Probabilities of checked spans, given as arrays ``[M]``."""
+    result = np.empty(len(sentence))
+    if not len(sentence):
+        return result
+    lattice = _Lattice(chain, engine.forward(chain), engine.backward(chain))
+    log_z = lattice.log_z(sentence)
+    base = chain.offsets[sentence]
+    order = np.argsort(start - end, kind="stable")  # the longest first: those still open are always at the front
+    step = max(1, MOST_CELLS // (chain.num_labels * reading.members.shape[1]))
+    for first in range(0, len(order), step):
+        some = order[first : first + step]
+        group = _Group(
+            (base + start)[some],
+            (base + end - 1)[some],
+            start[some] == 0,
+            (base + end)[some] == chain.offsets[sentence[some] + 1],
+            reading.members[kind[some]],
+        )
+        result[some] = np.exp(np.minimum(_log_inside(lattice, reading.continues, group) - log_z[some], 0.0))
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Lattice:
+    """A chain with its log α and log β ``[N, L]``."""
+
+    chain: Chain
+    log_alpha: Float64Array
+    log_beta: Float64Array
+
+    def log_z(self, sentences: IntArray) -> Float64Array:
+        """That of sentences which have tokens."""
+        total = _log_sum(self.log_alpha[self.chain.offsets[sentences + 1] - 1] + self.chain.end, axis=1)
+        dead = np.flatnonzero(np.isneginf(total))
+        if len(dead):
+            raise no_path(int(sentences[dead[0]]))
+        return total
+
+    def moves(self, tokens: IntArray, previous: IntArray, label: IntArray) -> NDArray[Any]:
+        """Transition scores into tokens ``[M]``, from one label to another: indices that broadcast to ``[M, …, …]``."""
+        scores = self.chain.transitions
+        return scores[tokens[:, None, None], previous, label] if self.chain.per_position else scores[previous, label]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """M spans, the longest first: first and last token among the N of the chain, and the labels of their type."""
+
+    first: IntArray
+    last: IntArray
+    at_start: BoolArray
+    at_end: BoolArray
+    members: IntArray  # [M, W], −1 for none
+
+
+def _log_inside(lattice: _Lattice, continues: BoolArray, group: _Group) -> Float64Array:
+    """Log-sum of the scores of all labellings that have a span, ``[M]``: the formulas at the top."""
+    emissions, labels = lattice.chain.emissions, group.members
+    inside = _enter(lattice, continues, group) + emissions[group.first[:, None], labels]
+    inside[labels < 0] = -np.inf
+    previous, following = labels[:, :, None], labels[:, None, :]  # [M, W, 1], [M, 1, W]
+    goes_on = continues[previous, following] & (previous >= 0) & (following >= 0)  # [M, W, W]
+    lengths = group.last - group.first + 1
+    for t in range(1, int(lengths[0])):
+        m = int(np.searchsorted(-lengths, -t))  # spans of more than t tokens
+        token = group.first[:m] + t
+        into = inside[:m, :, None] + lattice.moves(token, previous[:m], following[:m])
+        inside[:m] = _log_sum(np.where(goes_on[:m], into, -np.inf), axis=1) + emissions[token[:, None], labels[:m]]
+    return _log_sum(inside + _leave(lattice, continues, group), axis=1)
+
+
+def _enter(lattice: _Lattice, continues: BoolArray, group: _Group) -> Float64Array:
+    """Log-sum over all beginnings after which a label begins a span, ``[M, W]``; anything for a label of −1."""
+    scores = lattice.chain.start[group.members].astype(np.float64)
+    inner = np.flatnonzero(~group.at_start)
+    first, label = group.first[inner], group.members[inner, None, :]
+    every = np.arange(lattice.chain.num_labels)[:, None]
+    into = lattice.log_alpha[first - 1][:, :, None] + lattice.moves(first, every, label)  # [·, L, W]
+    scores[inner] = _log_sum(np.where(continues[every, label], -np.inf, into), axis=1)
+    return scores
+
+
+def _leave(lattice: _Lattice, continues: BoolArray, group: _Group) -> Float64Array:
+    """Log-sum over all continuations before which a label ends a span, ``[M, W]``; anything for a label of −1."""
+    scores = lattice.chain.end[group.members].astype(np.float64)
+    inner = np.flatnonzero(~group.at_end)
+    after, label = group.last[inner] + 1, group.members[inner, :, None]
+    every = np.arange(lattice.chain.num_labels)
+    onward = lattice.chain.emissions[after] + lattice.log_beta[after]
+    onward = onward[:, None, :] + lattice.moves(after, label, every)  # [·, W, L]
+    scores[inner] = _log_sum(np.where(continues[label, every], -np.inf, onward), axis=2)
+    return scores
+
+
+def _log_sum(values: NDArray[Any], axis: int) -> Float64Array:
+    return np.asarray(np.logaddexp.reduce(values, axis=axis), np.float64)
+
+
+def find_entities(
+    chain: Chain, reading: Reading, characters: Characters, first: int = 0, min_probability: float = 0.0
+) -> list[list[Entity]]:
+    """Return the spans of the best labelling of each sentence that are probable enough.
+
+    Arguments:
+        characters: tells the text of a span.
+        first: the number of the chain's first sentence, for `characters`.
+    """
+    spans = reading.spans(engine.viterbi(chain).labels, chain.offsets)
+    kinds = spans.numbered(reading.types).astype(np.int64)
+    p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
+    out: list[list[Entity]] = [[] for _ in range(chain.num_sentences)]
+    columns = (values.tolist() for values in (spans.sentence, spans.start, spans.end, kinds, p))
+    for b, start, end, kind, probability in zip(*columns, strict=True):
+        if probability >= min_probability:
+            text = characters(first + b, start, end) or ()
+            out[b].append(Entity(start, end, reading.types[kind], probability, *text))
+    return out
+
+
+def characters_of(X: Any) -> Characters:
+    """Say how to find the text of a span in what a model is given: known of a corpus or sentences with texts."""
+    if isinstance(X, Corpus):
+        return lambda b, start, end: _from_corpus(X, b, start, end)
+    if isinstance(X, Sequence):
+        return lambda b, start, end: _from_sentence(X[b], start, end)
+    return lambda b, start, end: None
+
+
+def _from_corpus(corpus: Corpus, b: int, start: int, end: int) -> tuple[str, int, int] | None:
+    if corpus.texts is None or corpus.token_spans is None:
+        return None
+    base = int(corpus.offsets[b])
+    first, last = int(corpus.token_spans[base + start, 0]), int(corpus.token_spans[base + end - 1, 1])
+    return corpus.texts[b][first:last], first, last
+
+
+def _from_sentence(sentence: Any, start: int, end: int) -> tuple[str, int, int] | None:
+    if not isinstance(sentence, Sentence) or sentence.text is None or sentence.spans is None:
+        return None
+    first, last = sentence.spans[start][0], sentence.spans[end - 1][1]
+    return sentence.text[first:last], first, last

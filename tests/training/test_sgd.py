@@ -1,0 +1,124 @@
+"""Stochastic descent: its steps against plain NumPy, its lazy penalties, and where it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tagline import _core
+from tagline.errors import InputError
+from tagline.training.lbfgs import lbfgs
+from tagline.training.likelihood import Likelihood, Targets
+from tagline.training.monitor import Monitor
+from tagline.training.sgd import sgd
+from tests.training.problems import Problem, likelihood_by_enumeration, make_problem
+
+KINDS = {
+    "plain": {},
+    "values": {"values": True},
+    "edges": {"edges": True, "values": True},
+    "partial": {"partial": True},
+    "weights": {"weights": True},
+    "rules": {"rules": True},
+    "many labels": {"L": 5, "A": 30, "lengths": (3, 1, 4, 2)},
+}
+
+
+def one_sentence(problem: Problem, b: int) -> Problem:
+    """The problem with the weight of all other sentences 0."""
+    B = problem.features.num_sentences
+    weights = np.zeros(B)
+    weights[b] = 1.0 if problem.targets.weights is None else problem.targets.weights[b]
+    targets = Targets(problem.targets.labels, problem.targets.allowed, weights)
+    return Problem(problem.structure, problem.features, targets, problem.rules)
+
+
+def soft(values: np.ndarray, by: float) -> np.ndarray:
+    return np.sign(values) * np.maximum(np.abs(values) - by, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.0), (0.0, 2.0), (1.5, 0.0), (0.7, 1.0)])
+def test_steps_equal_the_definition(kind, c1, c2):
+    """Each step: w ← soft((w / (1 + 2 η c2 / B)) − η ∇ loss_b, η c1 / B) on *all* weights, done lazily in the core."""
+    problem = make_problem(4, **KINDS[kind])
+    B = problem.features.num_sentences
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, problem.rules, "float64")
+    start = np.random.default_rng(0).normal(size=likelihood.size)
+    descent = _core.Descent64(likelihood.core, c1, c2)
+    descent.set(start)
+    order = np.array([2, 0, 1, 0, 4 if B > 4 else 3, 2, 0], np.int64)
+    rate, decay = 0.3, 0.1
+    loss = descent.run(order, 1, rate, decay)
+
+    w, seen, expected = start.copy(), 0, 0.0
+    for b in order:
+        if np.diff(problem.features.bounds)[b] == 0:
+            continue
+        eta = rate / (1 + rate * decay * seen)
+        value, gradient = likelihood_by_enumeration(one_sentence(problem, int(b)), w)
+        expected += value
+        w = soft(w / (1 + 2 * eta * c2 / B) - eta * gradient, eta * c1 / B)
+        seen += 1
+    np.testing.assert_allclose(descent.get(), w, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(loss, expected, rtol=1e-9)
+    assert descent.seen == seen
+
+
+def test_a_step_of_four_sentences():
+    problem = make_problem(6)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+    start = np.random.default_rng(0).normal(size=likelihood.size)
+    descent = _core.Descent64(likelihood.core, 0.0, 0.0)
+    descent.set(start)
+    descent.run(np.array([0, 1, 2, 4]), 4, 0.25, 0.0)
+    np.testing.assert_allclose(descent.get(), start - 0.25 * likelihood(start)[1], rtol=0, atol=1e-11)
+
+
+def test_losses_without_learning():
+    problem = make_problem(6, partial=True)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+    start = np.random.default_rng(0).normal(size=likelihood.size)
+    descent = _core.Descent64(likelihood.core, 0.0, 1.0)
+    descent.set(start)
+    everything = np.arange(problem.features.num_sentences)
+    np.testing.assert_allclose(descent.run(everything, 4, 1.0, 0.0, False), likelihood(start)[0], rtol=1e-12)
+    np.testing.assert_array_equal(descent.get(), start)
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.5), (0.5, 0.2)])
+def test_comes_near_the_optimum(c1, c2):
+    problem = make_problem(8, L=3, A=12, lengths=tuple([4, 3, 5, 2] * 10))
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+    start = np.zeros(likelihood.size)
+    trained = sgd(likelihood, start, c1=c1, c2=c2, passes=200, monitor=Monitor(delta=0))
+    if c1 == 0:
+        best = lbfgs(likelihood, start, c2=c2, dtype=np.float64).objective
+    else:
+        from tagline.training.owlqn import owlqn
+
+        best = owlqn(likelihood, start, c1=c1, c2=c2, dtype=np.float64).objective
+    value, _ = likelihood(trained.weights)
+    w = trained.weights
+    np.testing.assert_allclose(trained.objective, value + c1 * np.abs(w).sum() + c2 * w @ w, rtol=1e-12)
+    assert best * (1 - 1e-9) <= trained.objective <= best * 1.002
+    assert trained.reason == "passes"
+
+
+def test_same_seed_same_weights():
+    problem = make_problem(8, lengths=(4, 3, 5, 2) * 5)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets)
+    runs = [sgd(likelihood, np.zeros(likelihood.size), c2=1.0, passes=4, seed=s).weights.tobytes() for s in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_wrong_arguments():
+    problem = make_problem(0)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets)
+    with pytest.raises(InputError, match="batch: expected 1 to 4"):
+        sgd(likelihood, np.zeros(likelihood.size), batch=0)
+    with pytest.raises(InputError, match="rate: expected a positive number"):
+        sgd(likelihood, np.zeros(likelihood.size), rate=-1.0)
+    descent = _core.Descent32(likelihood.core, 0.0, 0.0)
+    with pytest.raises(ValueError, match="order: expected numbers of sentences"):
+        descent.run(np.array([99]), 1, 0.1, 0.0)
