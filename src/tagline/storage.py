@@ -127,7 +127,7 @@ def read(path: Path, *, verify: bool = True) -> ModelFile:
 
     Arguments:
         path: of the file. It must not be cut short while the model is in use; `write` never does that.
-        verify: compare the checksum, which reads the whole file once (3 to 4 ms for 12 MB that are in memory).
+        verify: compare the checksum, which reads the whole file once (3 to 7 ms for 12 MB that are in memory).
             A file without a checksum, written by another tool, is taken as it is.
     """
     name = os.fspath(path)

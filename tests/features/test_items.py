@@ -353,6 +353,11 @@ NAMES = Vocabulary.of(["a"])
         ({"hash_bits": True}, "hash_bits: expected 1 to 30, got True"),
         ({"min_frequency": "2"}, "min_frequency: expected a number, got '2'"),
         ({"min_frequency": float("nan")}, "min_frequency: expected a number, got nan"),
+        (
+            {"min_frequency": 2, "hash_bits": 4},
+            "min_frequency: expected 0 where names are hashed, got 2; only new voca",
+        ),
+        ({"min_frequency": 2, "vocabularies": (NAMES, None)}, "min_frequency: expected 0 where names are known, got 2"),
         ({"vocabularies": NAMES}, "vocabularies: expected a pair (of X, of edges), got Vocabulary"),
         ({"vocabularies": (["a"], None)}, "vocabularies: expected a pair (of X, of edges), got (['a'], None)"),
         ({"vocabularies": (None, None)}, "vocabularies: expected that of X, got None; leave vocabularies out"),

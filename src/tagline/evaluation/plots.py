@@ -1,4 +1,4 @@
-"""Pictures of an evaluation, saved as PNG: confusion matrix, reliability diagram, scores by type.
+"""Pictures, saved as PNG: of an evaluation (confusion matrix, reliability, scores by type) and of a model's transitions.
 
 matplotlib (extra ``plot``) is imported when a picture is drawn. Figures are made by hand on the Agg canvas: no window,
 no pyplot, no state left behind.
@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tagline.errors import InputError, TaglineError
 from tagline.evaluation.calibration import Reliability
@@ -113,6 +114,44 @@ def plot_types(scores: Mapping[str, Score], path: str | PathLike[str], title: st
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     _quieten(axes)
     axes.tick_params(axis="y", length=0)
+    _save(figure, path)
+
+
+def plot_transitions(labels: Sequence[str], weights: ArrayLike, path: str | PathLike[str]) -> None:
+    """Draw the weights ``[L, L]`` of transitions: previous labels down, next across; blue speaks for, red against.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot_transitions(["N", "V"], [[-1.0, 2.0], [0.5, 0.0]], os.path.join(folder, "transitions.png"))
+    ...     os.listdir(folder)
+    ['transitions.png']
+    """
+    L, values = len(labels), np.asarray(weights, np.float64)
+    if not L or values.shape != (L, L):
+        raise InputError(f"weights: expected [L, L] for {L} labels, got {list(values.shape)}")
+    side = min(max(3.2, 0.42 * L), 24)
+    names = [_short(label) for label in labels]
+    room = 0.085 * max(len(name) for name in names) + 0.8
+    figure = _figure(side + room + 0.9, side + room)
+    axes = figure.add_subplot()
+    most = float(np.abs(values).max()) or 1.0
+    image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most)
+    size = min(8.0, 0.62 * 72 * side / L)
+    axes.set_xticks(range(L), names, rotation=90, fontsize=size, fontfamily=_families(names))
+    axes.set_yticks(range(L), names, fontsize=size, fontfamily=_families(names))
+    axes.set_xlabel("next")
+    axes.set_ylabel("previous")
+    axes.tick_params(length=0)
+    if L <= NUMBERED_CELLS:
+        number = min(9.0, 72 * side / L / 3.2)
+        for (i, j), value in np.ndenumerate(values):
+            if value:
+                colour = "white" if abs(value) > 0.6 * most else INK
+                axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=number, color=colour)
+    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+    bar.set_label("weight", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
     _save(figure, path)
 
 

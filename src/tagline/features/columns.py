@@ -18,7 +18,7 @@ WordFunction = Callable[[str], str | None]
 LONGEST_AFFIX = 9
 LONGEST_LENGTH = 10
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
-_RUNS = re.compile(r"([^\n])\1+")
+_RUNS = re.compile(r"(.)\1+", re.DOTALL)
 
 _NUMERALS = frozenset("〇零一二两三四五六七八九十百千万亿廿卅壹贰叁肆伍陆柒捌玖拾佰仟萬億兩")
 _SCRIPTS = (
@@ -65,7 +65,7 @@ def shape(word: str) -> str:
 
 def shortshape(word: str) -> str:
     """The shape with each run of one kind written once: ``McDonald's`` → ``XxXx'x``."""
-    return _RUNS.sub(r"\1", shape(word))
+    return _shorten(shape(word))
 
 
 def case(word: str) -> str | None:
@@ -154,8 +154,12 @@ def apply(name: str, words: Sequence[str]) -> list[str | None]:
         return _each_once(_class_names, text.translate(_classes).split("\n"))
     if name == "case":
         return _each_once(case, text.translate(_cases).split("\n"))
-    shapes = text.translate(_kinds)
-    return [*(_RUNS.sub(r"\1", shapes) if name == "shortshape" else shapes).split("\n")]
+    shapes = text.translate(_kinds).split("\n")
+    return _each_once(_shorten, shapes) if name == "shortshape" else [*shapes]
+
+
+def _shorten(word: str) -> str:
+    return _RUNS.sub(r"\1", word)
 
 
 def _each_once(function: WordFunction, words: Iterable[str]) -> list[str | None]:

@@ -122,6 +122,19 @@ class Dictionary:
         """The number of phrases."""
         return int((self._trie.types != UNKNOWN).sum())
 
+    def entries(self) -> dict[tuple[str, ...], str]:
+        """List the phrases and their types, as the constructor takes them; in lower case where case is folded.
+
+        >>> Dictionary({"New York Times": "ORG", "New York": "LOC"}).entries()
+        {('New', 'York'): 'LOC', ('New', 'York', 'Times'): 'ORG'}
+        """
+        words = list(self._words)
+        phrases: list[tuple[str, ...]] = [()]  # by node; the root's is empty
+        for parent, word in self._trie.edges():
+            phrases.append((*phrases[parent], words[word]))
+        kinds = self._trie.types.tolist()
+        return {phrase: self.types[kind] for phrase, kind in zip(phrases, kinds, strict=True) if kind != UNKNOWN}
+
     def __repr__(self) -> str:
         return f"Dictionary({len(self)} phrases, types {', '.join(self.types)}, priority {self.priority!r})"
 

@@ -23,14 +23,13 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
+from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
 from tagline.types import IntArray
 
 Item: TypeAlias = Mapping[str, Any] | Iterable[str]
 Items: TypeAlias = Iterable[Iterable[Item]]
 """Sentences of tokens; generators will do."""
-
-MOST_HASH_BITS = 30
 
 
 def items_to_features(
@@ -78,6 +77,11 @@ def _check_options(vocabularies: object, min_frequency: object, hash_bits: objec
         raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {hash_bits!r}")
     if not isinstance(min_frequency, int | float) or not min_frequency < np.inf:  # not NaN either
         raise InputError(f"min_frequency: expected a number, got {min_frequency!r}")
+    if min_frequency > 0 and (vocabularies is not None or hash_bits is not None):
+        raise InputError(
+            f"min_frequency: expected 0 where names are {'hashed' if vocabularies is None else 'known'}, got "
+            f"{min_frequency}; only new vocabularies are counted"
+        )
     if hash_bits is not None and vocabularies is not None and any(one is not None for one in _pair(vocabularies)):
         raise InputError("hash_bits: expected no vocabularies beside it, got some; hashed names need none")
     if vocabularies is not None:

@@ -78,8 +78,13 @@ class Derivation:
         values: list[str | None] = [*words]
         for name in self.functions:
             held = [value for value in values if value]
-            results = iter(columns.apply(name, held))
-            values = [next(results) or None if value else None for value in values]
+            results = columns.apply(name, held)
+            if len(held) < len(values):
+                there = iter(results)
+                results = [next(there) if value else None for value in values]
+            values = results
+        if self.functions and not all(values):
+            values = [value or None for value in values]
         if self.command == "t":
             search = self._search.search
             values = [None if value is None else "true" if search(value) else "false" for value in values]

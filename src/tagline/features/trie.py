@@ -55,6 +55,11 @@ class Trie:
         roots[words[at_root]] = children[at_root]
         return cls(keys, children, types, roots)
 
+    def edges(self) -> list[tuple[int, int]]:
+        """(parent, word) of each node from 1 on; a parent's number is smaller than its children's."""
+        keys = self.keys[np.argsort(self.children)]
+        return list(zip((keys >> _WORD_BITS).tolist(), (keys & (1 << _WORD_BITS) - 1).tolist(), strict=True))
+
     def longest(self, words: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Start, length and type of the longest phrase at each position where one begins, by rising start."""
         N = len(words)

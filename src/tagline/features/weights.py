@@ -165,7 +165,11 @@ class Scorer:
             self.end[:] = weights[parts["end"]]
         self._edges = np.asarray(weights[parts["edges"]], np.float32)
         if rules is not None:
-            for scores, allowed in ((self.transitions, rules.transitions), (self.start, rules.start), (self.end, rules.end)):
+            for scores, allowed in (
+                (self.transitions, rules.transitions),
+                (self.start, rules.start),
+                (self.end, rules.end),
+            ):
                 scores[~allowed] = -np.inf
 
     def with_weights(self, weights: FloatArray) -> Scorer:
@@ -191,7 +195,9 @@ class Scorer:
         counts = np.diff(edges.offsets)
         tokens = np.repeat(np.arange(edges.num_tokens), counts)  # [M]
         widths = np.diff(structure.edge_offsets)[edges.ids]  # [M] weights of each occurrence
-        which = np.repeat(structure.edge_offsets[edges.ids] - np.cumsum(widths) + widths, widths) + np.arange(widths.sum())
+        which = np.repeat(structure.edge_offsets[edges.ids] - np.cumsum(widths) + widths, widths) + np.arange(
+            widths.sum()
+        )
         values = self._edges[which]
         if edges.values is not None:
             values = values * np.repeat(edges.values, widths)

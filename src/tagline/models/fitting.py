@@ -79,9 +79,7 @@ def _run(likelihood: Likelihood, start: Float64Array, s: Settings, monitor: Moni
         ),
         "owlqn": lambda: owlqn(likelihood, start, c1=s.c1, memory=s.memory, **batch, **more),
         "gd": lambda: gd(likelihood, start, c2=s.c2, monitor=monitor, **more),
-        "sgd": lambda: sgd(
-            likelihood, start, c1=s.c1, c2=s.c2, seed=s.seed, monitor=monitor, **passes, **more
-        ),
+        "sgd": lambda: sgd(likelihood, start, c1=s.c1, c2=s.c2, seed=s.seed, monitor=monitor, **passes, **more),
     }
     return run[s.algorithm]()
 
@@ -99,9 +97,7 @@ def some_sentences(features: Features, first: int, last: int) -> Features:
     return Features(bounds, cut(features.states), None if features.edges is None else cut(features.edges))
 
 
-def take_sentences(
-    features: Features, labelled: LabelledTokens, kept: IntArray
-) -> tuple[Features, LabelledTokens]:
+def take_sentences(features: Features, labelled: LabelledTokens, kept: IntArray) -> tuple[Features, LabelledTokens]:
     """The sentences that are kept, features and labels."""
     B = len(features.bounds) - 1
     if len(kept) == B:

@@ -5,6 +5,7 @@ One value that training ends with, scoring starts from, and files, tables and ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.readers.roles import Rules, legal
-from tagline.types import FloatArray, IntArray
+from tagline.types import Float64Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,26 @@ class Parameters:
         found: FloatArray = self.weights[self.structure.parts[name]]
         return found
 
+    def name_of(self, part: str, number: int) -> str:
+        """The name of a state or edge attribute; its number, as ``#7``, where names were hashed away."""
+        names = self.states if part == "states" else self.edges
+        return f"#{number}" if names is None else names[number]
+
+    def number_of(self, part: str, name: str) -> int:
+        """The number of an attribute that has such a name; −1 where there is none."""
+        names = self.states if part == "states" else self.edges
+        if names is not None:
+            return names.find(name)
+        size = len(self.structure.state_offsets if part == "states" else self.structure.edge_offsets) - 1
+        number = int(name[1:]) if re.fullmatch("#[0-9]{1,10}", name) else size
+        return number if number < size else -1
+
+    def matrix(self) -> Float64Array:
+        """The weights of transitions as ``[L, L]``, 0 where there is none."""
+        out = np.zeros((len(self.labels), len(self.labels)))
+        out[tuple(self.structure.transitions.T)] = self.part("transitions")
+        return out
+
     def pruned(self) -> Parameters:
         """Leave out weights that are 0, and attributes without any."""
         s = self.structure
@@ -64,7 +85,9 @@ class Parameters:
             edge_pairs=s.edge_pairs[edges],
         )
         ends = self.weights[s.parts["start"].start :]
-        weights = np.concatenate([self.part("states")[states], self.part("transitions")[moves], self.part("edges")[edges], ends])
+        weights = np.concatenate(
+            [self.part("states")[states], self.part("transitions")[moves], self.part("edges")[edges], ends]
+        )
         return replace(
             self,
             structure=structure,

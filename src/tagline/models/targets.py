@@ -49,7 +49,9 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
     """Take labels from y, or from the tags of a corpus where y is None."""
     if y is None:
         if not isinstance(X, Corpus):
-            raise InputError("y: expected a list of labels for each sentence, got None; only a Corpus carries its own tags")
+            raise InputError(
+                "y: expected a list of labels for each sentence, got None; only a Corpus carries its own tags"
+            )
         column = X.column(TAG)
         return LabelledTokens(column.vocabulary, column.ids, {}, X.offsets, X)
     if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):

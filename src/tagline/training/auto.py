@@ -6,8 +6,10 @@ c1 > 0), given the curvature of each weight there, makes the rest. Measured on C
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
@@ -30,6 +32,8 @@ def auto(
     memory: int = 10,
     passes: int = STOCHASTIC_PASSES,
     seed: int = 0,
+    dtype: DTypeLike = np.float32,
+    noise: float = 1e-7,
     monitor: Monitor | None = None,
 ) -> Trained:
     """Minimise the likelihood + c1·|w|₁ + c2·|w|²; arguments as of `sgd` and `lbfgs`."""
@@ -44,6 +48,7 @@ def auto(
     def diagonal(at: Float64Array) -> Float64Array:
         return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
+    how: dict[str, Any] = {"memory": memory, "diagonal": diagonal, "dtype": dtype, "noise": noise, "monitor": monitor}
     if c1 > 0:
-        return owlqn(likelihood, weights, c1=c1, c2=c2, memory=memory, diagonal=diagonal, monitor=monitor)
-    return lbfgs(likelihood, weights, c2=c2, memory=memory, diagonal=diagonal, monitor=monitor)
+        return owlqn(likelihood, weights, c1=c1, c2=c2, **how)
+    return lbfgs(likelihood, weights, c2=c2, **how)

@@ -1,4 +1,4 @@
-"""The likelihood of a feature CRF as an objective over flat weights: Σ_b weight_b · −log p(labels_b), without penalties.
+"""The likelihood of a feature CRF as an objective over flat weights: Σ_b weight_b · −log p(labels_b), no penalties.
 
 A sentence whose labels are not all known counts −log of the summed probability of the labellings that its sets allow:
 log Z(rules) − log Z(rules and sets). The work is done in the core, in lanes whose number does not depend on threads.
@@ -6,14 +6,17 @@ log Z(rules) − log Z(rules and sets). The work is done in the core, in lanes w
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.errors import NoPathError
-from tagline.features.attributes import Features
+from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.readers.roles import Rules
 from tagline.types import BoolArray, Float64Array
@@ -42,6 +45,7 @@ class Likelihood:
         features, targets: the labelled sentences.
         rules: transitions, starts and ends that are forbidden, in Z as in decoding.
         precision: "float32" for speed (sums are float64 all the same), "float64" for the last digits.
+        scratch: a folder for what training reads in each pass; None to hold it in memory.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Likelihood:
         targets: Targets,
         rules: Rules | None = None,
         precision: str = "float32",
+        scratch: Path | None = None,
     ) -> None:
         compiled.require()
         core = compiled.core
@@ -71,11 +76,15 @@ class Likelihood:
             None if rules is None else rules.end,
         )
         states, edges = features.states, features.edges
+        if scratch is None:
+            placed = layout.place(states.offsets, states.ids, states.values)
+        else:
+            placed = place_on_disk(layout, states, scratch)
         examples = core.Examples(
             layout,
             moves,
             features.bounds,
-            layout.place(states.offsets, states.ids, states.values),
+            placed,
             None if edges is None else (edges.offsets, edges.ids, edges.values),
             targets.labels,
             targets.allowed,
@@ -102,5 +111,37 @@ class Likelihood:
         try:
             value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
         except compiled.core.NoPath as error:
-            raise NoPathError(f"sentence {error}: expected a labelling that rules and label sets allow, got none") from None
+            raise NoPathError(
+                f"sentence {error}: expected a labelling that rules and label sets allow, got none"
+            ) from None
         return value, gradient
+
+
+def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int = 1 << 18) -> tuple[Any, ...]:
+    """Do as ``layout.place`` does, some tokens at a time, into mapped files: for data that memory does not hold."""
+    kinds = (np.int64, np.uint32, np.float32, np.int64, np.uint32, np.float32)
+    paths = [folder / f"placed-{part}" for part in range(6)]
+    N = attributes.num_tokens
+    totals = [0, 0]
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(open(path, "wb")) for path in paths]
+        for file in (files[0], files[3]):
+            np.zeros(1, np.int64).tofile(file)
+        for first in range(0, N, block):
+            last = min(N, first + block)
+            low, high = attributes.offsets[first], attributes.offsets[last]
+            values = None if attributes.values is None else np.ascontiguousarray(attributes.values[low:high])
+            placed = layout.place(attributes.offsets[first : last + 1] - low, attributes.ids[low:high], values)
+            for part, (file, array) in enumerate(zip(files, placed, strict=True)):
+                if part % 3 == 0:
+                    (array[1:] + totals[part // 3]).tofile(file)
+                    totals[part // 3] += int(array[-1])
+                elif array is not None:
+                    array.tofile(file)
+    mapped = []
+    for part, (path, kind) in enumerate(zip(paths, kinds, strict=True)):
+        if part % 3 == 2 and attributes.values is None:
+            mapped.append(None)
+        else:
+            mapped.append(np.memmap(path, kind, "r") if path.stat().st_size else np.empty(0, kind))
+    return tuple(mapped)

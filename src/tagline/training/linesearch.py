@@ -1,7 +1,7 @@
 """How far to go along a direction: few evaluations, each of them a whole pass over the data.
 
-`wolfe` looks for a step with sufficient decrease and a flatter slope (the strong Wolfe conditions), by safeguarded
-cubic interpolation; a quasi-Newton direction nearly always has them at its first trial. `backtrack` only shortens, until
+`wolfe` looks for a step with sufficient decrease and a flatter descent (the Wolfe conditions), by safeguarded cubic
+interpolation; a quasi-Newton direction nearly always has them at its first trial. `backtrack` only shortens, until
 the objective decreases (Armijo). Near the optimum the decrease drowns in the rounding of the objective (about 1e-7 of it
 in float32); there, values within `noise` count as equal and the slope or the gradient decides (Hager & Zhang 2005).
 """
@@ -42,7 +42,7 @@ Evaluate: TypeAlias = Callable[[float], Trial]
 def wolfe(
     evaluate: Evaluate, value: float, slope: float, step: float, *, noise: float = 1e-7, most: int = 20
 ) -> Trial | None:
-    """Find a step that satisfies the strong Wolfe conditions.
+    """Find a step that satisfies the Wolfe conditions, so that s·y > 0.
 
     Arguments:
         evaluate: tries a step; the one that is returned was the last to be evaluated.
@@ -57,15 +57,15 @@ def wolfe(
     low, before, high = Trial(0.0, value, slope), Trial(0.0, value, slope), None
     for _ in range(most):
         trial = evaluate(step)
-        known = math.isfinite(trial.value) and math.isfinite(trial.slope)
-        if not known or trial.value > value + DECREASE * step * slope + slack:
+        bound = value + DECREASE * step * slope
+        if not (math.isfinite(trial.slope) and trial.value <= bound + slack):
             high = trial
-        elif abs(trial.slope) <= -CURVATURE * slope:
-            return trial
-        elif trial.slope > 0:
-            high = trial
-        else:
+        elif trial.slope < CURVATURE * slope:
             low, before = trial, low
+        elif trial.value <= bound or trial.slope <= -CURVATURE * slope:
+            return trial
+        else:
+            high = trial
         if high is None:
             step = _beyond(before, low)
             continue

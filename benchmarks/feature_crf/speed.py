@@ -1,0 +1,292 @@
+"""The speed table: training and tagging CoNLL-2000, ours and python-crfsuite's in the same run, in turns.
+
+Groups: ``sparse`` (evaluation, iteration, to the optimum, end to end, memory), ``dense`` and ``pos`` (evaluation and
+iteration), ``tagging`` (file in, labels out; loading), ``items`` (features ready as Python objects).
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from feature_crf import agreement
+from feature_crf.bench import Bench
+from feature_crf.cases import CASES, MARGIN, MEMORY, OPTIMUM
+from feature_crf.children import Result
+from feature_crf.tables import Row, both, median, seconds
+from feature_crf.tables import speed as tokens_per_second
+
+CRFSUITE_MB = 205  # peak of the CRFsuite command line on the sparse case
+MEMORY_BAR = 1.2
+BARS = {"sparse": (7, 6), "dense": (8, 5), "pos": (8, None)}  # evaluation, iteration
+OPTIMUM_BARS = {1: 12, 2: 18}
+END_BAR, TAGGING_BAR, ITEMS_BAR = 15, 12, 2
+SIZE_BAR = 0.5
+SLACK = 1e-6  # relative, between the float32 objective that stops a run and its float64 check
+LOAD_SECONDS = 0.05
+LOADS = 5
+
+
+def target_of(run: Bench, theirs: Result) -> float:
+    """What is within 0.01 % of the optimum; in a quick run, of where the rival stopped."""
+    return float((theirs["losses"][-1] if run.plan.quick else OPTIMUM) * (1 + MARGIN))
+
+
+def sparse(run: Bench) -> list[Row]:
+    """Evaluation, iteration, time to the optimum, end to end, memory: one training of the rival serves them all."""
+    files = {"train": run.train, "template": run.template}
+    theirs, passes, ends, own = [], [], [], []
+    ways: dict[int, list[Result]] = {1: [], run.plan.two: []}
+    for turn in range(run.plan.rounds):
+        theirs.append(run.child("rival.train", case="sparse", train=run.train, model=run.path("sparse.rival")))
+        passes.append(_passes(run, "sparse"))
+        target = target_of(run, theirs[0])
+        if not turn:
+            _check_sparse(run, passes[0], theirs[0])
+        for threads, found in ways.items():
+            found.append(run.child("ours.optimum", threads, **files, target=target))
+            agreement.require("objective reached", max(found[-1]["objective"], target), target, SLACK)
+        ends.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("sparse.ours"), target=target))
+        own.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("stopped.ours")))
+    run.kept["target"] = target
+    return [
+        *_iteration_rows(run, "sparse", passes, theirs),
+        *(_optimum_row(run, threads, found, theirs, target) for threads, found in ways.items()),
+        *_end_rows(run, ends, own, theirs),
+        *_size_rows(run, ends, theirs),
+    ]
+
+
+def _check_sparse(run: Bench, ours: Result, theirs: Result) -> None:
+    agreement.same_problem("sparse", ours, theirs)
+    agreement.same_optimum(ours["tokens"], theirs["losses"][-1])
+    labels = run.path("rival.labels")
+    run.child("rival.tag_file", model=run.path("sparse.rival"), test=run.test, labels=labels, repeats=1)
+    found = _with_rival(run, "sparse", theirs, test=run.test)
+    agreement.same_labels(found["labels"], labels, agreement.SAME_LABELS)
+
+
+def _with_rival(run: Bench, case: str, theirs: Result, **more: Any) -> Result:
+    files = {"train": run.train, "template": run.template, "model": run.path(f"{case}.rival")}
+    found = run.child("agreement.with_rival", case=case, **files, **more)
+    agreement.require(
+        f"{case}: objective at the rival's weights", found["objective"], theirs["losses"][-1], agreement.SAME
+    )
+    return found
+
+
+def _passes(run: Bench, case: str) -> Result:
+    amounts = {"iterations": run.plan.iterations, "evaluations": run.plan.evaluations}
+    return run.child("ours.passes", case=case, train=run.train, template=run.template, **amounts)
+
+
+def dense(run: Bench) -> list[Row]:
+    """Evaluation and iteration with weights for all pairs."""
+    files = {"train": run.train, "template": run.template}
+    found = run.child("agreement.dense_and_sparse", **files)
+    for name in ("value", "gradient"):
+        agreement.require(f"dense against sparse, {name}", found[name], 0.0, absolute=agreement.SAME)
+    return _few_iterations(run, "dense")
+
+
+def pos(run: Bench) -> list[Row]:
+    """Evaluation and iteration with 44 labels."""
+    return _few_iterations(run, "pos")
+
+
+def _few_iterations(run: Bench, case: str) -> list[Row]:
+    theirs, passes = [], []
+    more = {"train": run.train, "model": run.path(f"{case}.rival"), "iterations": run.plan.iterations}
+    for turn in range(run.plan.rounds):
+        theirs.append(run.child("rival.train", case=case, **more))
+        passes.append(_passes(run, case))
+        if not turn:
+            agreement.same_problem(case, passes[0], theirs[0])
+            if not CASES[case].dense:
+                _with_rival(run, case, theirs[0])
+    peak = (
+        statistics.median(taken["peak_mb"] for taken in passes),
+        statistics.median(taken["peak_mb"] for taken in theirs),
+    )
+    title = CASES[case].title
+    memory = Row(f"peak memory: {title}", f"{peak[0]:.0f} MB", f"{peak[1]:.0f} MB", f"{peak[1] / peak[0]:.1f}×")
+    return [*_iteration_rows(run, case, passes, theirs), memory]
+
+
+def _iteration_rows(run: Bench, case: str, ours: list[Result], theirs: list[Result]) -> list[Row]:
+    iteration = statistics.median(statistics.median(taken["times"]) for taken in theirs)
+    wall = statistics.median(statistics.median(taken["walls"]) for taken in theirs)
+    rival = f"{seconds(iteration)} CPU, {seconds(wall)} wall an iteration"
+    evaluations = median(median(taken["evaluations"]) for taken in ours)
+    passes = median(median(taken["passes"]) for taken in ours)
+    title, runs = CASES[case].title, f"medians of {run.plan.rounds} processes each; CPU of 1 thread"
+    evaluation_bar, iteration_bar = BARS[case]
+    bars = {} if iteration_bar is None else run.ratio(passes[0], iteration, iteration_bar)
+    return [
+        Row(
+            f"evaluation: {title}",
+            both(evaluations),
+            rival,
+            **run.ratio(evaluations[0], iteration, evaluation_bar),
+            how=f"objective and gradient against its iteration; {runs}, {run.plan.evaluations} evaluations in each",
+        ),
+        Row(
+            f"iteration: {title}",
+            both(passes),
+            rival,
+            **(bars or {"ratio": f"{iteration / passes[0]:.1f}×"}),
+            how=f"L-BFGS, memory {MEMORY}, optimiser included; {runs}",
+        ),
+    ]
+
+
+def _until(theirs: Result, target: float) -> tuple[float, float, int]:
+    """Seconds (of the log, of the wall) and iterations that the rival needs to reach a target; all where it does not."""
+    count = next((n for n, loss in enumerate(theirs["losses"], 1) if loss <= target), len(theirs["losses"]))
+    return sum(theirs["times"][:count]), sum(theirs["walls"][:count]), count
+
+
+def _optimum_row(run: Bench, threads: int, ours: list[Result], theirs: list[Result], target: float) -> Row:
+    taken = median(found["taken"] for found in ours)
+    rival = [_until(found, target) for found in theirs]
+    log, wall = statistics.median(one[0] for one in rival), statistics.median(one[1] for one in rival)
+    first = ours[0]
+    return Row(
+        f"to within 0.01 % of the optimum, {threads} thread{'s' * (threads != 1)}",
+        both(taken),
+        f"{seconds(log)} CPU, {seconds(wall)} wall ({rival[0][2]} iterations)",
+        **run.ratio(taken[0] if threads == 1 else taken[1], log, OPTIMUM_BARS[1 if threads == 1 else 2]),
+        how=f"from features in memory: our {'CPU' if threads == 1 else 'wall'} seconds against the CPU seconds of its log; "
+        f"{first['stochastic_passes']} + {first['batch_passes']} passes; objective {first['objective']:.3f}; "
+        f"median of {len(ours)}",
+    )
+
+
+def _end_rows(run: Bench, ours: list[Result], own: list[Result], theirs: list[Result]) -> list[Row]:
+    taken, stopped = median(found["taken"] for found in ours), median(found["taken"] for found in own)
+    rival = median(found["whole"] for found in theirs)
+    prepared = median(found["prepared"] for found in theirs)
+    count = f"median of {len(ours)}"
+    return [
+        Row(
+            "end to end: file to saved model, 2 threads",
+            both(taken),
+            both(rival),
+            **run.ratio(taken[1], rival[1], END_BAR),
+            how=f"wall; ours to 0.01 %, python-crfsuite to its own stop at its defaults (c2 = 1) with extraction in Python "
+            f"({seconds(prepared[1])}); {count}",
+        ),
+        Row(
+            "end to end, to our own stop",
+            both(stopped),
+            both(rival),
+            f"{rival[1] / stopped[1]:.1f}×",
+            how=f"wall; objective {own[0]['objective']:.2f} against {theirs[0]['losses'][-1]:.2f}; {count}",
+        ),
+    ]
+
+
+def _size_rows(run: Bench, ours: list[Result], theirs: list[Result]) -> list[Row]:
+    peak = statistics.median(found["peak_mb"] for found in ours)
+    rival = statistics.median(found["peak_mb"] for found in theirs)
+    size, other = ours[0]["bytes"], theirs[0]["bytes"]
+    return [
+        Row(
+            "peak memory of training: file to saved model",
+            f"{peak:.0f} MB",
+            f"{rival:.0f} MB",
+            f"{rival / peak:.1f}×",
+            f"≤ {MEMORY_BAR * CRFSUITE_MB:.0f} MB",
+            run.judge(peak <= MEMORY_BAR * CRFSUITE_MB),
+            f"over the imports; the bar is {MEMORY_BAR} × the {CRFSUITE_MB} MB of CRFsuite's command line",
+        ),
+        Row(
+            "model file",
+            f"{size / 1e6:.1f} MB",
+            f"{other / 1e6:.1f} MB",
+            f"{other / size:.1f}×",
+            f"≤ {SIZE_BAR:g} of its size",
+            run.judge(size <= SIZE_BAR * other),
+        ),
+    ]
+
+
+def _models(run: Bench) -> tuple[str, str]:
+    """Return the models of both sides, trained now where the group ``sparse`` has not left them."""
+    ours, theirs = run.path("sparse.ours"), run.path("sparse.rival")
+    if "target" not in run.kept:
+        run.kept["target"] = target_of(run, run.child("rival.train", case="sparse", train=run.train, model=theirs))
+        files = {"train": run.train, "template": run.template, "model": ours}
+        run.child("ours.end_to_end", run.plan.two, **files, target=run.kept["target"])
+    return ours, theirs
+
+
+def tagging(run: Bench) -> list[Row]:
+    """File in, labels out; and loading the model."""
+    ours, theirs = _models(run)
+    taken: dict[str, list[Result]] = {"ours": [], "rival": []}
+    loads: dict[str, list[Result]] = {"ours": [], "rival": []}
+    for _turn in range(run.plan.rounds):
+        for side, model in (("rival", theirs), ("ours", ours)):
+            labels, repeats = run.path(f"{side}.labels"), run.plan.evaluations
+            taken[side].append(
+                run.child(f"{side}.tag_file", model=model, test=run.test, labels=labels, repeats=repeats)
+            )
+    share = agreement.same_labels(run.path("ours.labels"), run.path("rival.labels"))
+    for _turn in range(LOADS):
+        for side, model in (("rival", theirs), ("ours", ours)):
+            loads[side].append(run.child(f"{side}.load", model=model))
+    mine, other = (median(median(one["taken"]) for one in taken[side]) for side in ("ours", "rival"))
+    loaded, opened = (median(one["taken"][0] for one in loads[side]) for side in ("ours", "rival"))
+    tokens = taken["ours"][0]["tokens"]
+    return [
+        Row(
+            "tagging: file in, labels out, 1 thread",
+            tokens_per_second(tokens, mine),
+            tokens_per_second(tokens, other),
+            **run.ratio(mine[0], other[0], TAGGING_BAR),
+            how=f"CPU; extraction included, in Python for python-crfsuite; {share:.2%} of the labels the same; "
+            f"medians of {run.plan.rounds} processes each, {run.plan.evaluations} runs in each",
+        ),
+        Row(
+            "loading the model",
+            both(loaded),
+            both(opened),
+            "",
+            f"≤ {1e3 * LOAD_SECONDS:.0f} ms",
+            run.judge(loaded[1] <= LOAD_SECONDS),
+            f"wall, in a fresh process; median of {LOADS}",
+        ),
+    ]
+
+
+def items(run: Bench) -> list[Row]:
+    """Tagging features that are Python objects already."""
+    _, theirs = _models(run)
+    ours = run.path("items.ours")
+    fitted = run.child("ours.from_items", run.plan.two, train=run.train, model=ours, target=run.kept["target"])
+    taken: dict[str, list[Result]] = {"ours": [], "rival": []}
+    for _turn in range(run.plan.rounds):
+        for side, model in (("rival", theirs), ("ours", ours)):
+            labels, repeats = run.path(f"{side}.labels"), run.plan.evaluations
+            taken[side].append(
+                run.child(f"{side}.tag_items", model=model, test=run.test, labels=labels, repeats=repeats)
+            )
+    share = agreement.same_labels(run.path("ours.labels"), run.path("rival.labels"))
+    tokens = taken["ours"][0]["tokens"]
+    rows = []
+    for kind, title in (("lists", "lists of 19 strings"), ("dicts", "dicts of 19 strings")):
+        mine, other = (median(median(one["taken"][kind]) for one in taken[side]) for side in ("ours", "rival"))
+        rows.append(
+            Row(
+                f"predict on ready Python features: {title}",
+                tokens_per_second(tokens, mine),
+                tokens_per_second(tokens, other),
+                **run.ratio(mine[0], other[0], ITEMS_BAR),
+                how=f"CPU of 1 thread; {share:.2%} of the labels the same; medians of {run.plan.rounds} processes each",
+            )
+        )
+    other = median(median(one["taken"]["ready"]) for one in taken["rival"])
+    rows.append(Row("the same as ItemSequence, ready", "", tokens_per_second(tokens, other), how="for comparison"))
+    rows.append(Row("fit on lists of 19 strings, 2 threads", both(fitted["taken"]), how="to 0.01 %, saving included"))
+    return rows
