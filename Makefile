@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*.cpp core/*.h core/bindings/*.cpp core/bindings/*.h)
 
-.PHONY: demo test lint types check-core bench-chain stub clean
+.PHONY: demo test lint types check-core bench-chain bench-crf stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -33,6 +33,10 @@ check-core: $(SANITIZED)/installed
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py
+
+# The speed and quality tables of the feature CRF; the corpora are those of TAGLINE_DATA, or of ../shared/data.
+bench-crf: $(VENV)/benched
+	$(BIN)/python benchmarks/crf.py
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested

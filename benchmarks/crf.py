@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import timing
-from feature_crf import quality, scale, speed
+from feature_crf import quality, scale, tagging, training
 from feature_crf.bench import QUICK, Bench, Neighbours, Plan, bench, rows_of, say
 from feature_crf.children import ChildError
 from feature_crf.tables import HEAD, Row, markdown
@@ -38,11 +38,11 @@ import tagline
 from tagline import compiled
 
 GROUPS: dict[str, Callable[[Bench], list[Row]]] = {
-    "sparse": speed.sparse,
-    "dense": speed.dense,
-    "pos44": speed.pos,
-    "tagging": speed.tagging,
-    "items": speed.items,
+    "sparse": training.sparse,
+    "dense": training.dense,
+    "pos44": training.pos,
+    "tagging": tagging.tagging,
+    "items": tagging.items,
     "scale": scale.rows,
 }
 PACKAGES = ("numpy", "python-crfsuite", "scikit-learn")

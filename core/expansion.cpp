@@ -70,7 +70,7 @@ struct ByName {
     void prefetch_offset(int32_t id) const { names.prefetch_offset(id); }
     void prefetch_bytes(int32_t id) const { names.prefetch_bytes(id); }
     int32_t last(int32_t id, uint64_t hash, const Tuples& tuples, size_t skeleton, const uint32_t* codes) const {
-        if (tuples.is(skeleton, codes, names.name(id))) return id;
+        if (tuples.is(skeleton, codes, names.name(id), names.bytes + names.offsets[names.size])) return id;
         std::vector<std::string_view> pieces;
         tuples.pieces(skeleton, codes, pieces);
         return names.find(hash, pieces);

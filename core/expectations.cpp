@@ -36,6 +36,18 @@ void edge_matrices(const Moves& moves, const MoveTable<Real>& scores, const Attr
     }
 }
 
+template <class Real, class Label>
+double score_of(const Scores<Real>& s, const Label* labels) {
+    double total = double(s.start[labels[0]]) + double(s.end[labels[s.T - 1]]);
+    for (int64_t t = 0; t < s.T; ++t) {
+        total += double(s.emissions[t * s.L + labels[t]]);
+        if (t == 0) continue;
+        const Real* moves = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
+        total += double(moves[labels[t - 1] * s.L + labels[t]]);
+    }
+    return total;
+}
+
 }  // namespace
 
 bool Examples::partial(int64_t b) const {
@@ -149,15 +161,7 @@ bool Expectations<Real>::compute(const Table<Real>& weights, Real scale, int cou
 
 template <class Real>
 double Expectations<Real>::path_score(int g, const int32_t* labels) const {
-    const Scores<Real>& s = group_[g];
-    double total = double(s.start[labels[0]]) + double(s.end[labels[s.T - 1]]);
-    for (int64_t t = 0; t < s.T; ++t) {
-        total += double(s.emissions[t * s.L + labels[t]]);
-        if (t == 0) continue;
-        const Real* moves = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
-        total += double(moves[labels[t - 1] * s.L + labels[t]]);
-    }
-    return total;
+    return score_of(group_[g], labels);
 }
 
 template <class Real>
@@ -210,6 +214,55 @@ void Expectations<Real>::add_moves(const One& one, double factor, MoveTable<doub
         }
     }
 }
+
+template <class Real>
+void BestLabelling<Real>::use(const MoveTable<Real>& scores) {
+    scores_ = &scores;
+    prepared_ = Prepared::maxima(kernels_of<Real>(variant_), scores.common(examples_.edges.offsets != nullptr));
+    wide_prepared_ = {};
+}
+
+template <class Real>
+bool BestLabelling<Real>::find(const Table<Real>& weights, int64_t b, bool allowed, int64_t* labels) {
+    const int64_t first = examples_.bounds[b], last = examples_.bounds[b + 1], L = moves_.L, cells = (last - first) * L;
+    const bool per_position = examples_.edges.offsets != nullptr;
+    Real* emissions = at_least(emissions_, cells);
+    kernels_of<Real>(variant_).emit(weights, examples_.states, first, last, 1, emissions);
+    sentence_ = scores_->common(per_position);
+    sentence_.emissions = emissions;
+    sentence_.T = last - first;
+    if (per_position) {
+        Real* matrices = at_least(matrices_, cells * L);
+        edge_matrices(moves_, *scores_, examples_.edges, first, last, matrices);
+        sentence_.transitions = matrices;
+    }
+    Scores<Real> asked = sentence_;
+    if (allowed) {
+        Real* masked = at_least(masked_, cells);
+        for (int64_t k = 0; k < cells; ++k)
+            masked[k] = examples_.allowed[first * L + k] ? emissions[k] : -std::numeric_limits<Real>::infinity();
+        asked.emissions = masked;
+    }
+    Status status;
+    scratch_.reset();
+    kernels_of<Real>(variant_).viterbi(1, &asked, prepared_.get(), &labels, &status, scratch_, stop_);
+    if (status == Status::guard) {
+        wide_.reset();
+        scratch_.reset();
+        const Scores<double> exact = widen(asked, wide_);
+        if (!wide_prepared_) wide_prepared_ = Prepared::maxima(variant_.float64, exact);
+        variant_.float64.viterbi(1, &exact, wide_prepared_.get(), &labels, &status, scratch_, stop_);
+    }
+    return status == Status::done;
+}
+
+template <class Real>
+double BestLabelling<Real>::score(const int64_t* labels) const {
+    return score_of(sentence_, labels);
+}
+
+template class BestLabelling<float>;
+template class BestLabelling<double>;
 
 template class Expectations<float>;
 template class Expectations<double>;

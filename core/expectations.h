@@ -98,4 +98,32 @@ private:
     bool subtract_allowed(One& one, const Scores<Real>& scores);
 };
 
+// The best labelling of one sentence after the other, from weights in a table.
+template <class Real>
+class BestLabelling {
+public:
+    BestLabelling(const Moves& moves, const Examples& examples, const Variant& variant, const int* stop)
+        : moves_(moves), examples_(examples), variant_(variant), stop_(stop) {}
+
+    // The scores between labels from now on; they outlive their use.
+    void use(const MoveTable<Real>& scores);
+
+    // Among all labellings, or among those that the sentence's label sets allow; false where there is none.
+    bool find(const Table<Real>& weights, int64_t b, bool allowed, int64_t* labels);
+
+    // Of a labelling of the sentence that was asked about last.
+    double score(const int64_t* labels) const;
+
+private:
+    const Moves& moves_;
+    const Examples& examples_;
+    const Variant& variant_;
+    const int* stop_;
+    const MoveTable<Real>* scores_ = nullptr;
+    Prepared prepared_, wide_prepared_;
+    Arena scratch_, wide_;
+    std::vector<Real> emissions_, masked_, matrices_;
+    Scores<Real> sentence_{};
+};
+
 }  // namespace tagline

@@ -1,6 +1,7 @@
 #include "tuples.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -12,24 +13,29 @@ namespace {
 constexpr int kKeyBits = 63;  // so that kAbsent is no key
 constexpr int kFoldBits = 32;
 
-// Whether `name` begins with `piece`, which is then taken off it. Pieces are short: two overlapping loads do.
-bool take(std::string_view& name, std::string_view piece) {
+// 0xFF for the first n of 16 bytes, at kMasks + 16 − n.
+constexpr std::array<uint8_t, 32> make_masks() {
+    std::array<uint8_t, 32> masks{};
+    for (size_t k = 0; k < 16; ++k) masks[k] = 0xFF;
+    return masks;
+}
+
+alignas(32) constexpr std::array<uint8_t, 32> kMasks = make_masks();
+
+// Whether `name` begins with `piece`, which is then taken off it. Pieces are short: 16 bytes of each are compared at once
+// and those behind the piece masked, without a branch on its length. Both have 16 bytes to read from their start.
+inline bool take(std::string_view& name, std::string_view piece) {
     const size_t n = piece.size();
     if (n > name.size()) return false;
-    const char *a = name.data(), *b = piece.data();
-    const auto differ = [&](auto word) {
-        auto other = word;
-        std::memcpy(&word, a, sizeof word);
-        std::memcpy(&other, b, sizeof word);
-        const bool front = word != other;
-        std::memcpy(&word, a + n - sizeof word, sizeof word);
-        std::memcpy(&other, b + n - sizeof word, sizeof word);
-        return front || word != other;
-    };
-    if (n > 16 ? std::memcmp(a, b, n) != 0 : n >= 8 ? differ(uint64_t{}) : n >= 4 ? differ(uint32_t{}) : false)
-        return false;
-    for (size_t k = 0; k < n && n < 4; ++k)
-        if (a[k] != b[k]) return false;
+    if (n > 16) {
+        if (std::memcmp(name.data(), piece.data(), n) != 0) return false;
+    } else {
+        uint64_t a[2], b[2], mask[2];
+        std::memcpy(a, name.data(), 16);
+        std::memcpy(b, piece.data(), 16);
+        std::memcpy(mask, kMasks.data() + 16 - n, 16);
+        if (((a[0] ^ b[0]) & mask[0]) | ((a[1] ^ b[1]) & mask[1])) return false;
+    }
     name.remove_prefix(n);
     return true;
 }
@@ -39,7 +45,7 @@ bool take(std::string_view& name, std::string_view piece) {
 void Source::prepare() {
     size_t total = 0;
     for (const std::string_view text : texts) total += text.size();
-    bytes.resize(total);
+    bytes.resize(total + kSlack);
     hashes.resize(texts.size());
     char* at = bytes.data();
     for (size_t code = 1; code < texts.size(); ++code) {
@@ -51,19 +57,31 @@ void Source::prepare() {
 }
 
 void Skeleton::prepare(const std::vector<Source>& sources) {
-    segments.assign(1, {});
+    fields.clear();
+    segments.assign(1, 0);
     bits = 0;
     for (size_t m = 0; m < macros.size(); ++m) {
         const int wide = sources[size_t(macros[m].source)].bits();
         if (bits + wide > kKeyBits) {
-            segments.emplace_back();
+            segments.push_back(m);
             bits = kFoldBits;
         }
-        segments.back().push_back({int(m), bits, (uint64_t{1} << wide) - 1});
+        fields.push_back({bits, (uint64_t{1} << wide) - 1});
         bits += wide;
     }
     hashes.clear();
-    for (const std::string& literal : literals) hashes.push_back(hash_piece(literal));
+    bytes.clear();
+    for (const std::string& literal : literals) {
+        hashes.push_back(hash_piece(literal));
+        bytes.insert(bytes.end(), literal.begin(), literal.end());
+    }
+    bytes.insert(bytes.end(), kSlack, '\0');
+    texts.clear();
+    const char* at = bytes.data();
+    for (const std::string& literal : literals) {
+        texts.emplace_back(at, literal.size());
+        at += literal.size();
+    }
 }
 
 KeyTable::KeyTable(int bits, int64_t expected) {
@@ -152,8 +170,9 @@ void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
                 keys[i] = number;
             }
         }
-        for (const Skeleton::Field& field : skeleton.segments[segment]) {
-            const Macro macro = skeleton.macros[size_t(field.macro)];
+        for (size_t f = skeleton.segments[segment]; f < skeleton.segment_end(segment); ++f) {
+            const Skeleton::Field& field = skeleton.fields[f];
+            const Macro macro = skeleton.macros[f];
             const Source& source = sources_[size_t(macro.source)];
             const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
             for (int64_t i = 0; i < length; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
@@ -170,13 +189,9 @@ void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
 
 void Tuples::unpack(size_t s, uint64_t key, uint32_t* codes) const {
     const Skeleton& skeleton = skeletons_[s];
-    if (skeleton.macros.size() == 1) {
-        codes[0] = uint32_t(key);
-        return;
-    }
     for (size_t segment = skeleton.segments.size(); segment-- > 0;) {
-        for (const Skeleton::Field& field : skeleton.segments[segment])
-            codes[field.macro] = uint32_t((key >> field.shift) & field.mask);
+        for (size_t f = skeleton.segments[segment]; f < skeleton.segment_end(segment); ++f)
+            codes[f] = uint32_t((key >> skeleton.fields[f].shift) & skeleton.fields[f].mask);
         if (segment) key = folds_[s][segment - 1].keys[uint32_t(key) - 1];
     }
 }
@@ -200,12 +215,21 @@ void Tuples::pieces(size_t s, const uint32_t* codes, std::vector<std::string_vie
     }
 }
 
-bool Tuples::is(size_t s, const uint32_t* codes, std::string_view name) const {
+bool Tuples::is(size_t s, const uint32_t* codes, std::string_view name, const char* end) const {
     const Skeleton& skeleton = skeletons_[s];
-    if (!take(name, skeleton.literals[0])) return false;
+    if (size_t(end - name.data()) < name.size() + kSlack) {  // the last names: no slack behind them
+        std::vector<std::string_view> parts;
+        pieces(s, codes, parts);
+        for (const std::string_view piece : parts) {
+            if (!name.starts_with(piece)) return false;
+            name.remove_prefix(piece.size());
+        }
+        return name.empty();
+    }
+    if (!take(name, skeleton.texts[0])) return false;
     for (size_t m = 0; m < skeleton.macros.size(); ++m)
         if (!take(name, sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]) ||
-            !take(name, skeleton.literals[m + 1]))
+            !take(name, skeleton.texts[m + 1]))
             return false;
     return name.empty();
 }

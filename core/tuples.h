@@ -24,13 +24,15 @@ struct Source {
     bool gaps = false;  // whether some code is 0
 
     std::vector<PieceHash> hashes;  // by code; made by `prepare`
-    std::vector<char> bytes;        // of all texts, close together; made by `prepare`
+    std::vector<char> bytes;        // of all texts, close together, with kSlack behind; made by `prepare`
 
     uint32_t padding_before(int k) const { return uint32_t(words + k); }           // k ≥ 1
     uint32_t padding_after(int k) const { return uint32_t(words + before + k); }  // k ≥ 1
     int bits() const { return std::bit_width(uint64_t(texts.size() - 1)); }
     void prepare();
 };
+
+constexpr size_t kSlack = 16;  // bytes behind texts that may be read and mean nothing
 
 struct Macro {
     int source, row;
@@ -42,15 +44,22 @@ struct Skeleton {
     std::vector<std::string> literals;  // one more than macros
     std::vector<Macro> macros;
 
+    // Made by `prepare`:
     struct Field {
-        int macro, shift;
+        int shift;
         uint64_t mask;
     };
-    std::vector<std::vector<Field>> segments;  // one more than folds; made by `prepare`
-    std::vector<PieceHash> hashes;             // of the literals
-    int bits = 0;                              // of a key
+    std::vector<Field> fields;      // one a macro
+    std::vector<size_t> segments;   // where the fields after each fold begin; the first is 0
+    std::vector<PieceHash> hashes;  // of the literals
+    std::vector<char> bytes;        // of the literals, with kSlack behind
+    std::vector<std::string_view> texts;
+    int bits = 0;                   // of a key
 
     size_t folds() const { return segments.size() - 1; }
+    size_t segment_end(size_t segment) const {
+        return segment + 1 < segments.size() ? segments[segment + 1] : fields.size();
+    }
     void prepare(const std::vector<Source>& sources);
 };
 
@@ -107,8 +116,8 @@ public:
     uint64_t hash(size_t skeleton, const uint32_t* codes) const;
     void pieces(size_t skeleton, const uint32_t* codes, std::vector<std::string_view>& out) const;
 
-    // Whether that attribute is this name.
-    bool is(size_t skeleton, const uint32_t* codes, std::string_view name) const;
+    // Whether that attribute is this name, which lies in memory that ends at `end`.
+    bool is(size_t skeleton, const uint32_t* codes, std::string_view name, const char* end) const;
 
 private:
     struct Fold {

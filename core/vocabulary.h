@@ -37,9 +37,11 @@ struct PieceHash {
 
 PieceHash hash_piece(std::string_view text);
 
-// H of the text so far with one more piece at its end.
+// H of the text so far with one more piece at its end. The sum is below (prime − 1) · prime: one fold will do.
 inline uint64_t append(uint64_t value, const PieceHash& piece) {
-    return reduce((unsigned __int128)value * piece.power + piece.value);
+    const unsigned __int128 sum = (unsigned __int128)value * piece.power + piece.value;
+    const uint64_t folded = (uint64_t(sum) & kHashPrime) + uint64_t(sum >> 61);
+    return folded >= kHashPrime ? folded - kHashPrime : folded;
 }
 
 // All 64 bits made useful: what finds a place in a table, and what feature hashing numbers by.

@@ -1,8 +1,8 @@
 """Do both sides solve the same problem? Asked before a time is reported.
 
 The rival's weights, taken from its model file, go into our objective, which must give the loss of its log, and into our
-decoder, which must give its labels. What has all pairs is compared with what has the observed ones: at the same weights,
-0 elsewhere, both must have one value and one gradient. Runs in children; the verdicts are raised in the parent.
+decoder, which must give its labels. Weights for all pairs are compared with weights for the observed ones: where the
+others are 0, both must have one value and one gradient. Children compute; the verdicts are raised in the parent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chunking template written out in Python, as users of python-crfsuite write it; reading by the loop that all write.
+"""The chunking template written out in Python, as users of python-crfsuite write it, and the loop that reads.
 
 It is the fastest plain Python that we know of: padded lists, one f-string an attribute. That it gives the template's
 attributes is checked by the number of weights and by the objective at the rival's weights.

@@ -1,4 +1,4 @@
-"""Tagline's side: evaluations, iterations, the way to the optimum, file to model, tagging, loading. Runs in children."""
+"""Tagline's side: evaluations, iterations, the way to the optimum, file to model, tagging, loading. For children."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-import tagline
 from feature_crf.cases import C2, CASES, MEMORY
 from feature_crf.children import Clocks, Result, now, since
 from feature_crf.extraction import as_dicts, items, read_rows
@@ -19,6 +18,7 @@ from tagline.features.weights import Structure, structure_of
 from tagline.models.crf import CRF
 from tagline.models.fitting import Settings
 from tagline.models.fitting import train as train_weights
+from tagline.models.loading import load as load_model
 from tagline.readers import read_columns
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
@@ -172,7 +172,7 @@ def from_items(train: str, model: str, target: float) -> Result:
 
 def tag_file(model: str, test: str, labels: str, repeats: int) -> Result:
     """Read, expand, tag; the labels of the last time are written to a file."""
-    crf = tagline.load(model)
+    crf = load_model(model)
     taken: list[Clocks] = []
     for _ in range(repeats):
         begin = now()
@@ -184,7 +184,7 @@ def tag_file(model: str, test: str, labels: str, repeats: int) -> Result:
 
 def tag_items(model: str, test: str, labels: str, repeats: int) -> Result:
     """Tag features that are Python objects already: lists of strings, and dicts."""
-    crf = tagline.load(model)
+    crf = load_model(model)
     lists = [items(rows, words_only=False) for rows in read_rows(test)]
     dicts = [as_dicts(sentence) for sentence in lists]
     taken: dict[str, list[Clocks]] = {"lists": [], "dicts": []}
@@ -203,5 +203,5 @@ def tag_items(model: str, test: str, labels: str, repeats: int) -> Result:
 def load(model: str) -> Result:
     """Load a model, ready to tag."""
     begin = now()
-    tagline.load(model)
+    load_model(model)
     return {"taken": [since(begin)]}

@@ -1,4 +1,4 @@
-"""python-crfsuite's side: training with its own log, tagging with extraction in Python, loading. Runs in children."""
+"""python-crfsuite's side: training with its own log, tagging with extraction in Python, loading. For children."""
 
 from __future__ import annotations
 

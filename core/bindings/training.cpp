@@ -26,6 +26,13 @@ AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::o
     return rows;
 }
 
+const int64_t* as_order(const Array& order, int64_t B) {
+    const int64_t* sentences = checked<int64_t>("order", order, {-1});
+    for (size_t k = 0; k < order.size(); ++k)
+        if (sentences[k] < 0 || sentences[k] >= B) throw nb::value_error("order: expected numbers of sentences");
+    return sentences;
+}
+
 namespace {
 
 std::vector<int32_t> as_pairs(const char* name, const Array& pairs, int64_t L) {

@@ -18,6 +18,9 @@ void rising(const char* name, const int64_t* offsets, int64_t count, int64_t las
 AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
                             int64_t attributes);
 
+// Numbers of sentences, each below B.
+const int64_t* as_order(const Array& order, int64_t B);
+
 struct MoveArrays {
     Moves moves;
     MoveArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs, bool start,

@@ -146,10 +146,7 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
         .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
                      [](Way& way, double seen) { way.descent.set_steps(seen); })
         .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn) {
-            const int64_t* sentences = checked<int64_t>("order", order, {-1});
-            for (size_t k = 0; k < order.size(); ++k)
-                if (sentences[k] < 0 || sentences[k] >= way.own->likelihood.examples().B)
-                    throw nb::value_error("order: expected numbers of sentences");
+            const int64_t* sentences = as_order(order, way.own->likelihood.examples().B);
             if (batch < 1) throw nb::value_error("batch: expected at least 1");
             double loss = 0;
             ask([&] {

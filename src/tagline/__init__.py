@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain, evaluation, readers
+    from tagline import chain, datasets, evaluation, features, readers
     from tagline.compiled import set_threads, threads
-    from tagline.errors import InputError, NoPathError, TaglineError
+    from tagline.errors import InputError, NoPathError, StorageError, TaglineError
+    from tagline.features.dictionaries import Dictionary
+    from tagline.features.functions import FeatureFunctions
+    from tagline.features.templates import Template
+    from tagline.models.crf import CRF
+    from tagline.models.loading import load
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
@@ -16,17 +21,25 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tagline.compiled": ("set_threads", "threads"),
-    "tagline.errors": ("InputError", "NoPathError", "TaglineError"),
+    "tagline.errors": ("InputError", "NoPathError", "StorageError", "TaglineError"),
+    "tagline.features.dictionaries": ("Dictionary",),
+    "tagline.features.functions": ("FeatureFunctions",),
+    "tagline.features.templates": ("Template",),
+    "tagline.models.crf": ("CRF",),
+    "tagline.models.loading": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
-_MODULES = ("chain", "evaluation", "readers")
+_MODULES = ("chain", "datasets", "evaluation", "features", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CRF",
     "Chain",
     "Corpus",
     "Counts",
+    "Dictionary",
+    "FeatureFunctions",
     "Gradients",
     "InputError",
     "Marginals",
@@ -34,10 +47,15 @@ __all__ = [
     "Paths",
     "RankedPaths",
     "Sentence",
+    "StorageError",
     "TaglineError",
+    "Template",
     "__version__",
     "chain",
+    "datasets",
     "evaluation",
+    "features",
+    "load",
     "readers",
     "set_threads",
     "threads",

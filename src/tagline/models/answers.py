@@ -1,13 +1,14 @@
-"""What every model can be asked, once it has scored sentences into chains: the same methods for HMM, CRF and neural CRFs.
+"""What every model can be asked, once it has scored sentences into chains: the same methods for HMM, CRF, neural CRFs.
 
-A model has `labels_` and gives its sentences as chains, a few thousand tokens at a time (`_chains`); whatever the engine
-answers about a chain is turned into labels here.
+A model has `labels_` and gives its sentences as chains, a few thousand tokens at a time (`_chains`); whatever the
+engine answers about a chain is turned into labels here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,12 @@ from numpy.typing import NDArray
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.evaluation.report import Report, evaluate
 from tagline.models.entities import Entity, Reading, characters_of, find_entities
+from tagline.models.targets import LabelledTokens, match_lengths, read_labels
+from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.corpus import TAG, Column, Corpus, Sentence
+from tagline.readers.detection import detect
 from tagline.types import BoolArray, Chain, Float64Array, IntArray
 
 MOST_TOKENS = 65_536  # scored at once: bounds the memory for emissions
@@ -28,6 +34,20 @@ class Labelling:
     labels: list[str]
     probability: float
     score: float
+
+
+class Answers(list[Any]):
+    """A list with an entry for each sentence that NumPy takes as one row of objects, whatever their lengths.
+
+    scikit-learn joins the answers of a cross validation by ``numpy.concatenate``, which refuses plain ragged lists.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the entries as objects, ``[B]``."""
+        out = np.empty(len(self), object)
+        for b, entry in enumerate(self):
+            out[b] = entry
+        return out if dtype is None else out.astype(dtype)
 
 
 class SequenceModel:
@@ -51,7 +71,7 @@ class SequenceModel:
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; every answer keeps to it.
         """
-        out: list[list[str]] = []
+        out: list[list[str]] = Answers()
         for chain in self._chains(X, known, **inputs):
             out.extend(self._names(engine.viterbi(chain).labels, chain.offsets))
         return out
@@ -62,10 +82,11 @@ class SequenceModel:
 
     def predict_marginals(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[dict[str, float]]]:
         """Return for each token the probability of each label."""
-        out = []
+        out: list[list[dict[str, float]]] = Answers()
+        names = self.labels_
         for chain in self._chains(X, known, **inputs):
             for nodes in chain.split(engine.marginals(chain).nodes):
-                out.append([dict(zip(self.labels_, row, strict=True)) for row in nodes.tolist()])
+                out.append([dict(zip(names, row, strict=True)) for row in nodes.tolist()])
         return out
 
     def predict_marginals_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[dict[str, float]]:
@@ -99,10 +120,10 @@ class SequenceModel:
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
-        out = []
+        out, names = [], self.labels_
         for chain in self._chains(X, known, **inputs):
             for ranked in engine.k_best(chain, k):
-                paths = [[self.labels_[label] for label in row] for row in ranked.labels.tolist()]
+                paths = [[names[label] for label in row] for row in ranked.labels.tolist()]
                 facts = zip(paths, ranked.probabilities.tolist(), ranked.scores.tolist(), strict=True)
                 out.append([Labelling(*one) for one in facts])
         return out
@@ -133,10 +154,77 @@ class SequenceModel:
         parts = [engine.entropy(chain) for chain in self._chains(X, known, **inputs)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def score(self, X: Any, y: Any = None, **inputs: Any) -> float:
+        """Return the share of tokens with the right label, those with an unknown one left out.
+
+        Arguments:
+            X, y: sentences and labels, as for `fit`.
+        """
+        labelled, predicted = self._beside(X, y, inputs)
+        gold = np.array([*labelled.labels, None], object)[labelled.ids]
+        known = labelled.ids >= 0
+        right = gold == np.array([label for row in predicted for label in row], object)
+        return float(right[known].mean()) if known.any() else 0.0
+
+    def evaluate(
+        self, X: Any, y: Any = None, *, rule: str | None = "auto", examples: int = 5, resamples: int = 0, **inputs: Any
+    ) -> Report:
+        """Predict and score in every way that applies: spans, tokens, mistakes.
+
+        Arguments:
+            X, y: sentences and labels, as for `fit`; every label must be known.
+            rule: how spans are read and compared, as for `tagline.evaluation.evaluate_spans`. "auto" is conlleval's,
+                by the model's tag scheme or the one that the labels are detected to be of; None for labels without
+                spans.
+            examples: how many of each kind of mistake are shown.
+            resamples: draws for the interval of F1; 0 for no interval.
+        """
+        labelled, predicted = self._beside(X, y, inputs)
+        if labelled.sets:
+            n = min(labelled.sets)
+            b = int(np.searchsorted(labelled.bounds, n, side="right")) - 1
+            raise InputError(
+                f"y[{b}][{n - labelled.bounds[b]}]: expected a label to compare with, got {labelled.sets[n]!r}; score "
+                "leaves unknown labels out"
+            )
+        gold = Corpus({TAG: Column(labelled.labels, labelled.ids)}, labelled.bounds)
+        if rule == "auto":
+            name = self.scheme_name
+            if name is None:
+                found = detect(gold).scheme
+                name = None if found is None else found.name
+            rule = None if name is None else f"conlleval:{name}"
+        words = labelled.source.tokens if labelled.source is not None else None
+        return evaluate(gold, predicted, rule, tokens=words, examples=examples, resamples=resamples)
+
+    def _beside(self, X: Any, y: Any, inputs: Mapping[str, Any]) -> tuple[LabelledTokens, list[list[str]]]:
+        """The labels that should be there, and those that are predicted."""
+        X = as_sentences(X)
+        labelled = read_labels(X, y)
+        predicted = self.predict(X, **inputs)
+        match_lengths(np.cumsum([0, *(len(row) for row in predicted)]), labelled)
+        return labelled, predicted
+
     def _names(self, labels: IntArray, offsets: IntArray) -> list[list[str]]:
         names = np.array(self.labels_, object)[labels].tolist()
         bounds = offsets.tolist()
-        return [names[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [names[first:last] for first, last in pairwise(bounds)]
+
+
+def as_sentences(X: Any) -> Any:
+    """Sentences that can be read more than once, and carry their tags where they have any.
+
+    A generator is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as it was.
+    """
+    if is_foreign(X):
+        return as_corpus(X)
+    if isinstance(X, Iterator):
+        X = list(X)
+    if isinstance(X, list) and any(isinstance(x, Iterator) for x in X):
+        X = [list(x) if isinstance(x, Iterator) else x for x in X]
+    if isinstance(X, list) and X and all(isinstance(x, Sentence) for x in X):
+        return Corpus.from_sentences(X)
+    return X
 
 
 def pieces(bounds: IntArray, most: int = MOST_TOKENS) -> list[tuple[int, int]]:
@@ -146,7 +234,7 @@ def pieces(bounds: IntArray, most: int = MOST_TOKENS) -> list[tuple[int, int]]:
     while cuts[-1] < B:
         reach = int(np.searchsorted(bounds, bounds[cuts[-1]] + most, side="right")) - 1
         cuts.append(min(B, max(reach, cuts[-1] + 1)))
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def known_labels(known: Any, labels: Sequence[str], bounds: IntArray) -> BoolArray | None:
@@ -171,7 +259,8 @@ def known_labels(known: Any, labels: Sequence[str], bounds: IntArray) -> BoolArr
             strange = chosen - numbers.keys()
             if strange or not chosen:
                 raise InputError(
-                    f"known[{b}][{t}]: expected labels among {', '.join(labels)}, got {some!r}; None where nothing is known"
+                    f"known[{b}][{t}]: expected labels among {', '.join(labels)}, got {some!r}; None where nothing is "
+                    "known"
                 )
             allowed[bounds[b] + t] = False
             allowed[bounds[b] + t, [numbers[label] for label in chosen]] = True

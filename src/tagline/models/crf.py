@@ -8,7 +8,7 @@ every question is answered by the chain engine (`answers`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +19,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from tagline.chain import constrain
 from tagline.errors import InputError
-from tagline.features.attributes import Features
+from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import Scorer, structure_of
-from tagline.models.answers import MOST_TOKENS, SequenceModel, known_labels, pieces
+from tagline.features.weights import structure_of
+from tagline.models.answers import MOST_TOKENS, SequenceModel, as_sentences, known_labels, pieces
 from tagline.models.development import DevSet
-from tagline.models.extraction import Extraction, Way, as_template
+from tagline.models.explaining import Explanation, explain
+from tagline.models.extraction import Extraction, Way, tokens_as_corpus
 from tagline.models.fitting import Settings, some_sentences, take_sentences, train
+from tagline.models.inspection import Inspection
+from tagline.models.packing import Facts
 from tagline.models.parameters import Parameters
+from tagline.models.saving import Saving
 from tagline.models.targets import (
     LabelledTokens,
     allowed_labels,
+    check_sample_weight,
     complete_labels,
     match_lengths,
     numbered,
@@ -39,15 +44,14 @@ from tagline.models.targets import (
     sentence_weights,
     settle,
 )
-from tagline.readers.adapters import is_foreign
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import legal
+from tagline.readers.roles import Rules, legal
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Callback, Monitor
 from tagline.types import Chain
 
 
-class CRF(SequenceModel, BaseEstimator):
+class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
     """A linear-chain conditional random field with features.
 
     The objective is Σ over sentences of −log p(y | x), plus c1·|w|₁ + c2·|w|² (CRFsuite's convention; CRF++'s cost C is
@@ -66,8 +70,8 @@ class CRF(SequenceModel, BaseEstimator):
         all_possible_states, all_possible_transitions: weights for pairs that the training data do not show, too.
         start_end: weights for the first and the last label of a sentence.
         edge_pairs: label pairs that edge attributes are crossed with: "observed" or "all".
-        label_weights: how much sentences with a label count: a mapping, or "balanced". A sentence counts the mean weight
-            of its labels.
+        label_weights: how much sentences with a label count: a mapping, or "balanced". A sentence counts the mean
+            weight of its labels.
         hash_bits: number attributes by so many bits of their hash and keep no names.
         dictionary: phrases and their types, used as their priority says.
         max_iterations, max_seconds: limits; None for none.
@@ -83,7 +87,7 @@ class CRF(SequenceModel, BaseEstimator):
         callbacks: called with (pass, weights) after each pass; True stops.
 
     After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
-    `objective_`, `notes_` (what was repaired or dropped).
+    `objective_`, `notes_` (what was repaired or dropped), and those of `Inspection`. The log is not kept in files.
 
     >>> X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Bob"}, {"word": "sings"}]]
     >>> CRF(c2=0.1).fit(X, [["N", "V"], ["N", "V"]]).predict([[{"word": "Bob"}, {"word": "runs"}]])
@@ -159,6 +163,7 @@ class CRF(SequenceModel, BaseEstimator):
         X_dev: Any = None,
         y_dev: Any = None,
         edges: Any = None,
+        edges_dev: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> CRF:
         """Learn weights from labelled sentences.
@@ -168,65 +173,88 @@ class CRF(SequenceModel, BaseEstimator):
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
-            edges: edge attributes of each token, where X holds features.
+            edges, edges_dev: edge attributes of each token, where X holds features.
             sample_weight: how much each sentence counts, ``[B]``.
         """
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        return self._train(X, y, before, X_dev=X_dev, y_dev=y_dev, edges=edges, sample_weight=sample_weight)
+        dev = None
+        if X_dev is not None or y_dev is not None:
+            X_dev = as_sentences(X_dev)
+            if X_dev is None or (y_dev is None and not isinstance(X_dev, Corpus)):
+                raise InputError("X_dev, y_dev: expected both or neither, got one")
+            dev = X_dev, y_dev, as_sentences(edges_dev)
+        elif self.patience is not None:
+            raise InputError("patience: expected a dev set to be patient with, got none; pass X_dev and y_dev")
+        self._train(X, y, before, edges, sample_weight, dev)
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
         """Learn from more sentences, beginning at the weights of now: new labels and features are added.
 
-        One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier.
+        One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
+        count for the share that these sentences have in all that were learned from, so that a few of them do not
+        push the rest aside.
         """
-        before = getattr(self, "parameters_", None)
-        return self._train(X, y, before, edges=edges, sample_weight=sample_weight, increment=True)
+        self._train(X, y, getattr(self, "parameters_", None), edges, sample_weight, increment=True)
+        return self
 
     def _train(
         self,
         X: Any,
         y: Any,
         before: Parameters | None,
-        *,
-        X_dev: Any = None,
-        y_dev: Any = None,
-        edges: Any = None,
-        sample_weight: ArrayLike | None = None,
+        edges: Any,
+        sample_weight: ArrayLike | None,
+        dev: tuple[Any, Any, Any] | None = None,
         increment: bool = False,
-    ) -> CRF:
-        if (X_dev is None) != (y_dev is None) and not isinstance(X_dev, Corpus):
-            raise InputError("X_dev, y_dev: expected both or neither, got one")
+    ) -> None:
         extraction = Extraction(self.features, self.hash_bits, self.dictionary)
-        X, edges = _kept(X), _kept(edges)
+        X, edges = as_sentences(X), as_sentences(edges)
         labelled = read_labels(X, y)
         features, states, edge_names = self._features(extraction, X, edges, before)
         match_lengths(features.bounds, labelled)
+        sizes = check_sample_weight(sample_weight, features.num_sentences)
         scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
-        labels = complete_labels({*labelled.labels, *(before.labels if before else ())}, scheme)
-        rules = None if scheme is None else legal(labels, scheme)
+        labels, rules = self._labels(labelled, before, scheme)
         labelled, kept, notes = settle(labelled, rules, scheme, labels, self.on_illegal)
+        if notes:  # what was repaired may have labels of its own
+            labels, rules = self._labels(labelled, before, scheme)
         features, labelled = take_sentences(features, labelled, kept)
-        start = self._start(features, labelled, labels, scheme, states, edge_names, before)
-        weights = sentence_weights(
-            None if sample_weight is None else np.asarray(sample_weight)[kept], self.label_weights, labelled, labels
-        )
+        start = self._start(extraction, features, labelled, labels, scheme, states, edge_names, before)
+        weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
         targets = Targets(numbered(labelled, labels), allowed_labels(labelled, labels), weights)
-        monitor = self._monitor(X_dev, y_dev, extraction, start, increment)
+        seen = features.num_sentences + (self.training_.sentences if increment and before is not None else 0)
+        share = features.num_sentences / max(seen, 1) if increment else 1.0
         settings = Settings(
             "sgd" if increment else self.algorithm,
-            self.c1,
-            self.c2,
+            share * self.c1,
+            share * self.c2,
             self.memory,
             (self.passes or 1) if increment else self.passes,
             self.random_state,
             self.precision,
             None if increment else self.options,
         )
+        scored = None if dev is None else DevSet(*dev, extraction, start)
+        monitor = self._monitor(scored, increment)
         trained = train(start.structure, features, targets, rules, start.weights, settings, monitor)
-        self.notes_ = notes
-        self.training_log_, self.stop_reason_, self.objective_ = trained.history, trained.reason, trained.objective
-        self._become(replace(start, weights=trained.weights), extraction)
-        return self
+        self.training_log_ = trained.history
+        facts = Facts(seen, len(trained.history), trained.objective, trained.reason, tuple(notes))
+        self._become(replace(start, weights=trained.weights), extraction, facts)
+
+    def _labels(
+        self, labelled: LabelledTokens, before: Parameters | None, scheme: str | None
+    ) -> tuple[list[str], Rules | None]:
+        """All labels, sorted, and what the scheme forbids."""
+        labels = complete_labels({*labelled.labels, *(before.labels if before else ())}, scheme)
+        if not labels:
+            raise InputError("y: expected at least one sentence with a known label, got none")
+        if self.dictionary is not None and self.dictionary.priority != "feature" and scheme is None:
+            raise InputError(
+                f"dictionary: expected a tag scheme to write its matches in (priority {self.dictionary.priority!r}), "
+                'got none; pass scheme="auto" or its name'
+            )
+        return labels, None if scheme is None else legal(labels, scheme)
 
     def _features(
         self, extraction: Extraction, X: Any, edges: Any, before: Parameters | None
@@ -244,6 +272,7 @@ class CRF(SequenceModel, BaseEstimator):
 
     def _start(
         self,
+        extraction: Extraction,
         features: Features,
         labelled: LabelledTokens,
         labels: list[str],
@@ -255,8 +284,8 @@ class CRF(SequenceModel, BaseEstimator):
         """Say which weights there are, 0 or those of before."""
         if self.edge_pairs not in ("observed", "all"):
             raise InputError(f'edge_pairs: expected "observed" or "all", got {self.edge_pairs!r}')
-        hashed = 0 if self.hash_bits is None else 1 << self.hash_bits
-        template = as_template(self.features)
+        hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
+        template = extraction.template
         structure = structure_of(
             features,
             numbered(labelled, labels),
@@ -274,8 +303,7 @@ class CRF(SequenceModel, BaseEstimator):
             return before.grown(labels, scheme, structure, states, edges)
         return Parameters(tuple(labels), scheme, structure, np.zeros(structure.size), states, edges)
 
-    def _monitor(self, X_dev: Any, y_dev: Any, extraction: Extraction, start: Parameters, increment: bool) -> Monitor:
-        dev = None if X_dev is None else DevSet(X_dev, y_dev, extraction, start)
+    def _monitor(self, dev: DevSet | None, increment: bool) -> Monitor:
         return Monitor(
             epsilon=0.0 if increment else self.epsilon,
             period=self.period,
@@ -283,35 +311,64 @@ class CRF(SequenceModel, BaseEstimator):
             max_iterations=self.max_iterations,
             max_seconds=self.max_seconds,
             dev=dev,
-            patience=self.patience,
+            patience=None if increment else self.patience,
             callbacks=self.callbacks,
             report=(lambda done: print(done.line(), file=sys.stderr)) if self.verbose else None,
         )
 
-    def _become(self, parameters: Parameters, extraction: Extraction) -> None:
-        """Take on learned parameters."""
-        self.parameters_ = parameters
-        self._extraction = extraction
-        self._scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
-
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]
         """The labels, sorted."""
-        check_is_fitted(self, "parameters_")
-        return list(self.parameters_.labels)
+        return list(self._fitted().labels)
+
+    @property
+    def objective_(self) -> float:
+        """What training reached, with the penalties."""
+        self._fitted()
+        return self.training_.objective
+
+    @property
+    def stop_reason_(self) -> str:
+        """Why training stopped, in words."""
+        self._fitted()
+        return self.training_.reason
+
+    @property
+    def notes_(self) -> list[str]:
+        """What was repaired or dropped."""
+        self._fitted()
+        return list(self.training_.notes)
 
     @property
     def classes_(self) -> list[str]:
         """The labels, under the name that scikit-learn and sklearn-crfsuite use."""
         return self.labels_
 
+    def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
+        """Return the most probable labelling of each sentence.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
+                known; every answer keeps to it.
+
+        A dictionary of priority "under" adds its matches where the model says O.
+        """
+        X = as_sentences(X)
+        found = super().predict(X, known=known, **inputs)
+        dictionary = self._extraction.dictionary
+        if dictionary is not None and dictionary.priority == "under" and found:
+            found[:] = dictionary.fill(tokens_as_corpus(X), list(found), str(self.parameters_.scheme))
+        return found
+
     def _chains(self, X: Any, known: Any = None, *, edges: Any = None) -> Iterator[Chain]:
-        check_is_fitted(self, "parameters_")
-        p = self.parameters_
-        features = self._extraction.look_up(_kept(X), (p.states, p.edges), _kept(edges)).features
-        if p.edges is None and self.hash_bits is None and features.edges is not None:
-            features = Features(features.bounds, features.states)
+        p, X = self._fitted(), as_sentences(X)
+        features = self._look_up(X, edges)
         allowed = known_labels(known, p.labels, features.bounds)
+        dictionary = self._extraction.dictionary
+        if dictionary is not None and dictionary.priority == "over" and features.num_tokens:
+            bound = dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme))
+            allowed = bound if allowed is None else allowed & bound
         most = MOST_TOKENS if features.edges is None else max(1, MOST_TOKENS // len(p.labels))
         for first, last in pieces(features.bounds, most):
             chain = self._scorer.chain(some_sentences(features, first, last))
@@ -319,20 +376,44 @@ class CRF(SequenceModel, BaseEstimator):
                 chain = constrain(chain, allowed=allowed[features.bounds[first] : features.bounds[last]])
             yield chain
 
-    def score(self, X: Any, y: Any = None, **inputs: Any) -> float:
-        """Return the share of tokens with the right label."""
-        labelled = read_labels(X, y)
-        predicted = self.predict(X, **inputs)
-        if [len(row) for row in predicted] != np.diff(labelled.bounds).tolist():
-            raise InputError("y: expected one label a token of X, got another number")
-        gold = [labelled.labels[number] if number >= 0 else None for number in labelled.ids]
-        flat = [label for row in predicted for label in row]
-        pairs = [(a, b) for a, b in zip(gold, flat, strict=True) if a is not None]
-        return sum(a == b for a, b in pairs) / max(len(pairs), 1)
+    def _look_up(self, X: Any, edges: Any) -> Features:
+        """The attributes of sentences that the model knows."""
+        p = self.parameters_
+        if isinstance(X, Sized) and not len(X):
+            return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
+        features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
+        return features if len(p.structure.edge_pairs) else Features(features.bounds, features.states)
 
+    def _fitted(self) -> Parameters:
+        check_is_fitted(self, "parameters_")
+        return self.parameters_
 
-def _kept(X: Any) -> Any:
-    """A generator can be read once: keep what it gives."""
-    if X is None or isinstance(X, Corpus) or is_foreign(X) or not isinstance(X, Iterator):
-        return X
-    return list(X)
+    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:
+        """Say for each token of a sentence which features and transitions made its label win over the runner-up.
+
+        The runner-up is the label, other than the predicted one, with the best labelling through it.
+
+        Arguments:
+            sentence: one, as in X.
+            known, edges: of this sentence.
+        """
+        p, X = self._fitted(), as_sentences([sentence])
+        wrapped = None if known is None else [known], None if edges is None else [edges]
+        features = self._look_up(X, wrapped[1])
+        words = [str(t) for t in range(features.num_tokens)]
+        if self._extraction.way is not None:
+            words = tokens_as_corpus(X).tokens[0]
+        chains = list(self._chains(X, wrapped[0], edges=wrapped[1]))
+        return explain(p, chains[0], features, words)
+
+    def _with(self, parameters: Parameters) -> CRF:
+        """A copy with other weights."""
+        out = type(self)()
+        out.__dict__.update(vars(self))
+        out._become(parameters, self._extraction, self.training_)
+        return out
+
+    def _settings(self) -> dict[str, Any]:
+        """The estimator's parameters that may be plain data."""
+        code = ("features", "dictionary", "callbacks")
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in code}

@@ -1,4 +1,4 @@
-"""The score on a dev set after each pass of training: F1 of spans where the labels are of a tag scheme, else accuracy."""
+"""The score on a dev set after each pass of training: F1 of spans where labels are of a tag scheme, else accuracy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.evaluation.spans import evaluate_spans
 from tagline.features.weights import Scorer
-from tagline.models.answers import pieces
+from tagline.models.answers import MOST_TOKENS, pieces
 from tagline.models.extraction import Extraction
 from tagline.models.fitting import some_sentences
 from tagline.models.parameters import Parameters
@@ -23,9 +23,9 @@ from tagline.types import Float64Array
 class DevSet:
     """Held-out sentences, expanded once; call it with weights."""
 
-    def __init__(self, X: Any, y: Any, extraction: Extraction, parameters: Parameters) -> None:
+    def __init__(self, X: Any, y: Any, edges: Any, extraction: Extraction, parameters: Parameters) -> None:
         labelled = read_labels(X, y)
-        self.features = extraction.look_up(X, (parameters.states, parameters.edges)).features
+        self.features = extraction.look_up(X, (parameters.states, parameters.edges), edges).features
         match_lengths(self.features.bounds, labelled)
         if labelled.sets:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
@@ -39,9 +39,10 @@ class DevSet:
         """Return F1 of spans (as conlleval counts them), or the share of right labels."""
         scorer = self.scorer.with_weights(weights)
         bounds = self.features.bounds
+        most = MOST_TOKENS if self.features.edges is None else max(1, MOST_TOKENS // len(self.parameters.labels))
         labels = [
             engine.viterbi(scorer.chain(some_sentences(self.features, first, last))).labels
-            for first, last in pieces(bounds)
+            for first, last in pieces(bounds, most)
         ]
         ids = np.concatenate(labels).astype(np.int32) if labels else np.zeros(0, np.int32)
         predicted = Column(self.parameters.labels, ids)

@@ -1,8 +1,8 @@
 """Why a label won: the features and transitions that told it from its rival, token by token.
 
 The rival of a token is the label, other than the predicted one, with the best labelling through it: y* is the best
-labelling of the sentence, y' the best one that has another label at this token. The contributions are the terms in which
-w · F(y*, x) and w · F(y', x) differ, and add up to the difference, the margin; where y' differs at neighbouring
+labelling of the sentence, y' the best one that has another label at this token. The contributions are the terms in
+which w · F(y*, x) and w · F(y', x) differ, and add up to the difference, the margin; where y' differs at neighbouring
 tokens too (another entity begins there, say), so do their terms. Sums are float64 over the float32 weights of scoring.
 """
 

@@ -1,7 +1,7 @@
 """How a feature CRF gets its features: by a template, by a Python function, or ready-made by the caller.
 
-Each way takes the sentences that `fit` and `predict` are given and leaves numbered attributes. A template reads tokens and
-further columns; a function turns one sentence into a list with the features of each token; without either the
+Each way takes the sentences that `fit` and `predict` are given and leaves numbered attributes. A template reads tokens
+and further columns; a function turns one sentence into a list with the features of each token; without either the
 sentences are lists of features already, as sklearn-crfsuite takes them.
 """
 
@@ -34,16 +34,26 @@ class Extraction:
         way: a `Template`, the name of a ready-made set, the path or the text of a template; a function
             sentence → features of each token; None where sentences are features already.
         hash_bits: number attributes by their hash instead of keeping names.
-        dictionary: whose matches are one more column for the template, where its priority is "feature".
+        dictionary: whose matches are one more column for the template, where its priority is "feature"; with the other
+            priorities they bind decoding or fill what it leaves.
     """
 
     def __init__(self, way: Way, hash_bits: int | None = None, dictionary: Dictionary | None = None) -> None:
         self.template = as_template(way)
         self.function = way if callable(way) else None
         self.hash_bits = hash_bits
-        self.dictionary = dictionary if dictionary is not None and dictionary.priority == "feature" else None
-        if self.dictionary is not None and self.template is None:
+        self.dictionary = dictionary
+        if dictionary is not None and dictionary.priority == "feature" and self.template is None:
             raise InputError("dictionary: expected a template to add a column for, got features of another kind")
+        if dictionary is not None and way is None:
+            raise InputError(
+                "dictionary: expected sentences of tokens, by a template or a function, got ready features"
+            )
+
+    @property
+    def way(self) -> Way:
+        """The template or the function, None without either."""
+        return self.template or self.function
 
     def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
         """Number the attributes of sentences and keep their names."""
@@ -67,8 +77,8 @@ class Extraction:
 
     def corpus(self, X: Any) -> Corpus:
         """Sentences of tokens as a corpus, with the dictionary's column."""
-        corpus = tokens_as_corpus(X)
-        if self.dictionary is None:
+        corpus = tokens_as_corpus(X, 1 if self.template is None else self.template.num_columns)
+        if self.dictionary is None or self.dictionary.priority != "feature":
             return corpus
         tags = corpus.columns.get(TAG)
         bare = Corpus(
@@ -119,16 +129,23 @@ def as_template(way: Way) -> Template | None:
     )
 
 
-def tokens_as_corpus(X: Any) -> Corpus:
-    """Return a corpus from one, from a data set, or from a list of sentences: lists of tokens, or of tuples of columns."""
+def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
+    """Return a corpus from one, from a data set, or from a list of sentences: lists of tokens or of tuples.
+
+    Arguments:
+        width: how many columns empty sentences have, where there are no others.
+    """
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
         raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
-    return Corpus.from_sentences([_columns(b, sentence) for b, sentence in enumerate(X)])
+    rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
+    names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
+    return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
 
 
 def _columns(b: int, sentence: Any) -> Any:
+    """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
     if isinstance(sentence, Sentence):
         return sentence
     if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
@@ -143,11 +160,16 @@ def _columns(b: int, sentence: Any) -> Any:
             f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; a template reads "
             "tokens: for features of your own leave features= out"
         )
-    width = kinds.pop() if kinds else 0
+    if not tokens:
+        return {}
+    width = kinds.pop()
     if not width:
         return {TOKEN: tokens}
-    names = [TOKEN, *(f"column{c}" for c in range(1, width))]
-    return {name: [token[c] for token in tokens] for c, name in enumerate(names)}
+    return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
+
+
+def _names(width: int) -> list[str]:
+    return [TOKEN, *(f"column{c}" for c in range(1, width))]
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -13,12 +13,15 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.models.targets import LabelledTokens
 from tagline.readers.roles import Rules
+from tagline.training.ap import ap
+from tagline.training.arow import arow
 from tagline.training.auto import auto
 from tagline.training.gd import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.owlqn import owlqn
+from tagline.training.pa import pa
 from tagline.training.sgd import sgd
 from tagline.types import Float64Array, IntArray
 
@@ -80,6 +83,9 @@ def _run(likelihood: Likelihood, start: Float64Array, s: Settings, monitor: Moni
         "owlqn": lambda: owlqn(likelihood, start, c1=s.c1, memory=s.memory, **batch, **more),
         "gd": lambda: gd(likelihood, start, c2=s.c2, monitor=monitor, **more),
         "sgd": lambda: sgd(likelihood, start, c1=s.c1, c2=s.c2, seed=s.seed, monitor=monitor, **passes, **more),
+        "ap": lambda: ap(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
+        "pa": lambda: pa(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
+        "arow": lambda: arow(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
     }
     return run[s.algorithm]()
 

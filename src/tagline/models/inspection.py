@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from tagline.errors import InputError
+from tagline.models.extraction import Extraction
+from tagline.models.packing import Facts
 from tagline.models.parameters import Parameters
+from tagline.models.tables import WeightRow, as_row, read_rows, weight_rows, with_rows, write_rows
+from tagline.readers.sources import PathLike
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,10 @@ class Summary:
 
 
 class Inspection:
-    """The methods of a fitted CRF that show its weights."""
+    """The methods of a fitted CRF that show its weights and take them back."""
 
-    parameters_: Parameters
+    training_: Facts
+    _extraction: Extraction
 
     def top_features(self, n: int = 20, label: str | None = None, *, lowest: bool = False) -> list[FeatureWeight]:
         """Return the n state features with the largest weights, the largest first.
@@ -94,8 +98,8 @@ class Inspection:
             label: only features of this label.
             lowest: the smallest weights instead, what speaks most against a label.
         """
-        check_is_fitted(self, "parameters_")
-        p, s = self.parameters_, self.parameters_.structure
+        p = self._fitted()
+        s = p.structure
         weights, candidates = p.part("states"), np.arange(len(s.state_labels))
         if label is not None:
             candidates = np.flatnonzero(s.state_labels == _number_of(p, label))
@@ -108,8 +112,7 @@ class Inspection:
 
     def top_transitions(self, n: int = 20, *, lowest: bool = False) -> list[TransitionWeight]:
         """Return the n transitions with the largest weights, the largest first; with `lowest` the smallest."""
-        check_is_fitted(self, "parameters_")
-        p = self.parameters_
+        p = self._fitted()
         pairs, weights = p.structure.transitions, p.part("transitions")
         chosen = _top(weights, np.arange(len(pairs)), n, lowest)
         return [TransitionWeight(float(weights[q]), p.labels[pairs[q, 0]], p.labels[pairs[q, 1]]) for q in chosen]
@@ -117,8 +120,8 @@ class Inspection:
     @property
     def state_features_(self) -> dict[tuple[str, str], float]:
         """The weight of each (attribute, label), as sklearn-crfsuite has it."""
-        check_is_fitted(self, "parameters_")
-        p, s = self.parameters_, self.parameters_.structure
+        p = self._fitted()
+        s = p.structure
         owners = np.repeat(np.arange(s.num_attributes), np.diff(s.state_offsets)).tolist()
         names = {a: p.name_of("states", a) for a in dict.fromkeys(owners)}
         rows = zip(owners, s.state_labels.tolist(), p.part("states").tolist(), strict=True)
@@ -127,16 +130,14 @@ class Inspection:
     @property
     def transition_features_(self) -> dict[tuple[str, str], float]:
         """The weight of each (previous label, label)."""
-        check_is_fitted(self, "parameters_")
-        p = self.parameters_
+        p = self._fitted()
         rows = zip(p.structure.transitions.tolist(), p.part("transitions").tolist(), strict=True)
         return {(p.labels[before], p.labels[label]): weight for (before, label), weight in rows}
 
     @property
     def attributes_(self) -> list[str]:
         """The names of the state attributes, by number; of hashed ones those with weights, as ``#7``."""
-        check_is_fitted(self, "parameters_")
-        p = self.parameters_
+        p = self._fitted()
         if p.states is not None:
             return p.states.names()
         return [p.name_of("states", int(a)) for a in np.flatnonzero(np.diff(p.structure.state_offsets))]
@@ -144,16 +145,55 @@ class Inspection:
     @property
     def num_attributes_(self) -> int:
         """How many state attributes there are."""
-        check_is_fitted(self, "parameters_")
-        p = self.parameters_
+        p = self._fitted()
         return len(self.attributes_) if p.states is None else len(p.states)
 
-    def plot_transitions(self, path: str | PathLike[str]) -> None:
+    def plot_transitions(self, path: PathLike) -> None:
         """Draw the weights of the transitions as a heat map, saved as PNG; needs the extra ``plot``."""
         from tagline.evaluation.plots import plot_transitions
 
-        check_is_fitted(self, "parameters_")
-        plot_transitions(self.parameters_.labels, self.parameters_.matrix(), path)
+        p = self._fitted()
+        plot_transitions(p.labels, p.matrix(), path)
+
+    def weights_table(self) -> list[WeightRow]:
+        """List all weights that are not 0 as rows (kind, attribute, previous, label, weight), float32."""
+        return weight_rows(self._fitted())
+
+    def write_weights(self, path: PathLike) -> None:
+        """Write the table of weights: JSON lines where the name ends in ``.jsonl`` or ``.json``, else CSV."""
+        write_rows(self.weights_table(), path)
+
+    def with_weights(self, table: Iterable[WeightRow | Mapping[str, Any]]) -> Self:
+        """Return a copy of the model with the weights of a table; what is not in it is 0.
+
+        A row may be changed, left out, or new, where the model knows its attribute and labels.
+        """
+        rows = ((f"row {n}", as_row(row, f"row {n}")) for n, row in enumerate(table))
+        return self._with(with_rows(self._fitted(), rows))
+
+    def apply_edits(self, path: PathLike) -> Self:
+        """Return a copy of the model with the weights of a file that `write_weights` wrote and somebody edited."""
+        return self._with(with_rows(self._fitted(), read_rows(path)))
+
+    def summary(self) -> Summary:
+        """Count labels, attributes and weights, and say how the model was trained."""
+        return summary_of(self._fitted(), described(self._extraction), self.training_.as_dict())
+
+    def _fitted(self) -> Parameters:
+        raise NotImplementedError
+
+    def _with(self, parameters: Parameters) -> Self:
+        raise NotImplementedError
+
+
+def described(extraction: Extraction) -> str:
+    """Say in words where features come from."""
+    words = "given by the caller"
+    if extraction.template is not None:
+        words = f"template {extraction.template.source}, {len(extraction.template.lines)} lines"
+    elif extraction.function is not None:
+        words = f"function {getattr(extraction.function, '__qualname__', extraction.function)}"
+    return words if extraction.hash_bits is None else f"{words}, hashed to {extraction.hash_bits} bits"
 
 
 def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) -> Summary:

@@ -33,8 +33,8 @@ def load(path: Path, *, verify: bool = True, **options: Any) -> SequenceModel:
     kind = file.setting("model", str)
     if kind not in _HOMES:
         raise StorageError(
-            f"{file.source}: expected a model of kind {' or '.join(_HOMES)}, got {kind!r:.60}; upgrade Tagline, or name "
-            "another file"
+            f"{file.source}: expected a model of kind {' or '.join(_HOMES)}, got {kind!r:.60}; upgrade Tagline, or "
+            "name another file"
         )
     home, name = _HOMES[kind]
     model: SequenceModel = getattr(import_module(home), name).from_file(file, **options)

@@ -54,14 +54,14 @@ class Parameters:
         names = self.states if part == "states" else self.edges
         return f"#{number}" if names is None else names[number]
 
-    def number_of(self, part: str, name: str) -> int:
-        """The number of an attribute that has such a name; −1 where there is none."""
-        names = self.states if part == "states" else self.edges
-        if names is not None:
-            return names.find(name)
+    def numbers_of(self, part: str, names: Sequence[str]) -> list[int]:
+        """The numbers of attributes by such names; −1 where there is none."""
+        known = self.states if part == "states" else self.edges
+        if known is not None:
+            return known.find_all(names).tolist()
         size = len(self.structure.state_offsets if part == "states" else self.structure.edge_offsets) - 1
-        number = int(name[1:]) if re.fullmatch("#[0-9]{1,10}", name) else size
-        return number if number < size else -1
+        numbers = (int(name[1:]) if re.fullmatch("#[0-9]{1,10}", name) else size for name in names)
+        return [number if number < size else -1 for number in numbers]
 
     def matrix(self) -> Float64Array:
         """The weights of transitions as ``[L, L]``, 0 where there is none."""
@@ -101,7 +101,7 @@ class Parameters:
 
         Arguments:
             labels: the old ones and more, sorted.
-            fresh: the pairs that new sentences show, over the new labels and vocabularies; ids of old names are the same.
+            fresh: the pairs that new sentences show, over the new labels and vocabularies; old names keep their ids.
         """
         L, old = len(labels), self.structure
         moved = np.array([labels.index(label) for label in self.labels], np.int64)  # [old L]
@@ -131,10 +131,10 @@ class Parameters:
         A, E = fresh.num_attributes, len(fresh.edge_offsets) - 1
         structure = Structure(
             L,
-            _offsets(parts[0] // L, A),
+            row_offsets(parts[0] // L, A),
             (parts[0] % L).astype(np.int32),
             np.stack([carried // L, carried % L], axis=1).astype(np.int32),
-            _offsets(edge // (L * L), E),
+            row_offsets(edge // (L * L), E),
             np.stack([edge % (L * L) // L, edge % L], axis=1).astype(np.int32),
             fresh.start,
             fresh.end,
@@ -159,5 +159,6 @@ def _pair_keys(pairs: NDArray[np.int32], L: int) -> IntArray:
     return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]
 
 
-def _offsets(rows: IntArray, count: int) -> IntArray:
+def row_offsets(rows: IntArray, count: int) -> IntArray:
+    """Where each of `count` rows begins, ``[count + 1]``, given the row of every entry."""
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)

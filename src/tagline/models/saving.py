@@ -1,325 +1,93 @@
-"""A feature CRF as a model file: settings and arrays of `tagline.storage`, in and out.
-
-Weights are float32, those that are 0 left out; counts and label numbers take the smallest type that does, and names lie
-there as `Vocabulary` uses them, so that a file of 10 MB is ready in milliseconds. Functions are not data: of a feature
-function the file keeps the name. Whatever a file says is checked before it is used. The settings:
-
-    model, version      "crf", and the number of this layout; older ones are read, newer ones refused
-    labels, scheme      strings, and the tag scheme whose rules hold
-    start, end          whether there are weights for the first and the last label
-    features            {"template": text, "source": name}, {"function": name}, or null
-    hash_bits           of hashed attributes, which have no names
-    dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
-    settings, training  the estimator's parameters as far as they are plain data; objective, reason and notes
-
-and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
-``transitions [., 2]``, ``edges.counts [E]`` and ``edges.pairs [., 2]``, and for names ``states.names.bytes`` and so on.
-"""
+"""A feature CRF to a file and back, and through pickle and copy: the methods of the estimator around `packing`."""
 
 from __future__ import annotations
 
-import json
-import math
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tagline.errors import InputError, StorageError
-from tagline.features.dictionaries import Dictionary
-from tagline.features.items import MOST_HASH_BITS
-from tagline.features.templates import Template
-from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import Structure
-from tagline.models.extraction import Way
+from tagline import storage
+from tagline.errors import InputError
+from tagline.features.weights import Scorer
+from tagline.models.extraction import Extraction, Way
+from tagline.models.packing import Facts, MissingFunction, SavedCRF, pack, reading, unpack
 from tagline.models.parameters import Parameters
-from tagline.readers.roles import scheme
-from tagline.storage import ModelFile
-from tagline.types import IntArray
-
-MODEL, VERSION = "crf", 1
-
-MOST_LABELS = 2**14  # their transitions take a gigabyte
-
-_UNSIGNED = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.uint32))
-_NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
-_DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
 
-class MissingFunction:
-    """Stands where a loaded model needs the function that it was trained with; calling it says so."""
+class Saving:
+    """The methods of a CRF that keep it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    parameters_: Parameters
+    training_: Facts
+    features: Any
+    dictionary: Any
+    _extraction: Extraction
+    _scorer: Scorer
 
-    def __call__(self, sentence: Any) -> Any:
-        """Ask for the function."""
-        raise InputError(
-            f"features: expected the function {self.name} that the model was trained with, got none, for files hold no "
-            "code; pass it: tagline.load(path, features=function)"
-        )
+    def save(self, path: storage.Path) -> None:
+        """Write the model to one file, whole or not at all; `tagline.load` reads it.
 
-    def __repr__(self) -> str:
-        return f"MissingFunction({self.name!r})"
+        Weights are kept as float32, those that are 0 left out. A feature function and callbacks are code and stay
+        outside: pass the function to `tagline.load` again.
+        """
+        storage.write(path, *pack(self._saved()))
 
+    @property
+    def size_(self) -> int:
+        """The size of the model file in bytes."""
+        return len(storage.dumps(*pack(self._saved())))
 
-@dataclass(frozen=True, eq=False)
-class SavedCRF:
-    """What a file holds of a feature CRF.
+    @classmethod
+    def from_file(cls, file: storage.ModelFile, *, features: Way = None) -> Self:
+        """Make the model of a file that was read; see `tagline.load`.
 
-    Attributes:
-        parameters: labels, names and weights.
-        way: a template, a function, or None where sentences are features already.
-        hash_bits, dictionary: as the model was trained with.
-        settings: the estimator's parameters, by name.
-        training: how it was trained: ``objective``, ``reason``, ``passes``, ``notes`` and the version of Tagline.
-    """
+        Arguments:
+            features: the function that the model was trained with, where it was trained with one.
+        """
+        saved = unpack(file)
+        if features is not None and not isinstance(saved.way, MissingFunction):
+            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
+        if features is not None and not callable(features):
+            raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
+        out = cls()
+        known = out._settings()
+        for name, value in saved.settings.items():
+            if name in known:
+                setattr(out, name, value)
+        out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        with reading(file):
+            out._become(saved.parameters, Extraction(out.features, saved.hash_bits, saved.dictionary), saved.training)
+        return out
 
-    parameters: Parameters
-    way: Way
-    hash_bits: int | None = None
-    dictionary: Dictionary | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)
+    def _become(self, parameters: Parameters, extraction: Extraction, training: Facts) -> None:
+        """Take on learned parameters."""
+        self.parameters_, self.training_ = parameters, training
+        self._extraction = extraction
+        self._scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
 
+    def _fitted(self) -> Parameters:
+        raise NotImplementedError
 
-def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes."""
-    p = saved.parameters.pruned()
-    s = p.structure
-    config = {
-        "model": MODEL,
-        "version": VERSION,
-        "labels": list(p.labels),
-        "scheme": p.scheme,
-        "start": s.start,
-        "end": s.end,
-        "features": _described(saved.way),
-        "hash_bits": saved.hash_bits,
-        "dictionary": None,
-        "settings": {name: plain for name, value in saved.settings.items() if (plain := _plain(value)) is not _NO_DATA},
-        "training": saved.training,
-    }
-    arrays: dict[str, NDArray[Any]] = {
-        "weights": p.weights.astype(np.float32),
-        "states.counts": _smallest(np.diff(s.state_offsets)),
-        "states.labels": _smallest(s.state_labels),
-        "transitions": _smallest(s.transitions),
-        "edges.counts": _smallest(np.diff(s.edge_offsets)),
-        "edges.pairs": _smallest(s.edge_pairs),
-    }
-    for part, names in (("states", p.states), ("edges", p.edges)):
-        for name, array in ({} if names is None else names.arrays()).items():
-            arrays[f"{part}.names.{name}"] = array
-    if saved.dictionary is not None:
-        config["dictionary"] = {"priority": saved.dictionary.priority, "fold_case": saved.dictionary.fold_case}
-        phrases = [[list(tokens), kind] for tokens, kind in saved.dictionary.entries().items()]
-        arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
-    return config, arrays
+    def _settings(self) -> dict[str, Any]:
+        raise NotImplementedError
 
+    def _saved(self) -> SavedCRF:
+        p, e = self._fitted(), self._extraction
+        return SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_)
 
-def unpack(file: ModelFile) -> SavedCRF:
-    """Turn settings and arrays into a model, or say what is wrong with them."""
-    with _reading(file):
-        version = file.setting("version", int)
-        if version > VERSION:
-            raise StorageError(
-                f"{file.source}: expected a CRF of layout {VERSION} or older, got {version}, written by a newer Tagline; "
-                "upgrade Tagline to read it"
-            )
-        hash_bits = _optional(file, "hash_bits", int)
-        parameters = _parameters(file, hash_bits)
-        return SavedCRF(
-            parameters,
-            _way(file),
-            hash_bits,
-            _dictionary(file),
-            file.setting("settings", dict),
-            file.setting("training", dict),
-        )
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
+        state = dict(vars(self))
+        if "parameters_" in state:
+            state["_file"] = storage.dumps(*pack(self._saved()))
+            state["_function"] = self._extraction.function
+            for name in ("parameters_", "training_", "_extraction", "_scorer"):
+                del state[name]
+        return state
 
-
-@contextmanager
-def _reading(file: ModelFile) -> Iterator[None]:
-    """Whatever a part of the package finds wrong is wrong with this file."""
-    try:
-        yield
-    except InputError as error:
-        raise StorageError(f"{file.source}: {error}; {_DAMAGED}") from None
-
-
-def _bad(file: ModelFile, expected: str, got: object) -> StorageError:
-    return StorageError(f"{file.source}: expected {expected}, got {got!r:.60}; {_DAMAGED}")
-
-
-# Weights.
-
-
-def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
-    labels = file.setting("labels", list)
-    if not 1 <= len(labels) <= MOST_LABELS or len(set(map(str, labels))) != len(labels):
-        raise _bad(file, f"1 to {MOST_LABELS} labels, each once", labels)
-    if not all(isinstance(label, str) for label in labels):
-        raise _bad(file, "labels that are strings", labels)
-    name = _optional(file, "scheme", str)
-    structure = _structure(file, len(labels))
-    weights = file.tensor("weights", np.float32, structure.size)
-    if not np.isfinite(weights).all():
-        raise _bad(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
-    sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
-    names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
-    found = Parameters(
-        tuple(labels), None if name is None else scheme(name).name, structure, weights, names["states"], names["edges"]
-    )
-    _ = found.rules  # labels that are not of the scheme
-    return found
-
-
-def _structure(file: ModelFile, L: int) -> Structure:
-    counts = _numbers(file, "states.counts", None)
-    labels = _numbers(file, "states.labels", None).astype(np.int32)
-    transitions = _pairs(file, "transitions", L)
-    edge_counts = _numbers(file, "edges.counts", None)
-    pairs = _pairs(file, "edges.pairs", L)
-    if labels.max(initial=0) >= L:
-        raise _bad(file, f"label numbers below {L}", int(labels.max()))
-    offsets, edge_offsets = (
-        _offsets(file, "states", counts, len(labels)),
-        _offsets(file, "edges", edge_counts, len(pairs)),
-    )
-    whole = np.array([0, len(transitions)])
-    for part, bounds, keys in (
-        ("states.labels", offsets, labels),
-        ("transitions", whole, _keys(transitions, L)),
-        ("edges.pairs", edge_offsets, _keys(pairs, L)),
-    ):
-        if not _ascending(bounds, keys):
-            raise _bad(file, f"{part} that ascend", "others")
-    ends = file.setting("start", bool), file.setting("end", bool)
-    return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
-
-
-def _numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
-    """An array of whole numbers of one of the types that `_smallest` chooses."""
-    array = file.tensors.get(name)
-    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.dtype(np.uint32)
-    return file.tensor(name, kind, *shape)
-
-
-def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
-    pairs = _numbers(file, name, None, 2)
-    if pairs.max(initial=0) >= L:
-        raise _bad(file, f"label numbers below {L} in {name}", int(pairs.max()))
-    return pairs.astype(np.int32)
-
-
-def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, dtype=np.int64, out=offsets[1:])
-    if offsets[-1] != total:
-        raise _bad(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
-    return offsets
-
-
-def _keys(pairs: NDArray[np.int32], L: int) -> IntArray:
-    return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]
-
-
-def _ascending(offsets: IntArray, keys: NDArray[Any]) -> bool:
-    """Whether numbers ascend within each row."""
-    rising = keys[1:] > keys[:-1]
-    begins = offsets[1:-1]
-    rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
-    return bool(rising.all())
-
-
-def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Vocabulary | None:
-    """The names of attributes; None where they were hashed away, or where there are no attributes of this kind."""
-    stored = {name: file.tensors[key] for name in _NAMES if (key := f"{part}.names.{name}") in file.tensors}
-    if not stored and (part == "edges" and not size or hash_bits is not None and size in (0, 1 << hash_bits)):
-        return None
-    names = Vocabulary.from_arrays(stored)
-    if hash_bits is not None or len(names) != size:
-        raise _bad(file, f"names of {size if hash_bits is None else 'no'} {part}", len(names))
-    return names
-
-
-def _smallest(numbers: NDArray[Any]) -> NDArray[Any]:
-    kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
-    return numbers.astype(kind)
-
-
-# Where features come from.
-
-
-def _described(way: Way) -> dict[str, str] | None:
-    if way is None:
-        return None
-    if isinstance(way, Template):
-        return {"template": way.text, "source": os.path.basename(way.source)}
-    if isinstance(way, MissingFunction):
-        return {"function": way.name}
-    kind = way if hasattr(way, "__qualname__") else type(way)
-    return {"function": f"{kind.__module__}.{kind.__qualname__}"}
-
-
-def _way(file: ModelFile) -> Way:
-    described = _optional(file, "features", dict)
-    if described is None:
-        return None
-    if not all(isinstance(value, str) for value in described.values()):
-        raise _bad(file, "features that are described by strings", described)
-    if set(described) == {"template", "source"}:
-        return Template.parse(described["template"], described["source"])
-    if set(described) == {"function"}:
-        return MissingFunction(described["function"])
-    raise _bad(file, "features by a template or a function", described)
-
-
-def _dictionary(file: ModelFile) -> Dictionary | None:
-    described = _optional(file, "dictionary", dict)
-    if described is None:
-        return None
-    if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
-        raise _bad(file, "priority and fold_case of the dictionary", described)
-    try:
-        phrases = json.loads(file.tensor("dictionary", np.uint8, None).tobytes())
-        entries = {tuple(tokens): kind for tokens, kind in phrases}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise _bad(file, "phrases and types in the array 'dictionary'", str(error)) from None
-    return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])
-
-
-# Plain data.
-
-_NO_DATA = object()
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON holds it, or `_NO_DATA`."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NO_DATA
-    if isinstance(value, list | tuple):
-        parts = [_plain(part) for part in value]
-        return _NO_DATA if any(part is _NO_DATA for part in parts) else parts
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        fields = {key: _plain(part) for key, part in value.items()}
-        return _NO_DATA if any(part is _NO_DATA for part in fields.values()) else fields
-    return _NO_DATA
-
-
-def _optional(file: ModelFile, name: str, kind: type[Any]) -> Any:
-    if name in file.config and file.config[name] is None:
-        return None
-    value = file.setting(name, kind)
-    if name == "hash_bits" and not 1 <= value <= MOST_HASH_BITS:
-        raise _bad(file, f"hash_bits from 1 to {MOST_HASH_BITS}", value)
-    return value
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rest = dict(state)
+        data, function = rest.pop("_file", None), rest.pop("_function", None)
+        self.__dict__.update(rest)
+        if data is not None:
+            saved = unpack(storage.loads(data, source="<pickle>"))
+            way = saved.way if function is None else function
+            self._become(saved.parameters, Extraction(way, saved.hash_bits, saved.dictionary), saved.training)

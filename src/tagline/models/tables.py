@@ -1,9 +1,9 @@
 """Weights as a table, to be read, filtered and edited elsewhere, and edits back in.
 
-One row a weight: kind, attribute, previous label, label, weight. CSV (with a header line) or JSON lines, by the file's name.
-The table is the whole model: a row that was deleted is a weight of 0, a changed weight counts, and a new row adds a weight
-between attributes and labels that the model knows. Weights are written with the digits that float32 needs, so that a
-table that nobody touched gives the same model again.
+One row a weight: kind, attribute, previous label, label, weight. CSV (with a header line) or JSON lines, by the file's
+name. The table is the whole model: a row that was deleted is a weight of 0, a changed weight counts, and a new row adds
+a weight between attributes and labels that the model knows. Weights are written with the digits that float32 needs, so
+that a table that nobody touched gives the same model again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.features.weights import Structure
-from tagline.models.parameters import Parameters
+from tagline.models.parameters import Parameters, row_offsets
 from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
 
 KINDS = ("state", "transition", "edge", "start", "end")
@@ -133,7 +133,9 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
             if not cells:
                 continue
             if len(cells) != len(COLUMNS):
-                raise InputError(f"{where}: expected {len(COLUMNS)} columns, got {len(cells)} ({shown(','.join(cells))})")
+                raise InputError(
+                    f"{where}: expected {len(COLUMNS)} columns, got {len(cells)} ({shown(','.join(cells))})"
+                )
             given: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
             if given["kind"] not in _ATTRIBUTE:
                 given["attribute"] = given["attribute"] or None
@@ -183,14 +185,15 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
     """
     p, L = parameters, len(parameters.labels)
     labels = {label: number for number, label in enumerate(p.labels)}
+    table = list(rows)
+    attributes = {kind: _attributes(p, kind, table) for kind in _ATTRIBUTE}
     found: dict[str, dict[int, tuple[float, str]]] = {kind: {} for kind in KINDS}
-    for where, row in rows:
+    for where, row in table:
         key = _number(labels, row.label, "label", where)
         if row.previous is not None:
             key += L * _number(labels, row.previous, "label", where)
         if row.attribute is not None:
-            width = L * L if row.kind == "edge" else L
-            key += width * _attribute(p, row, where)
+            key += (L * L if row.kind == "edge" else L) * attributes[row.kind][row.attribute]
         if key in found[row.kind]:
             raise InputError(f"{where}: expected each weight once, got that of {found[row.kind][key][1]} again")
         found[row.kind][key] = row.weight, where
@@ -200,10 +203,10 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
     starts, ends = s.start or bool(found["start"]), s.end or bool(found["end"])
     structure = Structure(
         L,
-        _offsets(states // L, s.num_attributes),
+        row_offsets(states // L, s.num_attributes),
         (states % L).astype(np.int32),
         np.stack([pairs // L, pairs % L], axis=1).astype(np.int32),
-        _offsets(edges // (L * L), len(s.edge_offsets) - 1),
+        row_offsets(edges // (L * L), len(s.edge_offsets) - 1),
         np.stack([edges % (L * L) // L, edges % L], axis=1).astype(np.int32),
         starts,
         ends,
@@ -218,17 +221,26 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
 
 def _number(labels: Mapping[str, int], label: str, what: str, where: str) -> int:
     if label not in labels:
-        raise InputError(f"{where}: expected a {what} that the model has, one of {', '.join(labels)}, got {label!r:.60}")
+        raise InputError(
+            f"{where}: expected a {what} that the model has, one of {', '.join(labels)}, got {label!r:.60}"
+        )
     return labels[label]
 
 
-def _attribute(parameters: Parameters, row: WeightRow, where: str) -> int:
-    number = parameters.number_of(_ATTRIBUTE[row.kind], row.attribute or "")
-    if number < 0:
-        raise InputError(
-            f"{where}: expected an attribute that the model has, got {row.attribute!r:.60}; train with data that show it"
-        )
-    return number
+def _attributes(parameters: Parameters, kind: str, table: Iterable[tuple[str, WeightRow]]) -> dict[str, int]:
+    """The numbers of the attributes in a table; an error at the first row with an unknown one."""
+    places: dict[str, str] = {}
+    for where, row in table:
+        if row.kind == kind and row.attribute is not None:
+            places.setdefault(row.attribute, where)
+    numbers = dict(zip(places, parameters.numbers_of(_ATTRIBUTE[kind], list(places)), strict=True))
+    for name, number in numbers.items():
+        if number < 0:
+            raise InputError(
+                f"{places[name]}: expected an attribute that the model has, got {name!r:.60}; train with data that "
+                "show it"
+            )
+    return numbers
 
 
 def _sorted(entries: Mapping[int, tuple[float, str]]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -236,7 +248,3 @@ def _sorted(entries: Mapping[int, tuple[float, str]]) -> tuple[NDArray[np.int64]
     weights = np.array([weight for weight, _ in entries.values()], np.float32)
     order = np.argsort(keys)
     return keys[order], weights[order]
-
-
-def _offsets(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)

@@ -1,7 +1,7 @@
 """Labels at the door of training: strings to numbers, sets for what is not known, illegal labellings, weights.
 
-A label is a string; None stands for an unknown one, a set for one of several. A labelling that the tag scheme forbids is an
-error, is repaired, or its sentence is dropped: `on_illegal` says.
+A label is a string; None stands for an unknown one, a set for one of several. A labelling that the tag scheme forbids
+is an error, is repaired, or its sentence is dropped: `on_illegal` says.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
 
 def complete_labels(labels: Sequence[str], name: str | None) -> list[str]:
     """Sort labels and refuse a scheme that they are not of."""
-    ordered = sorted(labels)
+    ordered = sorted(map(str, labels))  # NumPy's strings too
     if name is not None:
         legal(ordered, name)
     return ordered
@@ -196,8 +196,18 @@ def allowed_labels(labelled: LabelledTokens, labels: Sequence[str]) -> BoolArray
     return allowed
 
 
+def check_sample_weight(given: ArrayLike | None, B: int) -> Float64Array | None:
+    """How much each of B sentences counts, ``[B]``; None where all count the same."""
+    if given is None:
+        return None
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {given!r:.60}")
+    return weights
+
+
 def sentence_weights(
-    sample_weight: ArrayLike | None,
+    sample_weight: Float64Array | None,
     label_weights: Mapping[str, float] | str | None,
     labelled: LabelledTokens,
     labels: Sequence[str],
@@ -209,10 +219,7 @@ def sentence_weights(
     B = len(labelled.bounds) - 1
     weights = np.ones(B)
     if sample_weight is not None:
-        given = np.asarray(sample_weight, np.float64)
-        if given.shape != (B,) or not (np.isfinite(given) & (given >= 0)).all():
-            raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {given.shape}")
-        weights *= given
+        weights *= sample_weight
     if label_weights is not None:
         ids = numbered(labelled, labels)
         table = np.ones(len(labels) + 1)

@@ -74,7 +74,9 @@ def iis(
         monitor: when to stop and whom to tell.
     """
     if c1 or c2:
-        raise InputError(f"c1, c2: expected 0 for improved iterative scaling, got {c1:g} and {c2:g}; use lbfgs or owlqn")
+        raise InputError(
+            f"c1, c2: expected 0 for improved iterative scaling, got {c1:g} and {c2:g}; use lbfgs or owlqn"
+        )
     K = len(likelihood.observed)
     weights = np.zeros(K) if start is None else as_weights("start", start)
     if weights.shape != (K,):

@@ -92,7 +92,7 @@ def _between(low: Trial, high: Trial, slack: float) -> float:
             share = _cubic(width, low, high)
         elif high.slope > 0:
             share = low.slope / (low.slope - high.slope)
-    return low.step + width * min(max(share, 0.1), 0.9)
+    return low.step + width * min(max(share, 0.01), 0.9)
 
 
 def _cubic(width: float, low: Trial, high: Trial) -> float:

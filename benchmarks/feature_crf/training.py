@@ -1,7 +1,7 @@
-"""The speed table: training and tagging CoNLL-2000, ours and python-crfsuite's in the same run, in turns.
+"""Training in the speed table: CoNLL-2000, ours and python-crfsuite's in the same run, in turns.
 
-Groups: ``sparse`` (evaluation, iteration, to the optimum, end to end, memory), ``dense`` and ``pos`` (evaluation and
-iteration), ``tagging`` (file in, labels out; loading), ``items`` (features ready as Python objects).
+Groups: ``sparse`` (evaluation, iteration, to the optimum, end to end, memory), ``dense`` and ``pos44`` (evaluation and
+iteration).
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ from feature_crf.bench import Bench
 from feature_crf.cases import CASES, MARGIN, MEMORY, OPTIMUM
 from feature_crf.children import Result
 from feature_crf.tables import Row, both, median, seconds
-from feature_crf.tables import speed as tokens_per_second
 
 CRFSUITE_MB = 205  # peak of the CRFsuite command line on the sparse case
 MEMORY_BAR = 1.2
 BARS = {"sparse": (7, 6), "dense": (8, 5), "pos": (8, None)}  # evaluation, iteration
 OPTIMUM_BARS = {1: 12, 2: 18}
-END_BAR, TAGGING_BAR, ITEMS_BAR = 15, 12, 2
+END_BAR = 15
 SIZE_BAR = 0.5
 SLACK = 1e-6  # relative, between the float32 objective that stops a run and its float64 check
-LOAD_SECONDS = 0.05
-LOADS = 5
 
 
 def target_of(run: Bench, theirs: Result) -> float:
@@ -45,8 +42,9 @@ def sparse(run: Bench) -> list[Row]:
             _check_sparse(run, passes[0], theirs[0])
         for threads, found in ways.items():
             found.append(run.child("ours.optimum", threads, **files, target=target))
-            agreement.require("objective reached", max(found[-1]["objective"], target), target, SLACK)
+            _reached(found[-1], target)
         ends.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("sparse.ours"), target=target))
+        _reached(ends[-1], target)
         own.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("stopped.ours")))
     run.kept["target"] = target
     return [
@@ -55,6 +53,10 @@ def sparse(run: Bench) -> list[Row]:
         *_end_rows(run, ends, own, theirs),
         *_size_rows(run, ends, theirs),
     ]
+
+
+def _reached(ours: Result, target: float) -> None:
+    agreement.require("objective reached", max(ours["objective"], target), target, SLACK)
 
 
 def _check_sparse(run: Bench, ours: Result, theirs: Result) -> None:
@@ -104,12 +106,8 @@ def _few_iterations(run: Bench, case: str) -> list[Row]:
             agreement.same_problem(case, passes[0], theirs[0])
             if not CASES[case].dense:
                 _with_rival(run, case, theirs[0])
-    peak = (
-        statistics.median(taken["peak_mb"] for taken in passes),
-        statistics.median(taken["peak_mb"] for taken in theirs),
-    )
-    title = CASES[case].title
-    memory = Row(f"peak memory: {title}", f"{peak[0]:.0f} MB", f"{peak[1]:.0f} MB", f"{peak[1] / peak[0]:.1f}×")
+    peak, other = (statistics.median(taken["peak_mb"] for taken in side) for side in (passes, theirs))
+    memory = Row(f"peak memory: {CASES[case].title}", f"{peak:.0f} MB", f"{other:.0f} MB", f"{other / peak:.1f}×")
     return [*_iteration_rows(run, case, passes, theirs), memory]
 
 
@@ -141,7 +139,7 @@ def _iteration_rows(run: Bench, case: str, ours: list[Result], theirs: list[Resu
 
 
 def _until(theirs: Result, target: float) -> tuple[float, float, int]:
-    """Seconds (of the log, of the wall) and iterations that the rival needs to reach a target; all where it does not."""
+    """Seconds, of the log and of the wall, and iterations until the rival reaches a target; else all of them."""
     count = next((n for n, loss in enumerate(theirs["losses"], 1) if loss <= target), len(theirs["losses"]))
     return sum(theirs["times"][:count]), sum(theirs["walls"][:count]), count
 
@@ -156,7 +154,7 @@ def _optimum_row(run: Bench, threads: int, ours: list[Result], theirs: list[Resu
         both(taken),
         f"{seconds(log)} CPU, {seconds(wall)} wall ({rival[0][2]} iterations)",
         **run.ratio(taken[0] if threads == 1 else taken[1], log, OPTIMUM_BARS[1 if threads == 1 else 2]),
-        how=f"from features in memory: our {'CPU' if threads == 1 else 'wall'} seconds against the CPU seconds of its log; "
+        how=f"from features in memory: our {'CPU' if threads == 1 else 'wall'} seconds against CPU seconds of its log; "
         f"{first['stochastic_passes']} + {first['batch_passes']} passes; objective {first['objective']:.3f}; "
         f"median of {len(ours)}",
     )
@@ -173,8 +171,8 @@ def _end_rows(run: Bench, ours: list[Result], own: list[Result], theirs: list[Re
             both(taken),
             both(rival),
             **run.ratio(taken[1], rival[1], END_BAR),
-            how=f"wall; ours to 0.01 %, python-crfsuite to its own stop at its defaults (c2 = 1) with extraction in Python "
-            f"({seconds(prepared[1])}); {count}",
+            how="wall; ours to 0.01 %, python-crfsuite at its defaults (c2 = 1) to its own stop; "
+            f"its extraction in Python and appending take {seconds(prepared[1])} of it; {count}",
         ),
         Row(
             "end to end, to our own stop",
@@ -209,84 +207,3 @@ def _size_rows(run: Bench, ours: list[Result], theirs: list[Result]) -> list[Row
             run.judge(size <= SIZE_BAR * other),
         ),
     ]
-
-
-def _models(run: Bench) -> tuple[str, str]:
-    """Return the models of both sides, trained now where the group ``sparse`` has not left them."""
-    ours, theirs = run.path("sparse.ours"), run.path("sparse.rival")
-    if "target" not in run.kept:
-        run.kept["target"] = target_of(run, run.child("rival.train", case="sparse", train=run.train, model=theirs))
-        files = {"train": run.train, "template": run.template, "model": ours}
-        run.child("ours.end_to_end", run.plan.two, **files, target=run.kept["target"])
-    return ours, theirs
-
-
-def tagging(run: Bench) -> list[Row]:
-    """File in, labels out; and loading the model."""
-    ours, theirs = _models(run)
-    taken: dict[str, list[Result]] = {"ours": [], "rival": []}
-    loads: dict[str, list[Result]] = {"ours": [], "rival": []}
-    for _turn in range(run.plan.rounds):
-        for side, model in (("rival", theirs), ("ours", ours)):
-            labels, repeats = run.path(f"{side}.labels"), run.plan.evaluations
-            taken[side].append(
-                run.child(f"{side}.tag_file", model=model, test=run.test, labels=labels, repeats=repeats)
-            )
-    share = agreement.same_labels(run.path("ours.labels"), run.path("rival.labels"))
-    for _turn in range(LOADS):
-        for side, model in (("rival", theirs), ("ours", ours)):
-            loads[side].append(run.child(f"{side}.load", model=model))
-    mine, other = (median(median(one["taken"]) for one in taken[side]) for side in ("ours", "rival"))
-    loaded, opened = (median(one["taken"][0] for one in loads[side]) for side in ("ours", "rival"))
-    tokens = taken["ours"][0]["tokens"]
-    return [
-        Row(
-            "tagging: file in, labels out, 1 thread",
-            tokens_per_second(tokens, mine),
-            tokens_per_second(tokens, other),
-            **run.ratio(mine[0], other[0], TAGGING_BAR),
-            how=f"CPU; extraction included, in Python for python-crfsuite; {share:.2%} of the labels the same; "
-            f"medians of {run.plan.rounds} processes each, {run.plan.evaluations} runs in each",
-        ),
-        Row(
-            "loading the model",
-            both(loaded),
-            both(opened),
-            "",
-            f"≤ {1e3 * LOAD_SECONDS:.0f} ms",
-            run.judge(loaded[1] <= LOAD_SECONDS),
-            f"wall, in a fresh process; median of {LOADS}",
-        ),
-    ]
-
-
-def items(run: Bench) -> list[Row]:
-    """Tagging features that are Python objects already."""
-    _, theirs = _models(run)
-    ours = run.path("items.ours")
-    fitted = run.child("ours.from_items", run.plan.two, train=run.train, model=ours, target=run.kept["target"])
-    taken: dict[str, list[Result]] = {"ours": [], "rival": []}
-    for _turn in range(run.plan.rounds):
-        for side, model in (("rival", theirs), ("ours", ours)):
-            labels, repeats = run.path(f"{side}.labels"), run.plan.evaluations
-            taken[side].append(
-                run.child(f"{side}.tag_items", model=model, test=run.test, labels=labels, repeats=repeats)
-            )
-    share = agreement.same_labels(run.path("ours.labels"), run.path("rival.labels"))
-    tokens = taken["ours"][0]["tokens"]
-    rows = []
-    for kind, title in (("lists", "lists of 19 strings"), ("dicts", "dicts of 19 strings")):
-        mine, other = (median(median(one["taken"][kind]) for one in taken[side]) for side in ("ours", "rival"))
-        rows.append(
-            Row(
-                f"predict on ready Python features: {title}",
-                tokens_per_second(tokens, mine),
-                tokens_per_second(tokens, other),
-                **run.ratio(mine[0], other[0], ITEMS_BAR),
-                how=f"CPU of 1 thread; {share:.2%} of the labels the same; medians of {run.plan.rounds} processes each",
-            )
-        )
-    other = median(median(one["taken"]["ready"]) for one in taken["rival"])
-    rows.append(Row("the same as ItemSequence, ready", "", tokens_per_second(tokens, other), how="for comparison"))
-    rows.append(Row("fit on lists of 19 strings, 2 threads", both(fitted["taken"]), how="to 0.01 %, saving included"))
-    return rows
