@@ -13,6 +13,8 @@ rival's weights our objective must be the loss of its log, and our decoder must 
 computed again in float64. An iteration of the rival is taken from its own log (CPU seconds). Evaluations and iterations
 are compared by CPU seconds of one thread, what runs on two threads by the wall clock.
 
+Reading files, extracting and saving count where a row says file; imports never do.
+
 Tables go to stdout, progress to stderr. The exit status is 1 where sides disagree, a measure fails or a bar is missed.
 
 The corpora are looked for in TAGLINE_DATA, else in ../shared/data beside the repository.
@@ -25,6 +27,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.names = {what: [name for name in names[what] if not options.only or name in options.only] for what in names}
     if options.plot and ("speed" not in options.what or "scale" not in options.names["speed"]):
         parser.error("--plot: expected the speed group scale among what is run, got others only")
+    if set(options.names["speed"]) - {"scale"} and "speed" in options.what and find_spec("pycrfsuite") is None:
+        parser.error(
+            "expected python-crfsuite, got no module pycrfsuite; install it with: pip install 'tagline[bench]'"
+        )
     return options
 
 

@@ -187,23 +187,13 @@ void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
     }
 }
 
-void Tuples::unpack(size_t s, uint64_t key, uint32_t* codes) const {
+void Tuples::unpack_folded(size_t s, uint64_t key, uint32_t* codes) const {
     const Skeleton& skeleton = skeletons_[s];
     for (size_t segment = skeleton.segments.size(); segment-- > 0;) {
         for (size_t f = skeleton.segments[segment]; f < skeleton.segment_end(segment); ++f)
             codes[f] = uint32_t((key >> skeleton.fields[f].shift) & skeleton.fields[f].mask);
         if (segment) key = folds_[s][segment - 1].keys[uint32_t(key) - 1];
     }
-}
-
-uint64_t Tuples::hash(size_t s, const uint32_t* codes) const {
-    const Skeleton& skeleton = skeletons_[s];
-    uint64_t value = skeleton.hashes[0].value;
-    for (size_t m = 0; m < skeleton.macros.size(); ++m) {
-        value = append(value, sources_[size_t(skeleton.macros[m].source)].hashes[codes[m]]);
-        if (!skeleton.literals[m + 1].empty()) value = append(value, skeleton.hashes[m + 1]);
-    }
-    return value;
 }
 
 void Tuples::pieces(size_t s, const uint32_t* codes, std::vector<std::string_view>& out) const {

@@ -110,10 +110,22 @@ public:
     const uint64_t* keys(size_t skeleton) const { return keys_.data() + skeleton * size_t(length_); }
 
     // The codes of the macros that a key was packed from.
-    void unpack(size_t skeleton, uint64_t key, uint32_t* codes) const;
+    void unpack(size_t s, uint64_t key, uint32_t* codes) const {
+        const Skeleton& skeleton = skeletons_[s];
+        if (skeleton.folds()) return unpack_folded(s, key, codes);
+        for (const Skeleton::Field& field : skeleton.fields) *codes++ = uint32_t((key >> field.shift) & field.mask);
+    }
 
     // The hash (not finished) and the pieces of the attribute with these codes.
-    uint64_t hash(size_t skeleton, const uint32_t* codes) const;
+    uint64_t hash(size_t s, const uint32_t* codes) const {
+        const Skeleton& skeleton = skeletons_[s];
+        uint64_t value = skeleton.hashes[0].value;
+        for (size_t m = 0; m < skeleton.macros.size(); ++m) {
+            value = append(value, sources_[size_t(skeleton.macros[m].source)].hashes[codes[m]]);
+            if (!skeleton.texts[m + 1].empty()) value = append(value, skeleton.hashes[m + 1]);
+        }
+        return value;
+    }
     void pieces(size_t skeleton, const uint32_t* codes, std::vector<std::string_view>& out) const;
 
     // Whether that attribute is this name, which lies in memory that ends at `end`.
@@ -131,6 +143,7 @@ private:
     std::vector<std::vector<Fold>> folds_;      // by skeleton
     int64_t length_ = 0;
 
+    void unpack_folded(size_t skeleton, uint64_t key, uint32_t* codes) const;
     void load_codes(int64_t first, int64_t length);
     void pack(size_t skeleton, int64_t length, uint64_t* keys);
 };

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,11 +56,23 @@ class Bench:
     records: list[dict[str, Any]] = field(default_factory=list)
     kept: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        train, test = corpora.find(corpora.TRAIN), corpora.find(corpora.TEST)
-        self.template = str(corpora.find(corpora.TEMPLATE))
-        self.train = str(corpora.cut(train, self.folder / "train.txt") if self.plan.quick else train)
-        self.test = str(corpora.cut(test, self.folder / "test.txt") if self.plan.quick else test)
+    @cached_property
+    def template(self) -> str:
+        """The path of the template."""
+        return str(corpora.find(corpora.TEMPLATE))
+
+    @cached_property
+    def train(self) -> str:
+        """The path of the sentences to train on."""
+        return self._cut(corpora.find(corpora.TRAIN))
+
+    @cached_property
+    def test(self) -> str:
+        """The path of the sentences to tag."""
+        return self._cut(corpora.find(corpora.TEST))
+
+    def _cut(self, path: Path) -> str:
+        return str(corpora.cut(path, self.folder / path.name) if self.plan.quick else path)
 
     def path(self, name: str) -> str:
         """Return the path of a file in the temporary folder."""

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -81,8 +82,7 @@ class Ticks:
 
     def passes(self) -> list[Clocks]:
         """What each pass took, the first one left out."""
-        pairs = zip(self.clocks, self.clocks[1:], strict=False)
-        return [(later[0] - earlier[0], later[1] - earlier[1]) for earlier, later in pairs]
+        return [(later[0] - earlier[0], later[1] - earlier[1]) for earlier, later in pairwise(self.clocks)]
 
 
 def passes(case: str, train: str, template: str, iterations: int, evaluations: int) -> Result:

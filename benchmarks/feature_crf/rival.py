@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
         super().__init__(*arguments, **options)
         self.ends: list[float] = []
 
-    def on_iteration(self, log: str) -> None:
-        self.ends.append(now()[1])
+    def message(self, message: str) -> None:
+        super().message(message)
+        if message.startswith("Seconds required for this iteration"):
+            self.ends.append(now()[1])
 
 
 def train(case: str, train: str, model: str, iterations: int | None = None) -> Result:
@@ -43,7 +46,7 @@ def train(case: str, train: str, model: str, iterations: int | None = None) -> R
     whole = since(begin)
     log = trainer.logparser.iterations
     times = [float(entry["time"]) for entry in log]
-    walls = [times[0], *(after - before for before, after in zip(trainer.ends, trainer.ends[1:], strict=False))]
+    walls = [times[0], *(later - earlier for earlier, later in pairwise(trainer.ends))]
     return {
         "times": times,
         "walls": walls,

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def rows(run: Bench) -> list[Row]:
 
 def curves(run: Bench) -> None:
     """Measure what the plot shows beside tokens: labels and threads."""
-    files = {"train": run.train, "template": run.template}
+    files: dict[str, Any] = {"train": run.train, "template": run.template}
     run.kept["labels"] = run.child("scale.labels", **files, counts=list(LABELS), evaluations=run.plan.evaluations)
     run.kept["threads"] = {}
     for threads in _counts(os.cpu_count() or 1):
@@ -142,12 +143,15 @@ def draw(run: Bench, path: Path) -> None:
     tokens.legend(frameon=False)
     by_labels.loglog(many["labels"], [1e3 * one for one in many["seconds"]], "o-", base=2)
     by_labels.set(title="CoNLL-2000, words only, 1 thread", xlabel="labels", ylabel="ms an evaluation")
+    by_labels.set_xticks(many["labels"])
+    for axis in (by_labels.xaxis, by_labels.yaxis):
+        axis.set_major_formatter("{x:g}")
     by_threads.plot(list(threads), [1e3 * one for one in threads.values()], "o-")
     by_threads.set(title="CoNLL-2000, 22 labels", xlabel="threads", ylabel="ms an evaluation", xticks=list(threads))
     for axes in (tokens, by_labels, by_threads):
         axes.spines[["top", "right"]].set_visible(False)
     for axes in (tokens, by_threads):
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
+        axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)

@@ -5,6 +5,8 @@ Groups: ``tagging`` (file in, labels out; loading a model), ``items`` (features 
 
 from __future__ import annotations
 
+from typing import Any
+
 from feature_crf import agreement
 from feature_crf.bench import Bench
 from feature_crf.children import Result
@@ -33,7 +35,7 @@ def _taken(run: Bench, measure: str, models: dict[str, str]) -> tuple[dict[str, 
     labels = {side: run.path(f"{side}.labels") for side in models}
     for _turn in range(run.plan.rounds):
         for side, model in models.items():
-            amounts = {"labels": labels[side], "repeats": run.plan.evaluations}
+            amounts: dict[str, Any] = {"labels": labels[side], "repeats": run.plan.evaluations}
             taken[side].append(run.child(f"{side}.{measure}", model=model, test=run.test, **amounts))
     return taken, agreement.same_labels(labels["ours"], labels["rival"]), taken["ours"][0]["tokens"]
 

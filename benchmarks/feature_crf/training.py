@@ -31,7 +31,7 @@ def target_of(run: Bench, theirs: Result) -> float:
 
 def sparse(run: Bench) -> list[Row]:
     """Evaluation, iteration, time to the optimum, end to end, memory: one training of the rival serves them all."""
-    files = {"train": run.train, "template": run.template}
+    files: dict[str, Any] = {"train": run.train, "template": run.template}
     theirs, passes, ends, own = [], [], [], []
     ways: dict[int, list[Result]] = {1: [], run.plan.two: []}
     for turn in range(run.plan.rounds):
@@ -69,7 +69,7 @@ def _check_sparse(run: Bench, ours: Result, theirs: Result) -> None:
 
 
 def _with_rival(run: Bench, case: str, theirs: Result, **more: Any) -> Result:
-    files = {"train": run.train, "template": run.template, "model": run.path(f"{case}.rival")}
+    files: dict[str, Any] = {"train": run.train, "template": run.template, "model": run.path(f"{case}.rival")}
     found = run.child("agreement.with_rival", case=case, **files, **more)
     agreement.require(
         f"{case}: objective at the rival's weights", found["objective"], theirs["losses"][-1], agreement.SAME
@@ -84,7 +84,7 @@ def _passes(run: Bench, case: str) -> Result:
 
 def dense(run: Bench) -> list[Row]:
     """Evaluation and iteration with weights for all pairs."""
-    files = {"train": run.train, "template": run.template}
+    files: dict[str, Any] = {"train": run.train, "template": run.template}
     found = run.child("agreement.dense_and_sparse", **files)
     for name in ("value", "gradient"):
         agreement.require(f"dense against sparse, {name}", found[name], 0.0, absolute=agreement.SAME)
@@ -98,7 +98,7 @@ def pos(run: Bench) -> list[Row]:
 
 def _few_iterations(run: Bench, case: str) -> list[Row]:
     theirs, passes = [], []
-    more = {"train": run.train, "model": run.path(f"{case}.rival"), "iterations": run.plan.iterations}
+    more: dict[str, Any] = {"train": run.train, "model": run.path(f"{case}.rival"), "iterations": run.plan.iterations}
     for turn in range(run.plan.rounds):
         theirs.append(run.child("rival.train", case=case, **more))
         passes.append(_passes(run, case))

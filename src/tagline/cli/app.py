@@ -10,6 +10,7 @@ import typer
 
 import tagline
 from tagline import compiled
+from tagline.cli import models
 
 app = typer.Typer(
     help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
@@ -34,12 +35,20 @@ def common(
     """Options before the command."""
 
 
+for command in (models.train, models.tag, models.inspect, models.explain):
+    app.command()(command)
+
+
 @app.command()
-def demo() -> None:
-    """Decode a worked example: two labels, three tokens, every question that the engine answers."""
+def demo(
+    keep: Annotated[
+        str | None, typer.Option(help="Keep the corpus and the model in this folder, to try the other commands on.")
+    ] = None,
+) -> None:
+    """Train a tagger for English and Chinese on generated sentences, score it, tag two sentences, explain one tag."""
     from tagline.cli.demo import show
 
-    show()
+    show(keep)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Pictures, saved as PNG: of an evaluation (confusion matrix, reliability, scores by type) and of a model's transitions.
+"""Pictures, saved as PNG: of an evaluation (confusion matrix, reliability, scores by type), of a model's transitions.
 
 matplotlib (extra ``plot``) is imported when a picture is drawn. Figures are made by hand on the Agg canvas: no window,
 no pyplot, no state left behind.

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain import constrain
 from tagline.errors import InputError
@@ -51,7 +51,7 @@ from tagline.training.monitor import Callback, Monitor
 from tagline.types import Chain
 
 
-class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
+class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[misc]
     """A linear-chain conditional random field with features.
 
     The objective is Σ over sentences of −log p(y | x), plus c1·|w|₁ + c2·|w|² (CRFsuite's convention; CRF++'s cost C is
@@ -219,6 +219,8 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
         labelled, kept, notes = settle(labelled, rules, scheme, labels, self.on_illegal)
         if notes:  # what was repaired may have labels of its own
             labels, rules = self._labels(labelled, before, scheme)
+        if not len(kept):
+            raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
         features, labelled = take_sentences(features, labelled, kept)
         start = self._start(extraction, features, labelled, labels, scheme, states, edge_names, before)
         weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
@@ -237,7 +239,8 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
         )
         scored = None if dev is None else DevSet(*dev, extraction, start)
         monitor = self._monitor(scored, increment)
-        trained = train(start.structure, features, targets, rules, start.weights, settings, monitor)
+        begin = np.asarray(start.weights, np.float64)
+        trained = train(start.structure, features, targets, rules, begin, settings, monitor)
         self.training_log_ = trained.history
         facts = Facts(seen, len(trained.history), trained.objective, trained.reason, tuple(notes))
         self._become(replace(start, weights=trained.weights), extraction, facts)
@@ -260,6 +263,10 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
         self, extraction: Extraction, X: Any, edges: Any, before: Parameters | None
     ) -> tuple[Features, Vocabulary | None, Vocabulary | None]:
         """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
+        if before is not None:
+            bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
+            if bits != extraction.hash_bits:
+                raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
         built = extraction.build(X, edges, self.min_frequency)
         if before is None or before.states is None:
             return built.features, built.states, built.edges
@@ -358,10 +365,11 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):
         found = super().predict(X, known=known, **inputs)
         dictionary = self._extraction.dictionary
         if dictionary is not None and dictionary.priority == "under" and found:
-            found[:] = dictionary.fill(tokens_as_corpus(X), list(found), str(self.parameters_.scheme))
+            filled = dictionary.fill(tokens_as_corpus(X), list(found), str(self.parameters_.scheme))
+            found[:] = filled  # type: ignore[assignment]
         return found
 
-    def _chains(self, X: Any, known: Any = None, *, edges: Any = None) -> Iterator[Chain]:
+    def _chains(self, X: Any, known: Any = None, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
         p, X = self._fitted(), as_sentences(X)
         features = self._look_up(X, edges)
         allowed = known_labels(known, p.labels, features.bounds)

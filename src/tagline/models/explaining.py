@@ -219,12 +219,12 @@ class _Weights:
             if n == 0 or (mine[n - 1] == other[n - 1] and mine[n] == other[n]):
                 continue
             pairs = (mine[n - 1], mine[n]), (other[n - 1], other[n])
-            told = tuple(tuple(labels[label] for label in pair) for pair in pairs)
-            yield Contribution("transition", "", n, *told, float(moves[pairs[0]] - moves[pairs[1]]))
+            moved = (labels[mine[n - 1]], labels[mine[n]]), (labels[other[n - 1]], labels[other[n]])
+            yield Contribution("transition", "", n, *moved, float(moves[pairs[0]] - moves[pairs[1]]))
             for a, value in {} if features.edges is None else _attributes(features.edges, n).items():
                 table = self.edges(a)
                 amount = value * (table[pairs[0]] - table[pairs[1]])
-                yield Contribution("edge", self.p.name_of("edges", a), n, *told, float(amount))
+                yield Contribution("edge", self.p.name_of("edges", a), n, *moved, float(amount))
 
 
 def _attributes(of: Attributes, n: int) -> dict[int, float]:

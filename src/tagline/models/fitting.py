@@ -68,7 +68,7 @@ def train(
 
 
 def _run(likelihood: Likelihood, start: Float64Array, s: Settings, monitor: Monitor) -> Trained:
-    passes = {} if s.passes is None else {"passes": s.passes}
+    passes: dict[str, Any] = {} if s.passes is None else {"passes": s.passes}
     more = dict(s.options or {})
     batch: dict[str, Any] = {"c2": s.c2, "monitor": monitor}
     if likelihood.precision == "float64":

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from tagline import __version__
 from tagline.errors import InputError, StorageError
 from tagline.features.dictionaries import Dictionary
-from tagline.features.items import MOST_HASH_BITS
+from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
@@ -46,7 +46,7 @@ MODEL, VERSION = "crf", 1
 
 MOST_LABELS = 2**14  # their transitions take a gigabyte
 
-_UNSIGNED = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.uint32))
+_UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 _NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
@@ -233,7 +233,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
 def _numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
     """An array of whole numbers of one of the types that `_smallest` chooses."""
     array = file.tensors.get(name)
-    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.dtype(np.uint32)
+    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
     return file.tensor(name, kind, *shape)
 
 
@@ -314,9 +314,9 @@ def _dictionary(file: ModelFile) -> Dictionary | None:
         return None
     if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
         raise _bad(file, "priority and fold_case of the dictionary", described)
+    text = file.tensor("dictionary", np.uint8, None).tobytes()
     try:
-        phrases = json.loads(file.tensor("dictionary", np.uint8, None).tobytes())
-        entries = {tuple(tokens): kind for tokens, kind in phrases}
+        entries = {tuple(tokens): kind for tokens, kind in json.loads(text)}
     except (ValueError, TypeError, RecursionError) as error:
         raise _bad(file, "phrases and types in the array 'dictionary'", str(error)) from None
     return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])
@@ -325,12 +325,12 @@ def _dictionary(file: ModelFile) -> Dictionary | None:
 def _facts(file: ModelFile) -> Facts:
     """How the model was trained, as far as the file says it."""
     told = {name: value for name, value in file.setting("training", dict).items() if value is not None}
-    kinds = {one.name: type(one.default) for one in fields(Facts)}
+    kinds: dict[str, type[Any]] = {one.name: type(one.default) for one in fields(Facts)}
     found = {name: value for name, value in told.items() if name in kinds}
-    if isinstance(found.get("notes"), list):
-        found["notes"] = tuple(found["notes"])
+    if isinstance(notes := found.get("notes"), list):
+        found["notes"] = tuple(map(str, notes))
     for name, value in found.items():
-        if type(value) is not kinds[name] or (name == "notes" and not all(isinstance(note, str) for note in value)):
+        if type(value) is not kinds[name]:
             raise _bad(file, f"{kinds[name].__name__} as {name} of the training", value)
     return Facts(**found)
 

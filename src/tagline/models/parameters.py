@@ -58,7 +58,7 @@ class Parameters:
         """The numbers of attributes by such names; −1 where there is none."""
         known = self.states if part == "states" else self.edges
         if known is not None:
-            return known.find_all(names).tolist()
+            return [int(number) for number in known.find_all(names)]
         size = len(self.structure.state_offsets if part == "states" else self.structure.edge_offsets) - 1
         numbers = (int(name[1:]) if re.fullmatch("#[0-9]{1,10}", name) else size for name in names)
         return [number if number < size else -1 for number in numbers]
@@ -152,7 +152,7 @@ def _kept_rows(offsets: IntArray, kept: NDArray[np.bool_], named: bool) -> tuple
 
 def _keys(offsets: IntArray, columns: NDArray[Any], width: int) -> IntArray:
     rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
-    return rows * width + columns
+    return np.asarray(rows * width + columns, np.int64)
 
 
 def _pair_keys(pairs: NDArray[np.int32], L: int) -> IntArray:

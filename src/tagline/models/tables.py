@@ -14,7 +14,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tagline.errors import InputError
 from tagline.features.weights import Structure
 from tagline.models.parameters import Parameters, row_offsets
 from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
+from tagline.types import IntArray
 
 KINDS = ("state", "transition", "edge", "start", "end")
 
@@ -57,15 +58,14 @@ def weight_rows(parameters: Parameters) -> list[WeightRow]:
     """List the weights of a model, those that are 0 left out."""
     p = parameters.pruned()
     s, labels = p.structure, p.labels
-    values = [_shortest(weight) for weight in p.weights.astype(np.float32)]
+    # The number with the fewest digits that float32 takes for each weight.
+    values = [float(digits) for digits in p.weights.astype(np.float32).astype(np.str_)]
     rows: list[WeightRow] = []
-    names = [p.name_of("states", int(a)) for a in _owners(s.state_offsets)]
-    for name, label in zip(names, s.state_labels.tolist(), strict=True):
+    for name, label in zip(_owners(p, "states", s.state_offsets), s.state_labels.tolist(), strict=True):
         rows.append(WeightRow("state", name, None, labels[label], values[len(rows)]))
     for before, label in s.transitions.tolist():
         rows.append(WeightRow("transition", None, labels[before], labels[label], values[len(rows)]))
-    names = [p.name_of("edges", int(a)) for a in _owners(s.edge_offsets)]
-    for name, (before, label) in zip(names, s.edge_pairs.tolist(), strict=True):
+    for name, (before, label) in zip(_owners(p, "edges", s.edge_offsets), s.edge_pairs.tolist(), strict=True):
         rows.append(WeightRow("edge", name, labels[before], labels[label], values[len(rows)]))
     for kind in ("start", "end"):
         for label in labels if getattr(s, kind) else ():
@@ -73,13 +73,11 @@ def weight_rows(parameters: Parameters) -> list[WeightRow]:
     return [row for row in rows if row.weight]
 
 
-def _owners(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-
-
-def _shortest(weight: np.float32) -> float:
-    """The number with the fewest digits that float32 takes for this one."""
-    return float(np.format_float_scientific(weight))
+def _owners(parameters: Parameters, part: str, offsets: IntArray) -> Iterator[str]:
+    """The attribute of each weight of a part."""
+    for a, count in enumerate(np.diff(offsets).tolist()):
+        if count:
+            yield from (parameters.name_of(part, a),) * count
 
 
 def write_rows(rows: Iterable[WeightRow], path: PathLike) -> None:
@@ -88,11 +86,11 @@ def write_rows(rows: Iterable[WeightRow], path: PathLike) -> None:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
         if _is_json(path):
             for row in rows:
-                text.write(json.dumps(dict(zip(COLUMNS, astuple(row), strict=True)), ensure_ascii=False) + "\n")
+                text.write(json.dumps(vars(row), ensure_ascii=False) + "\n")
         else:
             table = csv.writer(text, lineterminator="\n")
             table.writerow(COLUMNS)
-            table.writerows(astuple(row) for row in rows)
+            table.writerows(vars(row).values() for row in rows)
         text.detach()
 
 
@@ -149,7 +147,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
 def as_row(given: Any, where: str) -> WeightRow:
     """Check one row: a `WeightRow`, or a mapping with its columns."""
     if isinstance(given, WeightRow):
-        given = dict(zip(COLUMNS, astuple(given), strict=True))
+        given = vars(given)
     if not isinstance(given, Mapping) or set(given) != set(COLUMNS):
         raise InputError(f"{where}: expected {', '.join(COLUMNS)}, got {given!r:.80}")
     kind, attribute, previous, label, weight = (given[column] for column in COLUMNS)

@@ -117,7 +117,7 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
     return None if found is None else found.name
 
 
-def complete_labels(labels: Sequence[str], name: str | None) -> list[str]:
+def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
     """Sort labels and refuse a scheme that they are not of."""
     ordered = sorted(map(str, labels))  # NumPy's strings too
     if name is not None:

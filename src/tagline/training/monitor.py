@@ -107,7 +107,7 @@ class Monitor:
 
     Arguments:
         epsilon: stop when ‖g‖ / max(1, ‖w‖) is below; 0 for never.
-        period, delta: stop when the objective changed by less than `delta` of it in `period` passes; 0 for never.
+        period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never.
         max_iterations: passes of each algorithm; None for no limit.
         max_seconds: budget of the whole run, looked at after each pass.
         dev: a score of the weights, the higher the better, asked after each pass.
@@ -231,8 +231,8 @@ class Monitor:
         passes = len(objectives) - 1
         if self.delta and self.period and passes >= self.period:
             change = abs(objectives[-1 - self.period] - point.objective)
-            if change < self.delta * abs(point.objective):
-                return f"converged: the objective changed by less than {self.delta:g} of it in {self.period} passes"
+            if change <= self.delta * abs(point.objective):
+                return f"converged: the objective changed by at most {self.delta:g} of it in {self.period} passes"
         if self.max_iterations is not None and passes >= self.max_iterations:
             return "max_iterations"
         if self.max_seconds is not None and self._seconds() >= self.max_seconds:

@@ -1,0 +1,227 @@
+"""Telling on stderr how training goes: a line that is redrawn on a terminal, a few lines elsewhere.
+
+How long it will take is known where there is a limit of passes or seconds. Otherwise it is guessed from how fast the
+objective settles: training stops when r_k = |f_(k−period) − f_k| / |f_k| is below delta, and r falls about
+geometrically.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import Progress as RichProgress
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tagline.training.monitor import Pass
+
+EVERY = 10.0  # seconds between lines where nothing can be redrawn
+SOME = (1, 2, 5)  # passes that get a line there, and ten times as many, …
+FEWEST = 5  # passes over which a rate is worth anything
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When training stops at the latest, and by tolerance.
+
+    Attributes:
+        passes: the largest number there can be; None for no limit.
+        seconds: the budget; None for none.
+        period, delta: as of `Monitor`.
+    """
+
+    passes: int | None = None
+    seconds: float | None = None
+    period: int = 10
+    delta: float = 1e-5
+
+
+def seconds_left(history: Sequence[Pass], limits: Limits) -> float | None:
+    """Guess how long training still takes; None where there is nothing to go by.
+
+    >>> passes = [Pass(n, 100.0, 0.1, 1, seconds=2.0 * n, evaluations=n) for n in range(1, 5)]
+    >>> seconds_left(passes, Limits(passes=10))
+    12.0
+    """
+    if not history:
+        return None
+    done = history[-1]
+    recent = history[-FEWEST - 1 :]
+    pace = (done.seconds - recent[0].seconds) / (len(recent) - 1) if len(recent) > 1 else done.seconds
+    guesses = []
+    if limits.passes is not None:
+        guesses.append((limits.passes - done.iteration) * pace)
+    if limits.seconds is not None:
+        guesses.append(limits.seconds - done.seconds)
+    settled = _passes_to_settle([one.objective for one in history], limits)
+    if settled is not None:
+        guesses.append(settled * pace)
+    return max(0.0, min(guesses)) if guesses else None
+
+
+def _passes_to_settle(objectives: Sequence[float], limits: Limits) -> float | None:
+    period = limits.period
+    known = len(objectives) - period  # passes of which r is known
+    if not limits.delta or not period or known < FEWEST:
+        return None
+    span = min(known, period) - 1
+    now, before = (
+        abs(objectives[k - period] - objectives[k]) / max(abs(objectives[k]), 1e-300)
+        for k in (len(objectives) - 1, len(objectives) - 1 - span)
+    )
+    if not (0 < now < before < math.inf):
+        return 0.0 if now == 0 else None
+    return max(0.0, math.log(now / limits.delta) / (math.log(before / now) / span))
+
+
+class Reporter(Protocol):
+    """What training tells how it goes."""
+
+    def say(self, text: str) -> None:
+        """A line for people."""
+
+    def stage(self, text: str) -> None:
+        """What is being done now."""
+
+    def passed(self, done: Pass, weights: Any) -> None:
+        """A pass over the sentences is done: a callback of `CRF`."""
+
+    def finish(self) -> None:
+        """Training is over."""
+
+
+class Silent:
+    """Tells nothing."""
+
+    def say(self, text: str) -> None:
+        """Keep it."""
+
+    def stage(self, text: str) -> None:
+        """Keep it."""
+
+    def passed(self, done: Pass, weights: Any) -> None:
+        """Keep it."""
+
+    def finish(self) -> None:
+        """Nothing to end."""
+
+
+class Lines:
+    """Writes lines: every pass, or the first few and then one now and then."""
+
+    def __init__(
+        self, console: Console, limits: Limits, every_pass: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.console, self.limits, self.every_pass, self.clock = console, limits, every_pass, clock
+        self.history: list[Pass] = []
+        self.told = clock()
+
+    def say(self, text: str) -> None:
+        """Write a line."""
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def stage(self, text: str) -> None:
+        """Where lines stay, stages go without saying."""
+
+    def passed(self, done: Pass, weights: Any) -> None:
+        """Write a line where it is time."""
+        self.history.append(done)
+        n = done.iteration
+        round_one = n == int(f"{n}"[0]) * 10 ** (len(f"{n}") - 1) and int(f"{n}"[0]) in SOME
+        if self.every_pass:
+            self.say(done.line())
+        elif round_one or self.clock() - self.told >= EVERY:
+            self.say(pass_line(done, seconds_left(self.history, self.limits)))
+        else:
+            return
+        self.told = self.clock()
+
+    def finish(self) -> None:
+        """Nothing to end."""
+
+
+class Bar:
+    """Redraws one line on a terminal."""
+
+    def __init__(self, console: Console, limits: Limits) -> None:
+        self.console, self.limits = console, limits
+        self.history: list[Pass] = []
+        self.bar = RichProgress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
+        )
+        self.task = self.bar.add_task("")
+        self.bar.start()
+
+    def say(self, text: str) -> None:
+        """Write a line that stays, above the one that is redrawn."""
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def stage(self, text: str) -> None:
+        """Show what is being done."""
+        self.bar.update(self.task, description=_plain(text))
+
+    def passed(self, done: Pass, weights: Any) -> None:
+        """Show how far it is."""
+        self.history.append(done)
+        self.stage(pass_line(done, seconds_left(self.history, self.limits), elapsed=False))
+
+    def finish(self) -> None:
+        """Take the line away."""
+        self.bar.stop()
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def pass_line(done: Pass, left: float | None, elapsed: bool = True) -> str:
+    """Say how far training is.
+
+    >>> pass_line(Pass(12, 1234.5, 0.1, 1000, 3.2, 14, dev_score=0.9312), 7.9)
+    'pass 12  objective 1234.50  dev 93.12  3 s  about 8 s left'
+    """
+    parts = [f"pass {done.iteration}", f"objective {done.objective:.2f}"]
+    if done.dev_score is not None:
+        parts.append(f"dev {100 * done.dev_score:.2f}")
+    if elapsed:
+        parts.append(duration(done.seconds))
+    if left is not None:
+        parts.append(f"about {duration(left)} left")
+    return "  ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Write a time for people.
+
+    >>> duration(0.3), duration(42.4), duration(75), duration(7260)
+    ('0.3 s', '42 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 0.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@contextmanager
+def reporting(limits: Limits, *, quiet: bool = False, verbose: bool = False) -> Iterator[Reporter]:
+    """Choose how to tell: not at all, line by line, or on one line that is redrawn, which needs a terminal."""
+    console = Console(stderr=True)
+    reporter: Reporter
+    if quiet:
+        reporter = Silent()
+    elif verbose or not console.is_terminal:
+        reporter = Lines(console, limits, verbose)
+    else:
+        reporter = Bar(console, limits)
+    try:
+        yield reporter
+    finally:
+        reporter.finish()

@@ -1,0 +1,279 @@
+"""Answers as text: columns, JSON lines, inline brackets, a table of spans, a page of HTML.
+
+Each is a `Format`: what stands before all sentences, what a batch of sentences becomes, what stands behind them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, TypeAlias
+
+from tagline.cli.streams import Batch
+from tagline.cli.tokens import is_wide
+from tagline.errors import InputError
+from tagline.evaluation.report import Report
+from tagline.readers.corpus import Corpus, Sentence
+
+# Backgrounds that black letters stand out on, in pages and terminals; types take them in turn.
+PALETTE = ("#ffd6a5", "#a8dadc", "#cdb4db", "#b7e4c7", "#ffadad", "#fdffb6", "#bde0fe", "#e2c2a8")
+
+PAGE_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Tagged text</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body { font: 16px/1.9 system-ui, sans-serif; color: #1b1f24; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
+mark { padding: .1em .3em; border-radius: .25em; }
+mark small { font-size: .65em; font-weight: 600; margin-left: .35em; color: #444; }
+.quiet { color: #57606a; font-size: .8em; }
+</style>
+</head>
+<body>
+"""
+PAGE_TAIL = "</body>\n</html>\n"
+SPAN_HEAD = "\t".join(("place", "start", "end", "type", "probability", "text")) + "\n"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A span of tokens, `end` exclusive, and its probability where that was asked for."""
+
+    start: int
+    end: int
+    type: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One labelling of a sentence.
+
+    Attributes:
+        tags: one a token.
+        probability: of the labelling, where the k best were asked for.
+        marginals: probability of each tag, where they were asked for.
+        marks: the spans of the tags; None where they were not asked for or where tags mark none.
+    """
+
+    tags: Sequence[str]
+    probability: float | None = None
+    marginals: Sequence[float] | None = None
+    marks: Sequence[Mark] | None = None
+
+
+Answers: TypeAlias = Sequence[Sequence[Answer]]
+"""For each sentence its answers, the best first."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write answers."""
+
+    body: Callable[[Batch, Answers], str]
+    head: str = ""
+    tail: str = ""
+
+
+def columns(batch: Batch, answers: Answers) -> str:
+    """Write the columns of the input, the tag and its probability; above each of the k best ``# rank probability``."""
+    _refuse_blanks(batch.corpus)
+    given = [column.strings for column in batch.corpus.columns.values()]
+    offsets = batch.corpus.offsets.tolist()
+    lines: list[str] = []
+    for b, ranked in enumerate(answers):
+        words = [column[offsets[b] : offsets[b + 1]] for column in given]
+        for rank, answer in enumerate(ranked):
+            if answer.probability is not None:
+                lines.append(f"# {rank} {answer.probability:.6f}")
+            more = [] if answer.marginals is None else [[f"{p:.6f}" for p in answer.marginals]]
+            lines.extend(map("\t".join, zip(*words, answer.tags, *more, strict=True)))
+            lines.append("")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _refuse_blanks(corpus: Corpus) -> None:
+    """Tokens of JSON lines may hold anything."""
+    column = corpus.columns[corpus.names[0]]
+    broken = {word for word in column.vocabulary if not word or any(blank in word for blank in " \t\n\r")}
+    for b, sentence in enumerate(corpus if broken else ()):
+        for word in broken.intersection(sentence.tokens):
+            raise InputError(
+                f"{corpus.place(b)}: expected tokens without blanks to write in columns, got {word!r}; "
+                "use --output jsonl"
+            )
+
+
+def json_lines(batch: Batch, answers: Answers) -> str:
+    """Write an object a sentence: what the input had (its own tags and spans as ``gold_…``), and the answers."""
+    lines = []
+    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
+        item: dict[str, Any] = {} if batch.items is None else dict(batch.items[b])
+        for key in ("tags", "spans"):
+            if key in item:
+                item[f"gold_{key}"] = item.pop(key)
+        if sentence.text is not None:
+            item["text"] = sentence.text
+        item["tokens"] = sentence.tokens
+        if ranked and ranked[0].probability is not None:
+            item["k_best"] = [_fields(sentence, one) | {"probability": one.probability} for one in ranked]
+        else:
+            item |= _fields(sentence, ranked[0])
+        lines.append(json.dumps(item, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _fields(sentence: Sentence, answer: Answer) -> dict[str, Any]:
+    fields: dict[str, Any] = {"tags": list(answer.tags)}
+    if answer.marginals is not None:
+        fields["probabilities"] = list(answer.marginals)
+    if answer.marks is not None:
+        text, places = written(sentence)
+        fields["spans"] = []
+        for mark in answer.marks:
+            first, last = places[mark.start][0], places[mark.end - 1][1]
+            span = {"start": mark.start, "end": mark.end, "type": mark.type, "text": text[first:last]}
+            if sentence.spans is not None:
+                span |= {"char_start": first, "char_end": last}
+            fields["spans"].append(span | ({} if mark.probability is None else {"probability": mark.probability}))
+    return fields
+
+
+def span_lines(batch: Batch, answers: Answers) -> str:
+    """Write a line a span: where its sentence stands, first token and the one behind, type, probability, text."""
+    lines = []
+    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
+        text, places = written(sentence)
+        for mark in ranked[0].marks or ():
+            words = text[places[mark.start][0] : places[mark.end - 1][1]]
+            facts = (batch.corpus.place(b), mark.start, mark.end, mark.type, f"{mark.probability:.6f}", words)
+            lines.append("\t".join(map(str, facts)) + "\n")
+    return "".join(lines)
+
+
+def brackets(batch: Batch, answers: Answers) -> str:
+    """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where tags mark no spans."""
+    lines = []
+    for sentence, ranked in zip(batch.corpus, answers, strict=True):
+        for answer in ranked:
+            rank = "" if answer.probability is None else f"{answer.probability:.6f}\t"
+            lines.append(rank + "".join(map(bracketed, pieces(sentence, answer))) + "\n")
+    return "".join(lines)
+
+
+def page(types: Sequence[str]) -> Format:
+    """Return the format that writes a page of HTML, with a background for each type."""
+    colours = colours_of(types)
+
+    def body(batch: Batch, answers: Answers) -> str:
+        lines = []
+        for sentence, ranked in zip(batch.corpus, answers, strict=True):
+            for answer in ranked:
+                rank = "" if answer.probability is None else f'<span class="quiet">{answer.probability:.4f}</span> '
+                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, answer))
+                lines.append(f"<p>{rank}{shown}</p>\n")
+        return "".join(lines)
+
+    return Format(body, PAGE_HEAD, PAGE_TAIL)
+
+
+def colours_of(types: Sequence[str]) -> dict[str, str]:
+    """Give each type a colour, the same in every run."""
+    return {name: PALETTE[n % len(PALETTE)] for n, name in enumerate(sorted(set(types)))}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a sentence: plain text, a span, or a token with its tag.
+
+    Attributes:
+        text: of the sentence.
+        kind: ``text``, ``span`` or ``token``.
+        label: type or tag; empty for plain text and for spans without types.
+        probability: of a span, where it is known.
+    """
+
+    text: str
+    kind: str = "text"
+    label: str = ""
+    probability: float | None = None
+
+
+def pieces(sentence: Sentence, answer: Answer) -> Iterator[Piece]:
+    """Cut a sentence at its spans, or at its tokens where the tags mark no spans."""
+    text, places = written(sentence)
+    marks = answer.marks
+    kind = "token" if marks is None else "span"
+    at = 0
+    for mark in [Mark(t, t + 1, tag) for t, tag in enumerate(answer.tags)] if marks is None else marks:
+        first, last = places[mark.start][0], places[mark.end - 1][1]
+        if at < first:
+            yield Piece(text[at:first])
+        yield Piece(text[first:last], kind, mark.type, mark.probability)
+        at = last
+    if at < len(text):
+        yield Piece(text[at:])
+
+
+def bracketed(piece: Piece) -> str:
+    r"""Write a piece with brackets; those of the text get a backslash.
+
+    >>> bracketed(Piece("Anna", "span", "PER", 0.98)), bracketed(Piece("sings", "token", "VBZ"))
+    ('[PER Anna 0.980]', 'sings/VBZ')
+    >>> print(bracketed(Piece("[1]")))
+    \[1\]
+    """
+    text = piece.text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    if piece.kind == "text":
+        return text
+    if piece.kind == "token":
+        return f"{text}/{piece.label}"
+    probability = "" if piece.probability is None else f"{piece.probability:.3f}"
+    return f"[{' '.join(part for part in (piece.label, text, probability) if part)}]"
+
+
+def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
+    if piece.kind == "text":
+        return escape(piece.text)
+    title = piece.label if piece.probability is None else f"{piece.label} {piece.probability:.4f}".strip()
+    small = f"<small>{escape(piece.label)}</small>" if piece.label else ""
+    style = f"background:{colours.get(piece.label, PALETTE[0])}"
+    return f'<mark style="{style}" title="{escape(title)}">{escape(piece.text)}{small}</mark>'
+
+
+def written(sentence: Sentence) -> tuple[str, Sequence[tuple[int, int]]]:
+    """Return the text of a sentence and the characters of its tokens: as read, else put together from the tokens."""
+    if sentence.text is not None and sentence.spans is not None:
+        return sentence.text, sentence.spans
+    tokens = sentence.tokens
+    gap = "" if 2 * sum(map(is_wide, tokens)) > len(tokens) else " "  # Chinese by character has no blanks
+    places, at = [], 0
+    for token in tokens:
+        places.append((at, at + len(token)))
+        at += len(token) + len(gap)
+    return gap.join(tokens), places
+
+
+def score_lines(report: Report) -> list[str]:
+    """Scores as a table, readable without colour.
+
+    >>> from tagline.evaluation import evaluate as score_tags
+    >>> print("\\n".join(score_lines(score_tags([["B-PER", "O"]], [["B-PER", "O"]]))))
+               precision  recall      F1    gold
+    PER           100.00  100.00  100.00       1
+    all           100.00  100.00  100.00       1
+    """
+    if report.spans is None:
+        return [f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"]
+    rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
+    width = max(8, *(len(name) for name, _ in rows))
+    lines = [f"{'':{width}}   precision  recall      F1    gold"]
+    for name, one in rows:
+        figures = (100 * one.precision, 100 * one.recall, 100 * one.f1)
+        shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{one.gold:6d}"])
+        lines.append(f"{name or '(words)':{width}}   {shown}")
+    return lines

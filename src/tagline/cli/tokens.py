@@ -1,0 +1,79 @@
+"""How raw text is cut for a model: as the tokens were that it learned from.
+
+A model's attributes say which tokens it has seen. One that knows hardly anything but single characters cuts every text
+into characters; one that knows Chinese characters beside words cuts each text by its script; any other cuts words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from tagline.errors import InputError
+from tagline.features.templates import Template
+from tagline.readers.text import TOKENIZERS, tokenize
+
+Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
+"""A text → (start, end) characters of its tokens."""
+
+AUTO = "auto"
+MOST_NAMES = 50_000  # attributes that are looked at
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # Chinese characters and kana
+_NARROW = re.compile(rf"[^\W_{_WIDE.pattern[1:-1]}]+")  # words of other scripts
+_BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets
+
+
+def is_wide(text: str) -> bool:
+    """Say whether a text is a single Chinese character or kana.
+
+    >>> is_wide("京"), is_wide("北京"), is_wide("a")
+    (True, False, False)
+    """
+    return _WIDE.fullmatch(text) is not None
+
+
+def cut_by_script(text: str) -> list[tuple[int, int]]:
+    """Cut a text into characters where it is mainly Chinese or Japanese, else into words.
+
+    >>> [len(cut_by_script(text)) for text in ("他住在北京", "Anna lives in Rome")]
+    [5, 4]
+    """
+    wide = len(_WIDE.findall(text))
+    return tokenize(text, "characters" if wide and wide >= len(_NARROW.findall(text)) else "words")
+
+
+def cut_for(model: Any, name: str = AUTO) -> Cut:
+    """Return what cuts texts for a model.
+
+    Arguments:
+        model: a CRF with a template.
+        name: ``words``, ``characters``, ``whitespace``, or ``auto``: as the model's tokens were.
+    """
+    if name != AUTO:
+        if name not in TOKENIZERS:
+            raise InputError(f"--tokens: expected one of {', '.join((AUTO, *TOKENIZERS))}, got {name!r}")
+        return partial(tokenize, tokenizer=name)
+    known = _tokens_of(model)
+    if not known:
+        source = model.features.source.removesuffix(".txt") if isinstance(model.features, Template) else ""
+        return partial(tokenize, tokenizer="characters" if source in _BY_CHARACTER else "words")
+    single = sum(len(token) == 1 for token in known) / len(known)
+    if single >= 0.95:
+        return partial(tokenize, tokenizer="characters")
+    wide = sum(is_wide(token) for token in known) / len(known)
+    return cut_by_script if wide >= 0.05 else partial(tokenize, tokenizer="words")
+
+
+def _tokens_of(model: Any) -> list[str]:
+    """Tokens that the model's attributes name; none where names were hashed away."""
+    names = model.parameters_.states
+    template = model.features
+    if names is None or not isinstance(template, Template):
+        return []
+    for line in template.states:
+        if line.text == f"{line.literals[0]}%x[0,0]":
+            found = (names[number] for number in range(min(len(names), MOST_NAMES)))
+            return [name.removeprefix(line.literals[0]) for name in found if name.startswith(line.literals[0])]
+    return []
