@@ -20,6 +20,7 @@ int64_t row_stride(int64_t L) {
 // A row costs its vectors, a cell about as much as one vector of 8 labels: measured on CoNLL-2000 with 22 and 44 labels.
 bool pays_as_row(int64_t count, int64_t L) { return count * 8 >= L; }
 
+constexpr int64_t kAhead = 24;  // attributes whose places are fetched early
 constexpr int64_t kMostWords = int64_t(1) << 26;  // of 64 label bits
 constexpr int64_t kParts = 32;  // of attributes, for loading in parallel
 
@@ -136,8 +137,10 @@ template void Layout::load(const float*, const Table<double>&) const;
 
 void Layout::place(const AttributeRows& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const {
     lists.has_values = tokens.values != nullptr;
+    const int64_t end = tokens.offsets[last];
     for (int64_t n = first; n < last; ++n) {
         for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(&places_[size_t(tokens.ids[k + kAhead])]);
             const Place place = places_[size_t(tokens.ids[k])];
             if (place.is_row) {
                 lists.rows.push_back(place.first);

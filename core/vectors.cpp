@@ -68,7 +68,8 @@ template <int Bytes>
 TAGLINE_INLINE void pseudo_gradient(typename Wide<Bytes>::Vec& p, const typename Wide<Bytes>::Vec& w,
                                     const typename Wide<Bytes>::Vec& g, const typename Wide<Bytes>::Vec& c1) {
     const typename Wide<Bytes>::Vec right = g + c1, left = g - c1, zero = {};
-    p = right < 0 ? right : left > 0 ? left : zero;
+    p = right < 0 ? right : left;
+    p = (right >= 0) & (left <= 0) ? zero : p;  // not where they are NaN
     p = w > 0 ? right : w < 0 ? left : p;
 }
 

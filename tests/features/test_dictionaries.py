@@ -175,6 +175,7 @@ def test_filling_leaves_improper_tags_alone() -> None:
     dictionary = Dictionary({"a": "X"})
     assert dictionary.fill(corpus, [["O", "O", "I-Z", "O"], ["I_Z"]], "BIO") == [["B-X", "O", "B-Z", "B-X"], ["I_Z"]]
     assert dictionary.fill(corpus, [["O", "I-Z", "O", "O"], ["I-Z"]], "BIO")[1] == ["I-Z"]  # type: ignore[comparison-overlap]
+    assert dictionary.fill(corpus, [["O", "B_Z", "O", "O"], ["O"]], "BIO")[0] == ["B_X", "B_Z", "O", "B_X"]
     with pytest.raises(InputError, match=r"tags: expected one for each token of 2 sentences \(5 tokens\), got 1 tags"):
         dictionary.fill(corpus, [["O"]], "BIO")
     with pytest.raises(InputError, match="sentence 1, token 0: expected a tag of"):

@@ -22,6 +22,7 @@ from tagline.features.expansion import expand
 from tagline.features.templates import Template
 from tagline.readers import Corpus
 from tagline.readers.corpus import TAG, Column
+from tests.features.test_vocabulary import COLLIDING
 
 WORDS = ["a", "b", "a/b", "/", "_B-1", "_B+1", "%x[0,0]", "人", "民网", "é", "Cat", "cat7", "", "a" * 20, "\u0130x"]
 MACROS = [
@@ -174,6 +175,21 @@ def _hash(text: bytes) -> int:
     value ^= value >> 32
     value = value * 0xD6E8FEB86659FD93 % 2**64
     return value ^ value >> 32
+
+
+def test_attributes_with_the_same_hash_are_told_apart() -> None:
+    """Words that collide: attributes are numbered and found by their strings, not by their hashes."""
+    one, two = COLLIDING
+    template = Template.parse("U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]")
+    corpus = Corpus.from_sentences([{"token": [one, two, one, two, "x"]}])
+    rows = strings(template, corpus)[0]
+    expanded = expand(template, corpus)
+    check_new(rows, expanded.features.states, expanded.states, 1)
+    hashed = expand(template, corpus, hash_bits=30).features.states.ids
+    assert hashed[0] == hashed[2]  # U0 of the first and the second word: they do collide
+    for known in (rows[0], rows[1], [*rows[0], *rows[1]], [*rows[1], *rows[0]]):
+        names = Vocabulary.of(known)
+        check_known(rows, expand(template, corpus, (names, None)).features.states, names)
 
 
 def big_corpus(tokens: int, words: int, seed: int = 0) -> Corpus:

@@ -65,6 +65,22 @@ def test_take_renumbers(names: list[str], random: object) -> None:
     assert taken.find_all(taken.names()).tolist() == list(range(len(taken)))
 
 
+# The same hash, by a short vector of the lattice Σ d[i] · base^i ≡ 0 mod 2^61 − 1; only their bytes tell them apart.
+COLLIDING = ("eafaakaajagaaa", "ajafbakcacalii")
+
+
+def test_names_with_the_same_hash_are_told_apart() -> None:
+    one, two = COLLIDING
+    both = Vocabulary.of([one, "x", two, one])
+    assert both.names() == [one, "x", two]
+    assert both.find_all([two, one]).tolist() == [2, 0]
+    assert Vocabulary.of([one]).find(two) == -1
+    assert Vocabulary.from_arrays(both.arrays()) == both
+    assert Vocabulary.of([one]).extended([two]).names() == [one, two]
+    for prefix, suffix in (("U00:", ""), ("人", "/b")):
+        assert len(Vocabulary.of([prefix + one + suffix, prefix + two + suffix])) == 2
+
+
 def test_thousands_of_names() -> None:
     names = [f"U{k % 20:02}:{k * 7919 % 100_003}" for k in range(30_000)]
     vocabulary = Vocabulary.of(names)

@@ -106,3 +106,19 @@ def test_no_sentences(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TaglineError, match="expected a template or a function"):
         compile_corpus(iter(()), tmp_path / "cache", None)
+
+
+def test_a_crf_trained_from_disk(corpus, file, tmp_path):
+    from tagline.models.crf import CRF
+
+    compiled = compile_corpus(small_blocks(file), tmp_path / "cache", TEMPLATE)
+    before = sorted(tmp_path.iterdir())
+    disk = CRF(TEMPLATE, max_iterations=12).fit(compiled)
+    memory = CRF(TEMPLATE, max_iterations=12).fit(corpus)
+    np.testing.assert_array_equal(disk.parameters_.weights, memory.parameters_.weights)
+    assert disk.predict(corpus) == memory.predict(corpus)
+    assert sorted(tmp_path.iterdir()) == before
+    with pytest.raises(TaglineError, match="compiled with, got others"):
+        CRF("U00:%x[0,0]").fit(compiled)
+    with pytest.raises(TaglineError, match="got a compiled corpus"):
+        CRF(TEMPLATE, min_frequency=2).fit(compiled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def common(
     ] = False,
 ) -> None:
     """Options before the command."""
+    logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
 
 
 for command in (models.train, models.tag, models.inspect, models.explain):

@@ -1,51 +1,111 @@
-"""The worked example of seed 001 (Li Hang, Statistical Learning Methods, example 11.1), shown as tables."""
+"""What `tagline demo` does: the way from sentences to an explained tag, in seconds, on data that it makes itself."""
 
 from __future__ import annotations
 
-import numpy as np
+import time
+from pathlib import Path
+
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
-from tagline import chain as engine
-from tagline.types import Chain
+from tagline.cli.explain import legend
+from tagline.cli.progress import duration
+from tagline.cli.render import Answer, Mark, bracketed, pieces, score_lines
+from tagline.cli.streams import Batch, texts_as_corpus
+from tagline.cli.tag import Questions, answers_for
+from tagline.cli.tokens import cut_by_script
+from tagline.datasets import make_entities
+from tagline.evaluation.report import evaluate
+from tagline.features.sets import load_set
+from tagline.models.crf import CRF
+from tagline.models.explaining import Explanation
+from tagline.readers import write_columns
+from tagline.readers.corpus import Sentence
+from tagline.readers.schemes import tags_to_spans
 
-LABELS = ("1", "2")
+TRAINING, TEST = 2000, 500  # sentences
+TEMPLATE, C2, DELTA = "english_ner", 0.1, 1e-3
+FRESH = (
+    "Marta Lindqvist, who was born in Valparaiso, joined Baltic Energy in May 2019.",
+    "星海科技公司总经理欧阳雪九月三日抵达温州。",
+)
+ASKED = (0, "Valparaiso")  # sentence and token to be explained
+COLOURS = {"PER": "yellow", "LOC": "green", "ORG": "cyan", "DATE": "magenta"}  # which every terminal has
 
 
-def worked_example() -> Chain:
-    """Build the chain: state features become emissions, transition features depend on the position."""
-    emissions = np.array([[1.0, 0.5], [0.8, 0.5], [0.8, 0.5]])
-    transitions = np.zeros((3, 2, 2))
-    transitions[1] = [[0.6, 1.0], [1.0, 0.0]]
-    transitions[2] = [[0.0, 1.0], [1.0, 0.2]]
-    return Chain(emissions, transitions)
+def show(keep: str | None = None, console: Console | None = None) -> None:
+    """Print the demonstration.
+
+    Arguments:
+        keep: a folder in which the corpus and the model are left.
+        console: where to print; standard output when left out.
+    """
+    out = console or Console(highlight=False)
+    if keep is not None:
+        Path(keep).mkdir(parents=True, exist_ok=True)
+    train, test = make_entities(TRAINING), make_entities(TEST, seed=1, split="test")
+    _title(out, "A corpus that the package writes itself, English and Chinese in turn")
+    for sentence in train[:2]:
+        marks = [Mark(*span) for span in tags_to_spans(sentence.tags or [], "IOB2")]
+        _print(out, coloured(sentence, Answer(sentence.tags or [], marks=marks)))
+
+    _title(out, f"Training on {TRAINING:,} such sentences, {train.num_tokens:,} tokens")
+    begun = time.perf_counter()
+    template = load_set(TEMPLATE)
+    model = CRF(template, c2=C2, delta=DELTA, scheme="auto").fit(train)
+    took = duration(time.perf_counter() - begun)
+    _print(out, f"{took}, {len(model.training_log_)} passes, {len(model.parameters_.weights):,} weights")
+    _print(out, f"features: the ready-made template {TEMPLATE}; tags: {', '.join(model.labels_)}")
+
+    _title(out, f"Scores on {TEST} unseen sentences, all of whose names are unseen too")
+    for line in score_lines(evaluate(test, model.predict(test))):
+        _print(out, line)
+
+    fresh = texts_as_corpus(FRESH, cut_by_script)
+    _title(out, "Two fresh sentences, each entity with its exact probability")
+    for sentence, (answer,) in zip(fresh, answers_for(model, Batch(fresh), Questions(spans=True)), strict=True):
+        _print(out, coloured(sentence, answer))
+
+    why = next(one for one in model.explain(fresh[ASKED[0]]).tokens if one.token == ASKED[1])
+    _title(out, f"Why is {why.token} {why.label} and not {why.runner_up}? What spoke for it (+) and against it (-)")
+    for line in [*why.text().splitlines(), *legend(template, Explanation((why,)))]:
+        _print(out, line)
+
+    if keep is not None:
+        write_columns(train, Path(keep) / "train.txt")
+        write_columns(test, Path(keep) / "test.txt")
+        model.save(Path(keep) / "model.tagline")
+    _title(out, "What to try next")
+    for line in _advice(keep):
+        _print(out, line)
 
 
-def _name(labels: np.ndarray) -> str:
-    return " ".join(LABELS[label] for label in labels)
+def coloured(sentence: Sentence, answer: Answer) -> Text:
+    """Write a sentence with its entities in colour, and in brackets for where there is no colour."""
+    text = Text()
+    for piece in pieces(sentence, answer):
+        text.append(bracketed(piece), f"black on {COLOURS[piece.label]}" if piece.kind == "span" else "")
+    return text
 
 
-def show() -> None:
-    """Print scores, the best paths with their probabilities, and marginals."""
-    console = Console()
-    example = worked_example()
-    best = engine.viterbi(example)
-    log_z = float(engine.log_partition(example)[0])
-    console.print(
-        f"A chain of {example.num_tokens} tokens and {example.num_labels} labels, engine {engine.engine()!r}."
-    )
-    console.print(f"Best path    {_name(best.labels)}   score {best.scores[0]:.1f}")
-    console.print(f"log Z        {log_z:.6f}   entropy {engine.entropy(example)[0]:.6f} nats")
-    ranked = engine.k_best(example, 3)[0]
-    paths = Table("rank", "path", "score", "probability", title="Three best paths", title_justify="left")
-    for rank, labels in enumerate(ranked.labels):
-        paths.add_row(str(rank + 1), _name(labels), f"{ranked.scores[rank]:.1f}", f"{ranked.probabilities[rank]:.4f}")
-    console.print(paths)
-    nodes = engine.marginals(example).nodes
-    table = Table(
-        "token", "score 1", "score 2", "P(label 1)", "P(label 2)", title="Scores and marginals", title_justify="left"
-    )
-    for token, (scores, p) in enumerate(zip(example.emissions, nodes, strict=True)):
-        table.add_row(str(token + 1), *(f"{score:.1f}" for score in scores), *(f"{value:.4f}" for value in p))
-    console.print(table)
-    console.print(f"Most probable label of each token by itself: {_name(engine.max_marginal(example))}")
+def _advice(keep: str | None) -> list[str]:
+    if keep is None:
+        return [
+            "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on",
+            "tagline train --help           trains on your own sentences: a token and its tag a line",
+        ]
+    return [
+        f"tagline tag -m {keep}/model.tagline {keep}/test.txt | tagline eval -",
+        f'echo "Anna lives in Rome." | tagline tag -m {keep}/model.tagline --format text -o brackets',
+        f"tagline inspect {keep}/model.tagline",
+        f"tagline train {keep}/train.txt --dev {keep}/test.txt -o {keep}/mine.tagline --c2 0.3",
+    ]
+
+
+def _title(out: Console, text: str) -> None:
+    out.print(f"\n{text}", style="bold", markup=False, soft_wrap=True)
+
+
+def _print(out: Console, text: str | Text) -> None:
+    """Indent a line, and leave its length to the terminal."""
+    out.print(Text("  ") + Text(text) if isinstance(text, str) else Text("  ") + text, soft_wrap=True)

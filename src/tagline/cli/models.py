@@ -180,7 +180,7 @@ def train(
         "c2": c2,
         "max_iterations": max_iterations,
         "max_seconds": max_seconds,
-        "patience": None if dev is None or patience == 0 else patience,
+        "patience": patience if dev is not None and patience != 0 else None,
         "passes": passes,
         "epsilon": epsilon,
         "delta": delta,
@@ -301,16 +301,19 @@ def explain(
     Example:
       tagline explain -m model.tagline "Anna Smith lives in Rome." --token Rome
     """
-    from tagline.cli.explain import explain_text, only
+    from tagline.cli.explain import explain_text, legend, only
     from tagline.cli.tag import load_tagger
     from tagline.errors import InputError
 
     if most < 0:
         raise InputError(f"--most: expected 0 or more, got {most}")
-    explanation = explain_text(load_tagger(model), sentence, tokens)
+    loaded = load_tagger(model)
+    explanation = explain_text(loaded, sentence, tokens)
     if token is not None:
         explanation = only(explanation, token)
     if as_json:
         typer.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))
     else:
         typer.echo(explanation.text(most), nl=False)
+        for line in legend(loaded.features, explanation, most):
+            typer.echo(line)

@@ -190,7 +190,7 @@ def pass_line(done: Pass, left: float | None, elapsed: bool = True) -> str:
         parts.append(f"dev {100 * done.dev_score:.2f}")
     if elapsed:
         parts.append(duration(done.seconds))
-    if left is not None:
+    if left is not None and left >= 1:
         parts.append(f"about {duration(left)} left")
     return "  ".join(parts)
 

@@ -97,7 +97,7 @@ def tag_stream(
     yield style.head
     for path, one in zip(paths, forms, strict=True):
         for batch in read_stream(path, one, cut, encoding=encoding, block=block):
-            yield style.body(batch, _answers(model, batch, ask, reading))
+            yield style.body(batch, answers_for(model, batch, ask, reading))
     yield style.tail
 
 
@@ -119,7 +119,8 @@ def _reading(model: CRF, needed: bool) -> Reading | None:
         return None
 
 
-def _answers(model: CRF, batch: Batch, ask: Questions, reading: Reading | None) -> Answers:
+def answers_for(model: CRF, batch: Batch, ask: Questions, reading: Reading | None = None) -> Answers:
+    """Ask a model about a batch; with a reading, the spans of each labelling are marked."""
     corpus = feature_columns(model, batch.corpus)
     ranked: list[list[tuple[list[str], float | None]]]
     if ask.k_best:

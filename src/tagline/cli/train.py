@@ -6,6 +6,7 @@ The place to write to is tried before training, so that an hour's work is not lo
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
 import time
@@ -19,19 +20,37 @@ from tagline.cli.progress import Reporter, Silent, duration
 from tagline.cli.render import score_lines
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
+from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
 from tagline.models.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf import CRF
+from tagline.models.fitting import ALGORITHMS
 from tagline.models.inspection import Summary
+from tagline.models.targets import ON_ILLEGAL
 from tagline.readers import format_of
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
+from tagline.readers.roles import scheme
 from tagline.training.auto import STOCHASTIC_PASSES
 from tagline.training.monitor import Pass
 
-PATIENCE = 10  # passes, where there is a dev set and nothing else is said
+# Settings that are numbers: the least and the most they may be.
+RANGES: dict[str, tuple[float, float]] = {
+    "c1": (0, math.inf),
+    "c2": (0, math.inf),
+    "min_frequency": (0, math.inf),
+    "hash_bits": (1, MOST_HASH_BITS),
+    "max_iterations": (1, math.inf),
+    "max_seconds": (0, math.inf),
+    "patience": (0, math.inf),
+    "passes": (0, math.inf),
+    "epsilon": (0, math.inf),
+    "delta": (0, math.inf),
+    "period": (0, math.inf),
+    "random_state": (0, math.inf),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +141,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     """Train a model on a file and save it."""
     tell = tell or Silent()
     begun = time.perf_counter()
+    check_settings(plan.settings)
     check_writable(plan.output)
     template = None if plan.template is None else named_template(plan.template)
     dev = None if plan.dev is None else plan.source.read(plan.dev)
@@ -148,7 +168,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     model.fit(corpus, X_dev=dev)
     model.callbacks = ()
     if not model.training_log_:
-        tell.say(f"interrupted before the first pass was done; {plan.output} was not written")
+        tell.say(f"stopped before the first pass was done ({model.stop_reason_}); {plan.output} was not written")
         raise KeyboardInterrupt
     tell.stage(f"saving {plan.output}")
     model.save(plan.output)
@@ -168,6 +188,21 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
         os.path.getsize(plan.output),
         report,
     )
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise where a setting cannot be meant, before anything is read."""
+    for name, value in settings.items():
+        option = "--" + {"random_state": "seed"}.get(name, name).replace("_", "-")
+        least, most = RANGES.get(name, (-math.inf, math.inf))
+        if isinstance(value, int | float) and not least <= value <= most:
+            span = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
+            raise InputError(f"{option}: expected a number, {span}, got {value}")
+        choices = {"algorithm": ALGORITHMS, "on_illegal": ON_ILLEGAL}.get(name)
+        if choices is not None and value not in choices:
+            raise InputError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
+    if settings.get("scheme") not in (None, "auto"):
+        scheme(settings["scheme"])
 
 
 def check_writable(path: str) -> None:
@@ -276,13 +311,14 @@ def _reason(done: Training) -> str:
 
 
 def _advice(done: Training) -> list[str]:
-    lines = [
-        f"next: tagline tag -m {done.path} FILE      tags a file",
-        f"      tagline inspect {done.path}          shows what was learned",
+    commands = [
+        (f"tagline tag -m {done.path} FILE", "tags a file"),
+        (f"tagline inspect {done.path}", "shows what was learned"),
     ]
     if done.dev is None:
-        lines.append("      tagline train … --dev FILE           scores each pass and stops in time")
-    return lines
+        commands.append(("tagline train … --dev FILE", "scores each pass and stops in time"))
+    width = max(len(command) for command, _ in commands)
+    return ["next:", *(f"  {command:{width}}  {why}" for command, why in commands)]
 
 
 def most_passes(algorithm: str, max_iterations: int | None, passes: int | None) -> int | None:

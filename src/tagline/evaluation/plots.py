@@ -132,7 +132,7 @@ def plot_transitions(labels: Sequence[str], weights: ArrayLike, path: str | Path
     side = min(max(3.2, 0.42 * L), 24)
     names = [_short(label) for label in labels]
     room = 0.085 * max(len(name) for name in names) + 0.8
-    figure = _figure(side + room + 0.9, side + room)
+    figure = _figure(side + room + 1.8, side + room)
     axes = figure.add_subplot()
     most = float(np.abs(values).max()) or 1.0
     image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most)
@@ -145,7 +145,7 @@ def plot_transitions(labels: Sequence[str], weights: ArrayLike, path: str | Path
     if L <= NUMBERED_CELLS:
         number = min(9.0, 72 * side / L / 3.2)
         for (i, j), value in np.ndenumerate(values):
-            if value:
+            if abs(value) >= 0.05:  # others would read 0.0
                 colour = "white" if abs(value) > 0.6 * most else INK
                 axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=number, color=colour)
     bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)

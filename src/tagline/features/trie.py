@@ -74,9 +74,7 @@ class Trie:
             length[start[ends]], kind[start[ends]] = depth, self.types[node[ends]]
             alive = start + depth < stop[start]
             start, node = start[alive], node[alive]
-            word = words[start + depth]
-            start, node, word = (values[word != UNKNOWN] for values in (start, node, word))
-            key = node << _WORD_BITS | word
+            key = node << _WORD_BITS | words[start + depth]  # −1, which no edge has, where the word is unknown
             edge = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
             found = self.keys[edge] == key
             start, node = start[found], self.children[edge[found]]

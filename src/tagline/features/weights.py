@@ -80,7 +80,7 @@ def structure_of(
     num_edges: int = 0,
     all_states: bool = False,
     all_transitions: bool = False,
-    all_edges: bool = False,
+    edge_pairs: str | IntArray = "observed",
     transitions: bool = True,
     start: bool = False,
     end: bool = False,
@@ -89,6 +89,7 @@ def structure_of(
 
     Arguments:
         labels: ``[N]``, int32; tokens with −1 (unknown) show nothing.
+        edge_pairs: that edge attributes are crossed with: "observed", "all", or numbers previous · L + next, ascending.
         transitions: False for a model without label bigrams.
     """
     L, A = num_labels, num_attributes
@@ -104,13 +105,14 @@ def structure_of(
         chosen = np.empty(0, np.int32)
     else:
         chosen = np.arange(L * L, dtype=np.int32) if all_transitions else np.unique(pairs[pairs >= 0]).astype(np.int32)
-    edge_offsets, edge_pairs = np.zeros(num_edges + 1, np.int64), np.empty(0, np.int32)
-    if features.edges is not None and all_edges:
-        edge_offsets = np.arange(num_edges + 1, dtype=np.int64) * (L * L)
-        edge_pairs = np.tile(np.arange(L * L, dtype=np.int32), num_edges)
+    edge_offsets, crossed = np.zeros(num_edges + 1, np.int64), np.empty(0, np.int32)
+    if features.edges is not None and isinstance(edge_pairs, str) and edge_pairs == "observed":
+        edge_offsets, crossed = _observed(features.edges, pairs, L * L, num_edges)
     elif features.edges is not None:
-        edge_offsets, edge_pairs = _observed(features.edges, pairs, L * L, num_edges)
-    return Structure(L, offsets, state_labels, _split(chosen, L), edge_offsets, _split(edge_pairs, L), start, end)
+        each = np.arange(L * L) if isinstance(edge_pairs, str) else edge_pairs
+        edge_offsets = np.arange(num_edges + 1, dtype=np.int64) * len(each)
+        crossed = np.tile(each.astype(np.int32), num_edges)
+    return Structure(L, offsets, state_labels, _split(chosen, L), edge_offsets, _split(crossed, L), start, end)
 
 
 def _split(pairs: Labels, L: int) -> Pairs:

@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.entities import Entity, Reading, characters_of, find_entities
-from tagline.models.targets import LabelledTokens, match_lengths, read_labels
+from tagline.models.targets import LabelledTokens, check_sample_weight, match_lengths, read_labels
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus, Sentence
 from tagline.readers.detection import detect
@@ -78,7 +78,7 @@ class SequenceModel:
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
         """Return the most probable labelling of one sentence."""
-        return self.predict([x], known=None if known is None else [known], **inputs)[0]
+        return self.predict([x], **_wrapped(known=known, **inputs))[0]
 
     def predict_marginals(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[dict[str, float]]]:
         """Return for each token the probability of each label."""
@@ -91,7 +91,7 @@ class SequenceModel:
 
     def predict_marginals_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[dict[str, float]]:
         """Return for each token of one sentence the probability of each label."""
-        return self.predict_marginals([x], known=None if known is None else [known], **inputs)[0]
+        return self.predict_marginals([x], **_wrapped(known=known, **inputs))[0]
 
     def marginal_arrays(self, X: Any, *, known: Any = None, **inputs: Any) -> list[NDArray[Any]]:
         """Return for each sentence the probabilities ``[T, L]``, labels in the order of `labels_`."""
@@ -154,17 +154,20 @@ class SequenceModel:
         parts = [engine.entropy(chain) for chain in self._chains(X, known, **inputs)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def score(self, X: Any, y: Any = None, **inputs: Any) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **inputs: Any) -> float:
         """Return the share of tokens with the right label, those with an unknown one left out.
 
         Arguments:
             X, y: sentences and labels, as for `fit`.
+            sample_weight: how much the tokens of each sentence count, ``[B]``.
         """
         labelled, predicted = self._beside(X, y, inputs)
+        sizes = check_sample_weight(sample_weight, len(predicted))
         gold = np.array([*labelled.labels, None], object)[labelled.ids]
         known = labelled.ids >= 0
         right = gold == np.array([label for row in predicted for label in row], object)
-        return float(right[known].mean()) if known.any() else 0.0
+        each = None if sizes is None else np.repeat(sizes, np.diff(labelled.bounds))[known]
+        return float(np.average(right[known], weights=each)) if known.any() else 0.0
 
     def evaluate(
         self, X: Any, y: Any = None, *, rule: str | None = "auto", examples: int = 5, resamples: int = 0, **inputs: Any
@@ -209,6 +212,11 @@ class SequenceModel:
         names = np.array(self.labels_, object)[labels].tolist()
         bounds = offsets.tolist()
         return [names[first:last] for first, last in pairwise(bounds)]
+
+
+def _wrapped(**inputs: Any) -> dict[str, Any]:
+    """What belongs to one sentence, as a list of one."""
+    return {name: None if value is None else [value] for name, value in inputs.items()}
 
 
 def as_sentences(X: Any) -> Any:

@@ -7,6 +7,7 @@ holds the weights and the names, not the sentences.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -70,6 +71,14 @@ class CompiledCorpus:
         labelled = LabelledTokens(labels, ids, {}, features.bounds)
         return cls(Path(path), features, names["state"], names["edge"], labelled, config.get("template"))
 
+    def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
+        """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
+        template = None if extraction.template is None else extraction.template.text
+        if template != self.template or (extraction.hash_bits is None) != (self.states is not None):
+            raise InputError(f"features: expected those that {self.path} was compiled with, got others; compile it again")
+        if not fresh or min_frequency > 1:
+            raise InputError("X: expected sentences for y, warm starts and min_frequency, got a compiled corpus")
+
     @property
     def num_tokens(self) -> int:
         """N."""
@@ -113,6 +122,16 @@ def compile_corpus(
                 tensors |= {f"{kind}_names.{name}": array for name, array in names.arrays().items()}
         storage.write(target, config, tensors)
     return CompiledCorpus.open(target)
+
+
+@contextlib.contextmanager
+def scratch_folder(X: Any) -> Iterator[Path | None]:
+    """A folder beside a compiled corpus while it is trained on; None for anything else."""
+    if not isinstance(X, CompiledCorpus):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(dir=X.path.parent, prefix=f".{X.path.name}-") as folder:
+        yield Path(folder)
 
 
 def _append_all(

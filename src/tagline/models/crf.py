@@ -24,6 +24,7 @@ from tagline.features.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
 from tagline.models.answers import MOST_TOKENS, SequenceModel, as_sentences, known_labels, pieces
+from tagline.models.compilation import CompiledCorpus, scratch_folder
 from tagline.models.development import DevSet
 from tagline.models.explaining import Explanation, explain
 from tagline.models.extraction import Extraction, Way, tokens_as_corpus
@@ -35,6 +36,7 @@ from tagline.models.saving import Saving
 from tagline.models.targets import (
     LabelledTokens,
     allowed_labels,
+    chosen_pairs,
     check_sample_weight,
     complete_labels,
     match_lengths,
@@ -69,7 +71,8 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         min_frequency: attributes that are rarer are left out.
         all_possible_states, all_possible_transitions: weights for pairs that the training data do not show, too.
         start_end: weights for the first and the last label of a sentence.
-        edge_pairs: label pairs that edge attributes are crossed with: "observed" or "all".
+        edge_pairs: label pairs that edge attributes are crossed with: "observed", "all", or a list of pairs
+            (label before, label).
         label_weights: how much sentences with a label count: a mapping, or "balanced". A sentence counts the mean
             weight of its labels.
         hash_bits: number attributes by so many bits of their hash and keep no names.
@@ -107,7 +110,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         all_possible_states: bool = False,
         all_possible_transitions: bool = False,
         start_end: bool = False,
-        edge_pairs: str = "observed",
+        edge_pairs: str | Sequence[tuple[str, str]] = "observed",
         label_weights: Any = None,
         hash_bits: int | None = None,
         dictionary: Dictionary | None = None,
@@ -169,7 +172,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         """Learn weights from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says.
+            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says; or a `CompiledCorpus`.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
@@ -209,9 +212,13 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         increment: bool = False,
     ) -> None:
         extraction = Extraction(self.features, self.hash_bits, self.dictionary)
-        X, edges = as_sentences(X), as_sentences(edges)
-        labelled = read_labels(X, y)
-        features, states, edge_names = self._features(extraction, X, edges, before)
+        if isinstance(X, CompiledCorpus):
+            X.check_use(extraction, fresh=before is None and y is None, min_frequency=self.min_frequency)
+            labelled, features, states, edge_names = X.labelled, X.features, X.states, X.edges
+        else:
+            X, edges = as_sentences(X), as_sentences(edges)
+            labelled = read_labels(X, y)
+            features, states, edge_names = self._features(extraction, X, edges, before)
         match_lengths(features.bounds, labelled)
         sizes = check_sample_weight(sample_weight, features.num_sentences)
         scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
@@ -240,7 +247,8 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         scored = None if dev is None else DevSet(*dev, extraction, start)
         monitor = self._monitor(scored, increment)
         begin = np.asarray(start.weights, np.float64)
-        trained = train(start.structure, features, targets, rules, begin, settings, monitor)
+        with scratch_folder(X) as scratch:
+            trained = train(start.structure, features, targets, rules, begin, settings, monitor, scratch)
         self.training_log_ = trained.history
         facts = Facts(seen, len(trained.history), trained.objective, trained.reason, tuple(notes))
         self._become(replace(start, weights=trained.weights), extraction, facts)
@@ -289,8 +297,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         before: Parameters | None,
     ) -> Parameters:
         """Say which weights there are, 0 or those of before."""
-        if self.edge_pairs not in ("observed", "all"):
-            raise InputError(f'edge_pairs: expected "observed" or "all", got {self.edge_pairs!r}')
+        crossed = chosen_pairs(self.edge_pairs, labels)
         hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
         template = extraction.template
         structure = structure_of(
@@ -301,7 +308,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
             num_edges=(0 if features.edges is None else hashed) if edges is None else len(edges),
             all_states=self.all_possible_states or bool(labelled.sets),
             all_transitions=self.all_possible_transitions or bool(labelled.sets),
-            all_edges=self.edge_pairs == "all" or bool(labelled.sets),
+            edge_pairs="all" if labelled.sets and self.edge_pairs == "observed" else crossed,
             transitions=template is None or template.label_bigrams,
             start=self.start_end,
             end=self.start_end,
@@ -413,6 +420,13 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
             words = tokens_as_corpus(X).tokens[0]
         chains = list(self._chains(X, wrapped[0], edges=wrapped[1]))
         return explain(p, chains[0], features, words)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # sentences are ragged
+        tags.input_tags.string = True
+        tags.target_tags.required = False  # a corpus brings its tags along
+        return tags
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,9 @@ def train(
     start: Float64Array,
     settings: Settings,
     monitor: Monitor,
+    scratch: Path | None = None,
 ) -> Trained:
-    """Find weights ``[structure.size]`` from `start` on."""
+    """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
     if settings.algorithm not in ALGORITHMS:
         raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, got {settings.algorithm!r}")
     for name, value in (("c1", settings.c1), ("c2", settings.c2)):
@@ -63,7 +65,7 @@ def train(
         raise InputError(f"precision: expected auto, float32 or float64, got {settings.precision!r}")
     small = settings.precision == "auto" and features.num_tokens <= SMALL
     precision = "float64" if small or settings.precision == "float64" else "float32"
-    likelihood = Likelihood(structure, features, targets, rules, precision)
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
     return _run(likelihood, start, settings, monitor)
 
 

@@ -88,9 +88,12 @@ def write_rows(rows: Iterable[WeightRow], path: PathLike) -> None:
             for row in rows:
                 text.write(json.dumps(vars(row), ensure_ascii=False) + "\n")
         else:
-            table = csv.writer(text, lineterminator="\n")
-            table.writerow(COLUMNS)
-            table.writerows(vars(row).values() for row in rows)
+            plain = csv.writer(text, lineterminator="\n")
+            quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            plain.writerow(COLUMNS)
+            for row in rows:  # csv leaves a carriage return bare, and takes it for the end of a line
+                bare = "\r" not in f"{row.attribute}{row.previous}{row.label}"
+                (plain if bare else quoted).writerow(vars(row).values())
         text.detach()
 
 

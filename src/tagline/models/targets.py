@@ -203,6 +203,8 @@ def check_sample_weight(given: ArrayLike | None, B: int) -> Float64Array | None:
     weights = np.asarray(given, np.float64)
     if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {given!r:.60}")
+    if B and not weights.any():
+        raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
     return weights
 
 
@@ -239,3 +241,18 @@ def sentence_weights(
         sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.bounds[:-1]) if B else np.zeros(0)
         weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
     return None if sample_weight is None and label_weights is None else weights
+
+
+def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
+    """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
+    if isinstance(pairs, str):
+        if pairs not in ("observed", "all"):
+            raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {pairs!r}')
+        return pairs
+    numbers = {label: number for number, label in enumerate(labels)}
+    found = set()
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not {*pair} <= numbers.keys():
+            raise InputError(f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {pair!r}")
+        found.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
+    return np.array(sorted(found), np.int64)

@@ -72,7 +72,7 @@ def wolfe(
         if high.step - low.step <= 1e-12 * high.step:
             break
         step = _between(low, high, slack)
-    return evaluate(low.step) if low.step > 0 else None
+    return evaluate(low.step) if low.value <= value + DECREASE * low.step * slope < value else None
 
 
 def _beyond(before: Trial, low: Trial) -> float:
@@ -90,6 +90,9 @@ def _between(low: Trial, high: Trial, slack: float) -> float:
     if math.isfinite(high.value) and math.isfinite(high.slope):
         if abs(high.value - low.value) > slack:
             share = _cubic(width, low, high)
+            if high.value > low.value:  # a parabola through three of the four numbers keeps closer to the lower end
+                parabola = -low.slope * width / (2 * (high.value - low.value - low.slope * width))
+                share = min(share, (share + parabola) / 2)
         elif high.slope > 0:
             share = low.slope / (low.slope - high.slope)
     return low.step + width * min(max(share, 0.01), 0.9)
@@ -98,10 +101,11 @@ def _between(low: Trial, high: Trial, slack: float) -> float:
 def _cubic(width: float, low: Trial, high: Trial) -> float:
     """Where the cubic through both values and slopes has its minimum, as a share of the way."""
     middle = low.slope + high.slope - 3 * (high.value - low.value) / width
-    square = middle * middle - low.slope * high.slope
-    if square < 0:
+    scale = max(abs(middle), abs(low.slope), abs(high.slope))
+    square = (middle / scale) ** 2 - (low.slope / scale) * (high.slope / scale)
+    if not square >= 0:
         return 0.5
-    root = math.sqrt(square)
+    root = scale * math.sqrt(square)
     below = high.slope - low.slope + 2 * root
     return 1 - (high.slope + root - middle) / below if below > 0 else 0.5
 
@@ -119,9 +123,10 @@ def backtrack(
     slack = noise * abs(value)
     for _ in range(most):
         trial = evaluate(step)
-        if trial.value <= value + DECREASE * trial.decrease:
+        known = math.isfinite(trial.gradient_norm)
+        if known and trial.value <= value + DECREASE * trial.decrease:
             return trial
-        if trial.value <= value + slack and trial.gradient_norm < gradient_norm:
+        if known and trial.value <= value + slack and trial.gradient_norm < gradient_norm:
             return trial
         rise = trial.value - value - trial.decrease
         share = -trial.decrease / (2 * rise) if math.isfinite(rise) and rise > 0 else 0.1

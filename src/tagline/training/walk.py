@@ -137,15 +137,13 @@ class Walk:
         self.gradient, self._next_gradient = self._next_gradient, self.gradient
         self.value, self._sums = self._next_value, self._next_sums
         self._aimed = 0.0
-        if self.value < self._lowest - self.noise * abs(self.value) or self.gradient_norm < self._flattest:
-            self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
-            self._idle = 0
-        else:
-            self._idle += 1
+        lower, flatter = self.value < self._lowest, self.gradient_norm < self._flattest
+        self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
+        self._idle = 0 if lower or flatter else self._idle + 1
 
     @property
     def stalled(self) -> bool:
-        """Whether many passes brought neither a lower objective, beyond its noise, nor a smaller gradient."""
+        """Whether many passes brought neither a lower objective nor a smaller gradient than there was before."""
         return self._idle >= IDLE
 
     def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:

@@ -1,0 +1,193 @@
+"""Improved iterative scaling: its equation, its dynamic program against enumeration, the optimum of document 001."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagline import chain
+from tagline.errors import InputError
+from tagline.features.functions import FeatureFunctions, FunctionValues
+from tagline.training import iis as module
+from tagline.training.iis import by_total, iis, solve
+from tagline.training.lbfgs import lbfgs
+from tagline.training.monitor import Monitor
+from tagline.types import Chain
+
+from .convex import doc001, to_the_end
+
+
+@dataclass
+class Given:
+    """Sentences of made-up features, without functions behind them."""
+
+    values: list[FunctionValues]
+    observed: Any
+
+
+def random_values(random: Any, T: int, L: int, K: int, whole: bool = True) -> FunctionValues:
+    states, transitions = random.integers(0, 3, (T, L, K)), random.integers(0, 2, (T, L, L, K))
+    transitions[:1] = 0
+    scale = 1.0 if whole else 0.37
+    return FunctionValues(states * scale, transitions * scale)
+
+
+def enumerated(values: FunctionValues, weights: Any) -> tuple[dict[float, Any], float]:
+    """Path by path: {f#: Σ P·f}, log Z."""
+    T, L, _ = values.states.shape
+    features = [values.along(np.array(path, np.int64)) for path in product(range(L), repeat=T)]
+    scores = np.array([weights @ f for f in features])
+    log_z = float(np.logaddexp.reduce(scores))
+    sums: dict[float, Any] = {}
+    for f, score in zip(features, scores, strict=True):
+        total = round(float(f.sum()), 9)
+        sums[total] = sums.get(total, 0) + np.exp(score - log_z) * f
+    return sums, log_z
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 3), st.booleans())
+def test_expectations_by_total(seed: int, T: int, L: int, whole: bool) -> None:
+    random = np.random.default_rng(seed)
+    values = random_values(random, T, L, 3, whole)
+    weights = random.standard_normal(3) * 3
+    found = by_total(values, weights)
+    expected, log_z = enumerated(values, weights)
+    np.testing.assert_allclose(found.log_z, log_z, rtol=1e-12, atol=1e-12)
+    sums: dict[float, Any] = {}
+    for total, features in zip(found.totals, found.features, strict=True):
+        sums[round(float(total), 9)] = sums.get(round(float(total), 9), 0) + features
+    for total, features in sums.items():
+        np.testing.assert_allclose(features, expected.get(total, np.zeros(3)), rtol=1e-9, atol=1e-12)
+    assert set(expected) <= set(sums)
+
+
+def test_long_sentences_do_not_underflow() -> None:
+    random = np.random.default_rng(0)
+    values = random_values(random, 60, 2, 2)
+    weights = np.array([30.0, -40.0])
+    found = by_total(values, weights)
+    scores = Chain(values.states @ weights, values.transitions @ weights)
+    np.testing.assert_allclose(found.log_z, chain.log_partition(scores)[0], rtol=1e-12)
+    posterior = chain.marginals(scores, edges=True)
+    expected = np.einsum("tj,tjk->k", posterior.nodes, values.states)
+    expected += np.einsum("tij,tijk->k", posterior.edges, values.transitions)
+    np.testing.assert_allclose(found.features.sum(axis=0), expected, rtol=1e-9)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.floats(0.01, 20))
+def test_solve(seed: int, far: float) -> None:
+    random = np.random.default_rng(seed)
+    totals, features = random.integers(1, 9, 6).astype(float), random.random((6, 2))
+    observed = np.array([features[:, 0].sum() * far, 0.0])
+    found = solve(totals, features, observed)
+
+    def equation(delta: float) -> float:
+        return float(np.log(features[:, 0] @ np.exp(delta * totals)) - np.log(observed[0]))
+
+    np.testing.assert_allclose(found[0], scipy.optimize.brentq(equation, -50, 50, xtol=1e-14), rtol=1e-9, atol=1e-11)
+    assert found[1] == 0
+
+
+def test_solve_in_one_step_where_all_totals_are_equal() -> None:
+    """Then δ = log(observed / expected) / f#, generalised iterative scaling."""
+    found = solve(np.full(3, 4.0), np.array([[1.0], [2.0], [3.0]]), np.array([12.0]))
+    np.testing.assert_allclose(found, [np.log(2) / 4], rtol=1e-14)
+
+
+def test_doc001_training_optimum() -> None:
+    likelihood, golden = doc001()
+    trained = iis(likelihood, monitor=to_the_end(epsilon=1e-8))
+    assert trained.converged
+    ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
+    found = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
+    expected = golden["MLE (no regulariser)"]
+    for path, probability in expected["path_probs"].items():
+        np.testing.assert_allclose(found[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(trained.objective, -expected["loglik"], rtol=1e-9)
+    objectives = [one.objective for one in trained.history]
+    assert np.all(np.diff(objectives) <= 1e-12)  # every pass is better
+    assert trained.history[-1].evaluations == len(objectives) + 1
+
+
+def some_likelihood(seed: int, whole: bool = True) -> Given:
+    """Labelled at random, some labellings of one sentence contradicting each other, so that an optimum exists."""
+    random = np.random.default_rng(seed)
+    values = [random_values(random, T, 2, 3, whole) for T in (3, 1, 4, 0, 2) for _ in range(2)]
+    values = [one for one in values for _ in range(4)]
+    paths = [random.integers(0, 2, len(one.states)) for one in values]
+    return Given(values, np.sum([one.along(path) for one, path in zip(values, paths, strict=True)], axis=0))
+
+
+def objective_of(likelihood: Given) -> Any:
+    def objective(weights: Any) -> tuple[float, Any]:
+        value, gradient = -weights @ likelihood.observed, -likelihood.observed
+        for one in likelihood.values:
+            if len(one.states):
+                sums, log_z = enumerated(one, weights)
+                value, gradient = value + log_z, gradient + np.sum(list(sums.values()), axis=0)
+        return float(value), gradient
+
+    return objective
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_optimum_of_lbfgs(whole: bool) -> None:
+    likelihood = some_likelihood(0, whole)
+    scaled = iis(likelihood, np.full(3, 0.3), monitor=to_the_end(epsilon=1e-8))
+    newton = lbfgs(objective_of(likelihood), np.zeros(3), monitor=to_the_end(epsilon=1e-9))
+    np.testing.assert_allclose(scaled.objective, newton.objective, rtol=1e-9)
+    np.testing.assert_allclose(scaled.weights, newton.weights, rtol=0, atol=1e-6)
+    for done in scaled.history[:3]:
+        assert done.gradient_norm > 0
+    value, gradient = objective_of(likelihood)(scaled.weights)
+    np.testing.assert_allclose(scaled.objective, value, rtol=1e-12)
+    assert np.abs(gradient).max() < 1e-6
+
+
+def test_the_start_is_not_changed_and_sentences_may_be_none() -> None:
+    start = np.array([1.0, 2.0])
+    trained = iis(Given([], np.zeros(2)), start)
+    assert trained.converged
+    assert trained.weights.tolist() == [1.0, 2.0]
+    likelihood = some_likelihood(1)
+    begin = np.zeros(3)
+    moved = iis(likelihood, begin, monitor=Monitor(max_iterations=2))
+    assert begin.tolist() == [0, 0, 0]
+    assert np.all(moved.weights != 0)
+
+
+def test_a_feature_that_never_comes_up_keeps_its_weight() -> None:
+    likelihood = some_likelihood(2)
+    wider = [
+        FunctionValues(np.pad(one.states, ((0, 0), (0, 0), (0, 1))), np.pad(one.transitions, ((0, 0),) * 3 + ((0, 1),)))
+        for one in likelihood.values
+    ]
+    trained = iis(Given(wider, np.append(likelihood.observed, 0.0)), [0, 0, 0, 5.0], monitor=Monitor(max_iterations=3))
+    assert trained.weights[3] == 5.0
+
+
+def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    likelihood = some_likelihood(3)
+    for penalty in ({"c1": 1.0}, {"c2": 0.5}):
+        with pytest.raises(InputError, match=r"c1, c2: expected 0 for improved iterative scaling, got .*; use lbfgs"):
+            iis(likelihood, **penalty)
+    with pytest.raises(InputError, match="start: expected 3 weights, one a feature, got 2"):
+        iis(likelihood, [0.0, 0.0])
+    negative = FeatureFunctions([(lambda y, x, i: 1.0, 0.0), (lambda y, x, i: -1.5 * y, 0.0)], labels=[0, 1])
+    with pytest.raises(InputError, match=r"feature 1: expected state values of 0 or more .*, got -1\.5"):
+        iis(negative.likelihood(["ab"], [[0, 1]]))
+    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled paths, got never; its best weight"):
+        iis(FeatureFunctions([(lambda y, x, i: y == 1, 0.0)], labels=[0, 1]).likelihood(["ab"], [[0, 0]]))
+    monkeypatch.setattr(module, "MOST_PATHS", 15)
+    with pytest.raises(InputError, match="features: expected whole numbers for 4 tokens and 2 labels, got fractions"):
+        iis(some_likelihood(3, whole=False))
+    iis(likelihood, monitor=Monitor(max_iterations=1))
