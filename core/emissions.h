@@ -14,6 +14,40 @@ struct Narrow {
     typedef Index Bits __attribute__((vector_size(kBytes), may_alias));
 };
 
+// The first `count` labels of a vector to and from the caller's row; 0 past them.
+template <class Real, int kWidth>
+inline void store_labels(Real* row, typename Narrow<Real, kWidth>::Vec v, int64_t count) {
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4 && kWidth == 8)
+        return _mm256_mask_storeu_ps(row, count >= 8 ? __mmask8(0xff) : __mmask8((1u << count) - 1), (__m256)v);
+    if constexpr (sizeof(Real) == 4 && kWidth == 16)
+        return _mm512_mask_storeu_ps(row, count >= 16 ? __mmask16(0xffff) : __mmask16((1u << count) - 1), (__m512)v);
+#endif
+    if (count >= kWidth) {
+        __builtin_memcpy(row, &v, sizeof v);
+        return;
+    }
+    for (int64_t k = 0; k < count; ++k) row[k] = v[k];
+}
+
+template <class Real, int kWidth>
+inline typename Narrow<Real, kWidth>::Vec load_labels(const Real* row, int64_t count) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4 && kWidth == 8)
+        return (V)_mm256_maskz_loadu_ps(count >= 8 ? __mmask8(0xff) : __mmask8((1u << count) - 1), row);
+    if constexpr (sizeof(Real) == 4 && kWidth == 16)
+        return (V)_mm512_maskz_loadu_ps(count >= 16 ? __mmask16(0xffff) : __mmask16((1u << count) - 1), row);
+#endif
+    V v{};
+    if (count >= kWidth) {
+        __builtin_memcpy(&v, row, sizeof v);
+        return v;
+    }
+    for (int64_t k = 0; k < count; ++k) v[k] = row[k];
+    return v;
+}
+
 constexpr int64_t kAhead = 24;  // occurrences
 
 template <class Real>
@@ -28,7 +62,6 @@ inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int
                       Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
-    alignas(64) Real buffer[kWidth * kVectors];
     for (int64_t n = first; n < last; ++n) {
         V sum[kVectors] = {};
         for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
@@ -41,9 +74,8 @@ inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int
                     sum[v] += row[v];
             }
         }
-        for (int v = 0; v < kVectors; ++v) reinterpret_cast<V*>(buffer)[v] = sum[v] * scale;
-        const int64_t here = L - from < kWidth * kVectors ? L - from : kWidth * kVectors;
-        __builtin_memcpy(out + (n - first) * L + from, buffer, size_t(here) * sizeof(Real));
+        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
+            store_labels<Real, kWidth>(out + (n - first) * L + from + v * kWidth, sum[v] * scale, L - from - v * kWidth);
     }
 }
 
@@ -57,12 +89,10 @@ inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int6
     const int64_t words = (stride + 63) / 64;
     Bits lane_bit;
     for (int k = 0; k < kWidth; ++k) lane_bit[k] = typename Narrow<Real, kWidth>::Index(1) << k;
-    alignas(64) Real buffer[kWidth * kVectors] = {};
     for (int64_t n = first; n < last; ++n) {
-        const int64_t here = L - from < kWidth * kVectors ? L - from : kWidth * kVectors;
-        __builtin_memcpy(buffer, nodes + (n - first) * L + from, size_t(here) * sizeof(Real));
-        V node[kVectors];
-        for (int v = 0; v < kVectors; ++v) node[v] = reinterpret_cast<const V*>(buffer)[v] * factor;
+        V node[kVectors] = {};
+        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
+            node[v] = load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth, L - from - v * kWidth) * factor;
         for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
             if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
             V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);

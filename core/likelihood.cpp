@@ -17,6 +17,9 @@ constexpr int64_t kLaneTokens = 50'000, kMostLanes = 8, kLaneMemory = int64_t(1)
 // Float32 sums of thousands of marginals lose digits: rows this frequent move to float64 every so many tokens.
 constexpr int64_t kHotCount = 2'000, kTokensBetweenFlushes = 4'096;
 
+// Sentences among which those of like length are grouped: the rarer attributes of neighbours lie side by side.
+constexpr int64_t kWindow = 256;
+
 constexpr int64_t kParts = 64;  // of attributes, for adding up lanes in parallel
 
 }  // namespace
@@ -135,7 +138,7 @@ void Likelihood<Real>::run_lane(int64_t k, const MoveTable<Real>& scores, const 
     Expectations<Real> found(moves_, examples_, variant, stop);
     found.use(scores, prepared);
     int64_t unflushed = 0;
-    for_groups(examples_.bounds, lane_bounds_[size_t(k)], lane_bounds_[size_t(k) + 1], [&](int count, const int64_t* members) {
+    const auto add = [&](int count, const int64_t* members) {
         if (!found.compute(weights_.table(), 1, count, members)) return false;
         for (int g = 0; g < count; ++g) {
             const auto& one = found[g];
@@ -156,7 +159,10 @@ void Likelihood<Real>::run_lane(int64_t k, const MoveTable<Real>& scores, const 
             unflushed = 0;
         }
         return true;
-    });
+    };
+    const int64_t last = lane_bounds_[size_t(k) + 1];
+    for (int64_t begin = lane_bounds_[size_t(k)]; begin < last && !*stop; begin += kWindow)
+        for_groups(examples_.bounds, begin, std::min(begin + kWindow, last), add);
     lane.flush(hot_rows_);
 }
 

@@ -1,9 +1,9 @@
-// The long vectors of a quasi-Newton method: whatever one iteration asks about them is answered in two passes over memory,
-// `measure` at a new point and `move` away from it.
+// The long vectors of a quasi-Newton method: whatever one iteration asks about them is answered in two passes over
+// memory, `measure` at a new point and `move` away from it.
 //
-// The objective is f(w) + Σ c1·|w| + Σ c2·w². With c1 > 0 it has kinks at 0, and the pseudo-gradient (Andrew & Gao 2007)
-// stands where the gradient would: the one-sided derivative that descends, 0 where neither does. With c1 = 0 they are
-// the same. Sums are float64 over blocks that depend on n alone: the same bytes for any number of threads.
+// The objective is f(w) + Σ c1·|w| + Σ c2·w². With c1 > 0 it has kinks at 0, and the pseudo-gradient (Andrew & Gao
+// 2007) stands where the gradient would: the one-sided derivative that descends, 0 where neither does. With c1 = 0 they
+// are the same. Sums are float64 over blocks that depend on n alone: the same bytes for any number of threads.
 #pragma once
 
 #include "batch.h"

@@ -1,4 +1,4 @@
-"""The command line: help, version, demo, and kind answers to wrong words."""
+"""The command line: help, version, reading and scoring, and kind answers to wrong words. Models: tests/cli."""
 
 from __future__ import annotations
 
@@ -33,15 +33,8 @@ def test_version() -> None:
 def test_help_lists_the_commands() -> None:
     done = tagline_command("--help")
     assert done.returncode == 0
-    for word in ("demo", "info", "--version"):
+    for word in ("train", "tag", "inspect", "explain", "demo", "info", "--version"):
         assert word in done.stdout
-
-
-def test_demo_shows_the_worked_example() -> None:
-    done = tagline_command("demo")
-    assert done.returncode == 0, done.stderr
-    for shown in ("1 2 1   score 4.3", "0.2824", "0.1893", "0.1713", "0.6597", "0.5245", "by itself: 1 1 1"):
-        assert shown in done.stdout
 
 
 def test_info_names_the_engine() -> None:

@@ -102,15 +102,15 @@ void bind_vectors(nb::module_& m) {
     using namespace nb::literals;
     m.def("measure_point", measure, "weights"_a, "smooth"_a, "c1"_a, "c2"_a, "weights_before"_a, "gradient_before"_a,
           "memory"_a, "diagonal"_a, "used"_a, "slot"_a, "gradient"_a,
-          "Write gradient [n] = smooth + 2·c2·weights. With the pseudo-gradient p for c1, return sums [8]: "
-          "Σ c1·|w|, Σ c2·w², p·p, w·w, weights ≠ 0, s·gradient, s·s, y·y, and products [R + 1, 4]: s_r·y, s_r·p, y_r·Dy, "
-          "y_r·Dp for each slot in use [R], then for `slot`. s and y are the differences to the place before, written into "
-          "memory [2, slots, n] (float32 or float64) at `slot`; −1 for none of it. c1, c2: [1] or [n]; diagonal D: [n], or "
-          "[0] for the identity.");
+          "Write gradient [n] = smooth + 2·c2·weights. With the pseudo-gradient p for c1, return sums [8]: Σ c1·|w|, "
+          "Σ c2·w², p·p, w·w, weights ≠ 0, s·gradient, s·s, y·y, and products [R + 1, 4]: s_r·y, s_r·p, y_r·Dy, y_r·Dp "
+          "for each slot in use [R], then for `slot`. s and y are the differences to the place before, written into "
+          "memory [2, slots, n] (float32 or float64) at `slot`; −1 for none of it. c1, c2: [1] or [n]; diagonal D: "
+          "[n], or [0] for the identity.");
     m.def("move_point", move, "weights"_a, "gradient"_a, "c1"_a, "memory"_a, "diagonal"_a, "used"_a, "of_s"_a, "of_y"_a,
           "of_gradient"_a, "step"_a, "out"_a,
-          "Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where "
-          "c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.");
+          "Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; "
+          "where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.");
 }
 
 }  // namespace tagline::bindings

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -190,6 +191,27 @@ def test_attributes_with_the_same_hash_are_told_apart() -> None:
     for known in (rows[0], rows[1], [*rows[0], *rows[1]], [*rows[1], *rows[0]]):
         names = Vocabulary.of(known)
         check_known(rows, expand(template, corpus, (names, None)).features.states, names)
+
+
+def test_long_words_compose_to_the_hash_of_the_whole() -> None:
+    """Names hashed as a whole are found by the hashes of their pieces, whatever the lengths of these."""
+    words = ["x" * length for length in (1, 7, 8, 9, 15, 16, 17, 255, 256, 257, 511, 512, 513, 66_000)]
+    template = Template.parse("U0:%x[0,0]/%x[1,0]\nU" + "y" * 300 + "%x[0,0]")
+    corpus = Corpus.from_sentences([{"token": words}])
+    rows = strings(template, corpus)[0]
+    names = Vocabulary.of(text for row in rows for text in row)
+    assert expand(template, corpus, (names, None)).features.states.ids.tolist() == list(range(len(names)))
+
+
+def test_many_attributes_with_the_same_hash() -> None:
+    words = ["".join(parts) for parts in product(COLLIDING, repeat=5)]
+    template = Template.parse("U0:%x[0,0]/%x[1,0]\nU1:%x[0,0]")
+    corpus = Corpus.from_sentences([{"token": words}])
+    rows = strings(template, corpus)[0]
+    expanded = expand(template, corpus)
+    check_new(rows, expanded.features.states, expanded.states, 1)
+    names = Vocabulary.of(text for row in rows[3:] for text in row)
+    check_known(rows, expand(template, corpus, (names, None)).features.states, names)
 
 
 def big_corpus(tokens: int, words: int, seed: int = 0) -> Corpus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def allowed(labels: list[str], scheme: str | None, y: tuple[str, ...]) -> bool:
     if scheme is None:
         return True
     rules, path = legal(labels, scheme), [labels.index(label) for label in y]
-    moves = all(rules.transitions[a, b] for a, b in zip(path[:-1], path[1:], strict=True))
+    moves = all(rules.transitions[a, b] for a, b in pairwise(path))
     return bool(moves and rules.start[path[0]] and rules.end[path[-1]])
 
 

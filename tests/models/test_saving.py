@@ -206,7 +206,9 @@ def test_a_dictionary_travels_with_the_model(priority: str, tmp_path: Path) -> N
     X = [["Anna", "sees", "New", "York"], ["Bob", "sees", "Anna"], ["New", "cat"]]
     y = [["B-PER", "O", "B-LOC", "I-LOC"], ["B-PER", "O", "B-PER"], ["O", "O"]]
     places = Dictionary({"New York": "LOC", "the Thames": "LOC"}, priority=priority, fold_case=True)
-    model = CRF("U00:%x[0,0]\nU01:%x[0,1]\nB\n" if priority == "feature" else TEMPLATE, scheme="IOB2", dictionary=places)
+    model = CRF(
+        "U00:%x[0,0]\nU01:%x[0,1]\nB\n" if priority == "feature" else TEMPLATE, scheme="IOB2", dictionary=places
+    )
     model.fit(X, y)
     model.save(tmp_path / "model")
     loaded = tagline.load(tmp_path / "model")
@@ -289,7 +291,7 @@ WRONG: dict[str, Any] = {
     "features: odd": ({"features": {"code": "import os"}}, {}, "by a template or a function"),
     "features: a number": ({"features": {"function": 3}}, {}, "described by strings"),
     "features: bad template": ({"features": {"template": "X00", "source": "T"}}, {}, "T:1: expected"),
-    "dictionary: no phrases": ({"dictionary": {"priority": "over", "fold_case": True}}, {}, "an array 'dictionary' of uint8"),
+    "dictionary: no phrases": ({"dictionary": {"priority": "over", "fold_case": True}}, {}, "'dictionary' of uint8"),
     "dictionary: odd": ({"dictionary": {"priority": "over"}}, {}, "priority and fold_case"),
     "training: objective": ({"training": {"objective": "low"}}, {}, "float as objective"),
     "settings": ({"settings": None}, {}, "'settings' of type dict"),

@@ -141,7 +141,7 @@ def test_rows_may_come_in_any_order_and_add_ends(full: tuple[CRF, dict[str, Any]
 
 WRONG = {
     "state,word:cat,,N,1\nstate,nobody,,N,1": r"w\.csv:3: expected an attribute that the model has, got 'nobody'",
-    "state,word:cat,,N,1\n\ntransition,,N,Q,1": r"w\.csv:4: expected a label that the model has, one of D, N, P, V, got",
+    "state,word:cat,,N,1\n\ntransition,,N,Q,1": r"w\.csv:4: expected a label that the model has, one of D, N, P, V",
     "transition,,Q,N,1": r"w\.csv:2: expected a label .* got 'Q'",
     "edge,nobody,N,N,1": r"w\.csv:2: expected an attribute",
     "state,word:cat,,N,1\nstate,word:cat,,N,2": r"w\.csv:3: expected each weight once, got that of .*w\.csv:2 again",

@@ -64,9 +64,7 @@ def logistic(seed: int, c2: Any = 0.1, size: int = 12) -> Convex:
 
     found = scipy.optimize.minimize(total, np.zeros(size), jac=True, method="L-BFGS-B").x
     for _ in range(6):
-        hessian = np.array(
-            [(total(found + 1e-5 * e)[1] - total(found - 1e-5 * e)[1]) / 2e-5 for e in np.eye(size)]
-        )
+        hessian = np.array([(total(found + 1e-5 * e)[1] - total(found - 1e-5 * e)[1]) / 2e-5 for e in np.eye(size)])
         found = found - np.linalg.solve(hessian, total(found)[1])
     assert np.abs(total(found)[1]).max() < 1e-10
     return Convex(objective, size, c2, found, total(found)[0])

@@ -43,7 +43,9 @@ def test_the_optimum_of_owlqn() -> None:
 
 def test_each_pass_goes_against_the_gradient() -> None:
     objective, places = logistic_loss(1), [np.ones(12)]
-    trained = gd(objective, places[0], c2=1.0, monitor=Monitor(max_iterations=20, callbacks=[lambda p, w: places.append(w)]))
+    trained = gd(
+        objective, places[0], c2=1.0, monitor=Monitor(max_iterations=20, callbacks=[lambda p, w: places.append(w)])
+    )
     for before, after, done in zip(places, places[1:], trained.history, strict=False):
         gradient = objective(before)[1] + 2 * before
         assert done.step is not None

@@ -183,9 +183,9 @@ def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="start: expected 3 weights, one a feature, got 2"):
         iis(likelihood, [0.0, 0.0])
     negative = FeatureFunctions([(lambda y, x, i: 1.0, 0.0), (lambda y, x, i: -1.5 * y, 0.0)], labels=[0, 1])
-    with pytest.raises(InputError, match=r"feature 1: expected state values of 0 or more .*, got -1\.5"):
+    with pytest.raises(InputError, match=r"feature 1: expected state values of 0 or more, got -1\.5; improved"):
         iis(negative.likelihood(["ab"], [[0, 1]]))
-    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled paths, got never; its best weight"):
+    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled paths, got never; its"):
         iis(FeatureFunctions([(lambda y, x, i: y == 1, 0.0)], labels=[0, 1]).likelihood(["ab"], [[0, 0]]))
     monkeypatch.setattr(module, "MOST_PATHS", 15)
     with pytest.raises(InputError, match="features: expected whole numbers for 4 tokens and 2 labels, got fractions"):

@@ -46,9 +46,9 @@ def test_doc001_without_a_penalty() -> None:
     likelihood, golden = doc001()
     trained = lbfgs(likelihood, np.zeros(9), monitor=to_the_end())
     ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
-    found = {"".join(str(label + 1) for label in path): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
-    expected = golden["MLE (no regulariser)"]["path_probs"]
-    np.testing.assert_allclose([found[path] for path in expected], list(expected.values()), rtol=0, atol=1e-6)
+    found = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
+    for path, probability in golden["MLE (no regulariser)"]["path_probs"].items():
+        np.testing.assert_allclose(found[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
 
 
 def test_a_diagonal_hessian_is_solved_at_once() -> None:
@@ -111,7 +111,9 @@ def test_the_direction_is_the_textbooks(seed: int, memory: int, steps: int, diag
             y = -y  # no curvature: not remembered
         rows[:, curvature.spare] = s, y
         asked = [*curvature.used, curvature.spare]
-        products = np.array([[rows[0, r] @ y, rows[0, r] @ p, rows[1, r] @ (D * y), rows[1, r] @ (D * p)] for r in asked])
+        products = np.array(
+            [[rows[0, r] @ y, rows[0, r] @ p, rows[1, r] @ (D * y), rows[1, r] @ (D * p)] for r in asked]
+        )
         kept = curvature.remember(products, s @ s, y @ y)
         assert kept == (s @ y > 0)
         pairs = [*pairs, (s, y)][-memory:] if kept else pairs
@@ -125,7 +127,13 @@ def test_the_direction_is_the_textbooks(seed: int, memory: int, steps: int, diag
 
 def test_pairs_without_curvature_are_not_remembered() -> None:
     curvature = Curvature(2)
-    for s_y, s2, y2 in ((0.0, 1.0, 1.0), (1e-11, 1.0, 1.0), (1.0, math.inf, 1.0), (math.nan, 1.0, 1.0), (0.0, 0.0, 0.0)):
+    for s_y, s2, y2 in (
+        (0.0, 1.0, 1.0),
+        (1e-11, 1.0, 1.0),
+        (1.0, math.inf, 1.0),
+        (math.nan, 1.0, 1.0),
+        (0.0, 0.0, 0.0),
+    ):
         assert not curvature.remember(np.array([[s_y, 1.0, 1.0, 1.0]]), s2, y2)
     assert not curvature.remember(np.array([[1.0, 1.0, 0.0, 1.0]]), 1.0, 1.0)
     assert len(curvature.used) == 0
@@ -150,7 +158,7 @@ def test_mostly_one_evaluation_a_pass_and_never_the_same_twice() -> None:
 def test_the_objective_falls_and_the_history_is_true() -> None:
     loss = logistic_loss(8)
     seen: list[tuple[Any, Any]] = []
-    trained = lbfgs(loss, np.ones(12), c2=0.5, monitor=to_the_end(callbacks=[lambda p, w: seen.append((p, w))]))
+    lbfgs(loss, np.ones(12), c2=0.5, monitor=to_the_end(callbacks=[lambda p, w: seen.append((p, w))]))
     for done, weights in seen:
         value, gradient = loss(weights)
         np.testing.assert_allclose(done.objective, value + 0.5 * weights @ weights, rtol=1e-12)
@@ -191,8 +199,8 @@ def test_a_failed_search_starts_again_from_the_steepest_descent(monkeypatch: pyt
     problem = CONVEX["logistic"]
     trained = lbfgs(problem.objective, np.zeros(12), c2=problem.c2, monitor=to_the_end())
     assert_optimum(trained, problem)
-    assert searches[2] == 1.0
-    assert searches[3] < 1.0  # along the bare gradient, as long as the step before
+    assert searches[0] < 1.0  # along the bare gradient, of length 1
+    assert set(searches[1:]) == {1.0}
     assert len(searches) == len(trained.history) + 2
 
 
@@ -266,7 +274,10 @@ def test_no_weights_at_all() -> None:
         ({"diagonal": np.ones(2)}, r"diagonal: expected shape \[3\] as the weights, got \[2\]"),
         ({"diagonal": [1.0, 0.0, 1.0]}, r"diagonal\[1\]: expected a positive, finite number, got 0.0"),
         ({"objective": lambda w: (1.0, np.zeros(2))}, r"gradient: expected shape \[3\] as the weights, got \[2\]"),
-        ({"objective": lambda w: (math.nan, w)}, "objective: expected a finite value and gradient at the start, got inf"),
+        (
+            {"objective": lambda w: (math.nan, w)},
+            "objective: expected a finite value and gradient at the start, got inf",
+        ),
         ({"objective": lambda w: (1.0, w / 0 * math.nan)}, "gradient of norm nan; start from other weights"),
     ],
 )
@@ -287,7 +298,10 @@ FUNCTIONS = {
     "far away": (lambda t: (t / 1000 - 3) ** 2, lambda t: 2 * (t / 1000 - 3) / 1000),
     "very near": (lambda t: (1000 * t - 3) ** 2, lambda t: 2000 * (1000 * t - 3)),
     "exponential": (lambda t: math.exp(min(t, 700)) - 3 * t, lambda t: math.exp(min(t, 700)) - 3),
-    "wall": (lambda t: -math.log(1 - t) - 9 * t if t < 1 else math.nan, lambda t: 1 / (1 - t) - 9 if t < 1 else math.nan),
+    "wall": (
+        lambda t: -math.log(1 - t) - 9 * t if t < 1 else math.nan,
+        lambda t: 1 / (1 - t) - 9 if t < 1 else math.nan,
+    ),
     "waves": (lambda t: t * t / 10 - math.sin(5 * t), lambda t: t / 5 - 5 * math.cos(5 * t)),
     "hundredth power": (lambda t: (t - 1) ** 100, lambda t: 100 * (t - 1) ** 99),
 }

@@ -84,7 +84,7 @@ def coloured(sentence: Sentence, answer: Answer) -> Text:
     """Write a sentence with its entities in colour, and in brackets for where there is no colour."""
     text = Text()
     for piece in pieces(sentence, answer):
-        text.append(bracketed(piece), f"black on {COLOURS[piece.label]}" if piece.kind == "span" else "")
+        text.append(bracketed(piece), f"black on {COLOURS[piece.label]}" if piece.label else "")
     return text
 
 

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tagline.errors import InputError
 from tagline.features.sets import load_set, sets
 from tagline.features.templates import Template
 from tagline.readers import format_of, read
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
+
+MOSTLY = 0.7  # of the tokens
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,13 @@ def choose_set(corpus: Corpus) -> tuple[str, str]:
     """Choose a ready-made set for a corpus; return its name and why."""
     found = detect(corpus)
     kinds = {tag[2:] for tag in corpus.columns[TAG].vocabulary}
-    words = corpus.columns[corpus.names[0]].vocabulary
-    single = sum(len(word) == 1 and not word.isascii() for word in words)
+    tokens = corpus.columns[corpus.names[0]]
+    single = np.array([len(word) == 1 and not word.isascii() for word in tokens.vocabulary], bool)[tokens.ids]
     if found.scheme is None:
         return "pos", "the tags mark no spans"
     if not found.scheme.typed:
         return "segmentation", "the tags mark words without types"
-    if 2 * single > len(words):
+    if single.mean() > MOSTLY:
         return "chinese_ner", "most tokens are single characters that are not ASCII"
     if "NP" in kinds and len(corpus.names) > 2:
         return "chunking", "the tags mark noun phrases, and there is a second column"

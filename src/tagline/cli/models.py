@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -161,8 +162,10 @@ def train(
     """
     from tagline import compiled
     from tagline.cli.labelled import Source
+    from tagline.cli.outcome import report_lines
     from tagline.cli.progress import Limits, reporting
-    from tagline.cli.train import Plan, label_weights_of, most_passes, report_lines, train_file
+    from tagline.cli.settings import label_weights_of, most_passes
+    from tagline.cli.train import Plan, train_file
 
     if threads is not None:
         compiled.set_threads(threads, "--threads")
@@ -189,10 +192,15 @@ def train(
     }
     plan = Plan(file, output, template, dev, Source(form, tag_column, tokens, encoding, lenient), settings, cache)
     limits = Limits(most_passes(algorithm, max_iterations, passes), max_seconds, period, delta)
-    with reporting(limits, quiet=quiet, verbose=verbose) as tell:
-        done = train_file(plan, tell)
-        for line in report_lines(done):
-            tell.say(line)
+    try:
+        with reporting(limits, quiet=quiet, verbose=verbose) as tell:
+            done = train_file(plan, tell)
+            tell.finish()
+            for line in report_lines(done):
+                tell.say(line)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted before there was anything to save; {output} was not written", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))
     if done.interrupted:
@@ -244,8 +252,8 @@ def tag(
         compiled.set_threads(threads, "--threads")
     questions = Questions(output, marginals, k_best, spans, min_probability)
     loaded = load_tagger(model)
-    paths = files or ["-"]
-    for text in tag_stream(loaded, paths, questions, form=form, tokens=tokens, encoding=encoding):
+    told = partial(typer.echo, err=True)
+    for text in tag_stream(loaded, files or ["-"], questions, form=form, tokens=tokens, encoding=encoding, notice=told):
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
 
@@ -295,7 +303,7 @@ def explain(
     ] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Say why each token got its tag and not the runner-up: what spoke for it (+) and against (−), in log-odds.
+    """Say why each token got its tag and not the runner-up: what spoke for it (+) and against it (−).
 
     \b
     Example:

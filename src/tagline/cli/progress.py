@@ -1,7 +1,7 @@
 """Telling on stderr how training goes: a line that is redrawn on a terminal, a few lines elsewhere.
 
 How long it will take is known where there is a limit of passes or seconds. Otherwise it is guessed from how fast the
-objective settles: training stops when r_k = |f_(k−period) − f_k| / |f_k| is below delta, and r falls about
+objective settles: training stops when r_k = (f_(k−period) − f_k) / |f_k| is below delta, and r falls about
 geometrically.
 """
 
@@ -71,7 +71,7 @@ def _passes_to_settle(objectives: Sequence[float], limits: Limits) -> float | No
         return None
     span = min(known, period) - 1
     now, before = (
-        abs(objectives[k - period] - objectives[k]) / max(abs(objectives[k]), 1e-300)
+        (objectives[k - period] - objectives[k]) / max(abs(objectives[k]), 1e-300)
         for k in (len(objectives) - 1, len(objectives) - 1 - span)
     )
     if not (0 < now < before < math.inf):

@@ -6,6 +6,7 @@ Each is a `Format`: what stands before all sentences, what a batch of sentences 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -149,7 +150,7 @@ def span_lines(batch: Batch, answers: Answers) -> str:
     for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
         text, places = written(sentence)
         for mark in ranked[0].marks or ():
-            words = text[places[mark.start][0] : places[mark.end - 1][1]]
+            words = _one_line(text[places[mark.start][0] : places[mark.end - 1][1]])
             facts = (batch.corpus.place(b), mark.start, mark.end, mark.type, f"{mark.probability:.6f}", words)
             lines.append("\t".join(map(str, facts)) + "\n")
     return "".join(lines)
@@ -161,7 +162,10 @@ def brackets(batch: Batch, answers: Answers) -> str:
     for sentence, ranked in zip(batch.corpus, answers, strict=True):
         for answer in ranked:
             rank = "" if answer.probability is None else f"{answer.probability:.6f}\t"
-            lines.append(rank + "".join(map(bracketed, pieces(sentence, answer))) + "\n")
+            shown = "".join(bracketed(piece) for piece in pieces(sentence, answer))
+            if answer.marks is None:
+                shown = " ".join(f"{token}/{tag}" for token, tag in zip(sentence.tokens, answer.tags, strict=True))
+            lines.append(rank + _one_line(shown) + "\n")
     return "".join(lines)
 
 
@@ -188,32 +192,29 @@ def colours_of(types: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a sentence: plain text, a span, or a token with its tag.
+    """A piece of a sentence.
 
     Attributes:
         text: of the sentence.
-        kind: ``text``, ``span`` or ``token``.
-        label: type or tag; empty for plain text and for spans without types.
+        label: the type of a span, which may be empty, or the tag of a token; None for text between them.
         probability: of a span, where it is known.
     """
 
     text: str
-    kind: str = "text"
-    label: str = ""
+    label: str | None = None
     probability: float | None = None
 
 
 def pieces(sentence: Sentence, answer: Answer) -> Iterator[Piece]:
     """Cut a sentence at its spans, or at its tokens where the tags mark no spans."""
     text, places = written(sentence)
-    marks = answer.marks
-    kind = "token" if marks is None else "span"
+    tokens = [Mark(t, t + 1, tag) for t, tag in enumerate(answer.tags)]
     at = 0
-    for mark in [Mark(t, t + 1, tag) for t, tag in enumerate(answer.tags)] if marks is None else marks:
+    for mark in tokens if answer.marks is None else answer.marks:
         first, last = places[mark.start][0], places[mark.end - 1][1]
         if at < first:
             yield Piece(text[at:first])
-        yield Piece(text[first:last], kind, mark.type, mark.probability)
+        yield Piece(text[first:last], mark.type, mark.probability)
         at = last
     if at < len(text):
         yield Piece(text[at:])
@@ -222,22 +223,25 @@ def pieces(sentence: Sentence, answer: Answer) -> Iterator[Piece]:
 def bracketed(piece: Piece) -> str:
     r"""Write a piece with brackets; those of the text get a backslash.
 
-    >>> bracketed(Piece("Anna", "span", "PER", 0.98)), bracketed(Piece("sings", "token", "VBZ"))
-    ('[PER Anna 0.980]', 'sings/VBZ')
+    >>> bracketed(Piece("Anna", "PER", 0.98)), bracketed(Piece(" sings"))
+    ('[PER Anna 0.980]', ' sings')
     >>> print(bracketed(Piece("[1]")))
     \[1\]
     """
     text = piece.text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-    if piece.kind == "text":
+    if piece.label is None:
         return text
-    if piece.kind == "token":
-        return f"{text}/{piece.label}"
     probability = "" if piece.probability is None else f"{piece.probability:.3f}"
     return f"[{' '.join(part for part in (piece.label, text, probability) if part)}]"
 
 
+def _one_line(text: str) -> str:
+    """Texts of JSON lines may have tabs and line breaks."""
+    return re.sub(r"[\t\n\r]", " ", text)
+
+
 def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
-    if piece.kind == "text":
+    if piece.label is None:
         return escape(piece.text)
     title = piece.label if piece.probability is None else f"{piece.label} {piece.probability:.4f}".strip()
     small = f"<small>{escape(piece.label)}</small>" if piece.label else ""
@@ -250,7 +254,8 @@ def written(sentence: Sentence) -> tuple[str, Sequence[tuple[int, int]]]:
     if sentence.text is not None and sentence.spans is not None:
         return sentence.text, sentence.spans
     tokens = sentence.tokens
-    gap = "" if 2 * sum(map(is_wide, tokens)) > len(tokens) else " "  # Chinese by character has no blanks
+    by_character = all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens))  # Chinese has no blanks
+    gap = "" if by_character else " "
     places, at = [], 0
     for token in tokens:
         places.append((at, at + len(token)))

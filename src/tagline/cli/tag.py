@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from tagline.models.entities import Reading
 from tagline.models.loading import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Column, Corpus
-from tagline.readers.sources import PathLike, shown
+from tagline.readers.sources import PathLike, name_of, shown
 
 OUTPUTS = ("columns", "jsonl", "brackets", "html")
 
@@ -72,6 +72,7 @@ def tag_stream(
     tokens: str = AUTO,
     encoding: str = "utf-8",
     block: int = BLOCK,
+    notice: Callable[[str], None] | None = None,
 ) -> Iterator[str]:
     """Tag files one after the other; each string that comes is complete sentences, ready to be written.
 
@@ -83,6 +84,7 @@ def tag_stream(
         tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
         encoding: of the input.
         block: bytes read at once.
+        notice: called with a line for people where an input has no sentences.
     """
     ask = questions or Questions()
     forms = [format_of(path, form) for path in paths]
@@ -92,20 +94,24 @@ def tag_stream(
             f"--marginals: expected --output jsonl, or columns without --spans, to write them in, got {output}"
         )
     reading = _reading(model, needed=ask.spans) if ask.spans or output in ("brackets", "html") else None
-    style = _style(output, ask, reading)
+    style = _style(output, ask, model.labels_ if reading is None else reading.types)
     cut = cut_for(model, tokens) if tokens != AUTO or set(forms) != {"columns"} else cut_for(model, "whitespace")
     yield style.head
     for path, one in zip(paths, forms, strict=True):
+        sentences = 0
         for batch in read_stream(path, one, cut, encoding=encoding, block=block):
+            sentences += len(batch.corpus)
             yield style.body(batch, answers_for(model, batch, ask, reading))
+        if not sentences and notice is not None:
+            notice(f"{name_of(path)}: no sentences")
     yield style.tail
 
 
-def _style(output: str, ask: Questions, reading: Reading | None) -> Format:
+def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
     if output == "columns" and ask.spans:
         return Format(span_lines, SPAN_HEAD)
     if output == "html":
-        return page(reading.types if reading is not None else ())
+        return page(types)
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])
 
 
@@ -161,7 +167,7 @@ def feature_columns(model: CRF, corpus: Corpus) -> Corpus:
         first = " ".join(word for column in corpus.columns.values() for word in column[:1])
         raise InputError(
             f"{corpus.place(0)}: expected {needed} columns or more, as {template.source} names them, got {len(names)} "
-            f"({shown(first)})"
+            f"({shown(first)}); give one token a line, with its columns"
         )
     kept: dict[str, Column] = {name: corpus.columns[name] for name in names[:needed]}
     return Corpus(

@@ -167,7 +167,9 @@ class SequenceModel:
         known = labelled.ids >= 0
         right = gold == np.array([label for row in predicted for label in row], object)
         each = None if sizes is None else np.repeat(sizes, np.diff(labelled.bounds))[known]
-        return float(np.average(right[known], weights=each)) if known.any() else 0.0
+        if not known.any() or (each is not None and not each.any()):
+            return 0.0
+        return float(np.average(right[known], weights=each))
 
     def evaluate(
         self, X: Any, y: Any = None, *, rule: str | None = "auto", examples: int = 5, resamples: int = 0, **inputs: Any

@@ -36,8 +36,8 @@ from tagline.models.saving import Saving
 from tagline.models.targets import (
     LabelledTokens,
     allowed_labels,
-    chosen_pairs,
     check_sample_weight,
+    chosen_pairs,
     complete_labels,
     match_lengths,
     numbered,
@@ -45,6 +45,7 @@ from tagline.models.targets import (
     scheme_of,
     sentence_weights,
     settle,
+    used_labels,
 )
 from tagline.readers.corpus import Corpus
 from tagline.readers.roles import Rules, legal
@@ -224,22 +225,26 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
         labels, rules = self._labels(labelled, before, scheme)
         labelled, kept, notes = settle(labelled, rules, scheme, labels, self.on_illegal)
-        if notes:  # what was repaired may have labels of its own
-            labels, rules = self._labels(labelled, before, scheme)
+        if sizes is not None:
+            kept = kept[sizes[kept] > 0]  # what counts nothing shows nothing
         if not len(kept):
             raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
         features, labelled = take_sentences(features, labelled, kept)
+        labels, rules = self._labels(labelled, before, scheme)  # of what is left and what was repaired
         start = self._start(extraction, features, labelled, labels, scheme, states, edge_names, before)
         weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
         targets = Targets(numbered(labelled, labels), allowed_labels(labelled, labels), weights)
         seen = features.num_sentences + (self.training_.sentences if increment and before is not None else 0)
         share = features.num_sentences / max(seen, 1) if increment else 1.0
+        passes = self.passes
+        if passes is None and before is not None and self.algorithm == "auto":
+            passes = 0  # stochastic passes would lead away from where the last fit ended
         settings = Settings(
             "sgd" if increment else self.algorithm,
             share * self.c1,
             share * self.c2,
             self.memory,
-            (self.passes or 1) if increment else self.passes,
+            (self.passes or 1) if increment else passes,
             self.random_state,
             self.precision,
             None if increment else self.options,
@@ -257,7 +262,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         self, labelled: LabelledTokens, before: Parameters | None, scheme: str | None
     ) -> tuple[list[str], Rules | None]:
         """All labels, sorted, and what the scheme forbids."""
-        labels = complete_labels({*labelled.labels, *(before.labels if before else ())}, scheme)
+        labels = complete_labels({*used_labels(labelled), *(before.labels if before else ())}, scheme)
         if not labels:
             raise InputError("y: expected at least one sentence with a known label, got none")
         if self.dictionary is not None and self.dictionary.priority != "feature" and scheme is None:

@@ -90,6 +90,8 @@ class Extraction:
         return bare if tags is None else bare.with_column(TAG, tags)
 
     def _items(self, X: Any, edges: Any) -> tuple[Any, Any]:
+        if X is None:
+            raise InputError("X: expected a list of sentences, got None")
         if self.function is None:
             if isinstance(X, Corpus) or is_foreign(X):
                 raise InputError(

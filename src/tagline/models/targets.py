@@ -117,6 +117,13 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
     return None if found is None else found.name
 
 
+def used_labels(labelled: LabelledTokens) -> set[str]:
+    """The labels that some token has or may have."""
+    ids = np.unique(labelled.ids)
+    named = {label for some in labelled.sets.values() for label in some or ()}
+    return named | {labelled.labels[number] for number in ids[ids >= 0]}
+
+
 def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
     """Sort labels and refuse a scheme that they are not of."""
     ordered = sorted(map(str, labels))  # NumPy's strings too

@@ -32,6 +32,7 @@ class Curvature:
     Attributes:
         used: ``[R]``, slots in use, the oldest first.
         spare: the slot that the next point may overwrite; −1 without memory.
+        scale: γ of the newest pair that ever was, None before the first.
     """
 
     def __init__(self, memory: int) -> None:
@@ -40,10 +41,11 @@ class Curvature:
         self._s_y = np.zeros((slots, slots))  # [slot of s, slot of y], where s is the older or the same
         self._y_dy = np.zeros((slots, slots))
         self._s_p, self._y_dp = np.zeros(slots), np.zeros(slots)
+        self.scale: float | None = None
         self.forget()
 
     def forget(self) -> None:
-        """Drop all pairs."""
+        """Drop all pairs; the scale stays."""
         self.used: IntArray = np.empty(0, np.int64)
         self.spare = 0 if self.memory else -1
 
@@ -63,24 +65,25 @@ class Curvature:
         new = self.spare
         self._s_y[slots, new] = products[:, 0]
         self._y_dy[slots, new] = self._y_dy[new, slots] = products[:, 2]
+        self.scale = float(products[-1, 0] / products[-1, 2])
         full = len(slots) > self.memory
         self.used = slots[1:] if full else slots
         self.spare = int(slots[0]) if full else len(slots)
         return True
 
     def coefficients(self) -> Coefficients:
-        """Return those of the direction −H·p; of steepest descent −D·p where nothing is remembered."""
+        """Return those of the direction −H·p; of steepest descent −γ·D·p where nothing is remembered."""
         R = len(self.used)
+        gamma = 1.0 if self.scale is None else self.scale
         if R == 0:
-            return Coefficients(np.empty(0), np.empty(0), -1.0)
+            return Coefficients(np.empty(0), np.empty(0), -gamma)
         pairs = np.ix_(self.used, self.used)
         s_y, y_dy = self._s_y[pairs], self._y_dy[pairs]  # [R, R]; s_y is read at and above the diagonal
         s_p, y_dp = self._s_p[self.used], self._y_dp[self.used]
         alpha, of_s = np.zeros(R), np.zeros(R)
         for i in reversed(range(R)):
             alpha[i] = (s_p[i] - s_y[i, i + 1 :] @ alpha[i + 1 :]) / s_y[i, i]
-        gamma = s_y[-1, -1] / y_dy[-1, -1]
         y_r = gamma * (y_dp - y_dy @ alpha)
         for i in range(R):
             of_s[i] = alpha[i] - (y_r[i] + s_y[:i, i] @ of_s[:i]) / s_y[i, i]
-        return Coefficients(-of_s, gamma * alpha, -float(gamma))
+        return Coefficients(-of_s, gamma * alpha, -gamma)

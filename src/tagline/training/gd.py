@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.training.lbfgs import FAILED, STALLED
-from tagline.training.linesearch import backtrack
+from tagline.training.linesearch import NOISE, backtrack
 from tagline.training.monitor import Monitor, Points, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Walk
@@ -22,7 +22,7 @@ def gd(
     *,
     c1: ArrayLike = 0.0,
     c2: ArrayLike = 0.0,
-    noise: float = 1e-7,
+    noise: float = NOISE,
     monitor: Monitor | None = None,
 ) -> Trained:
     """Minimise objective(w) + Σ c1·|w| + Σ c2·w², each step at first twice as long as the last one that was good.

@@ -139,7 +139,7 @@ def _counts(values: FunctionValues) -> Float64Array:
 
 
 def _by_program(values: FunctionValues, counts: IntArray, weights: Float64Array) -> Expected:
-    """Go from left to right with, for each last label j and each total m so far, α = Σ exp(score) and φ = Σ exp(score)·f.
+    """Go from left to right with α = Σ exp(score) and φ = Σ exp(score)·f for each last label and each total so far.
 
     Both are scaled to Σ α = 1 at each position.
     """
@@ -169,7 +169,7 @@ def _by_program(values: FunctionValues, counts: IntArray, weights: Float64Array)
 
 
 def _by_enumeration(values: FunctionValues, weights: Float64Array) -> Expected:
-    T, L, K = values.states.shape
+    T, L, _ = values.states.shape
     paths = np.stack(np.unravel_index(np.arange(L**T), (L,) * T), axis=1)  # [P, T]
     features = values.states[np.arange(T), paths].sum(axis=1)  # [P, K]
     features += values.transitions[np.arange(1, T), paths[:, :-1], paths[:, 1:]].sum(axis=1)
@@ -194,7 +194,8 @@ def _check(likelihood: Likelihood, sentences: list[FunctionValues]) -> None:
             if (part < 0).any():
                 k = int(np.nonzero((part < 0).reshape(-1, K).any(axis=0))[0][0])
                 raise InputError(
-                    f"feature {k}: expected {name} values of 0 or more for improved iterative scaling, got {part.min():g}"
+                    f"feature {k}: expected {name} values of 0 or more, got {part[..., k].min():g}; improved iterative "
+                    "scaling takes no others, lbfgs does"
                 )
         occurs |= (one.states > 0).any(axis=(0, 1)) | (one.transitions > 0).any(axis=(0, 1, 2))
         if L**T > MOST_PATHS and not np.array_equal(_counts(one), np.round(_counts(one))):

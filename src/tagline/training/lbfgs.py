@@ -1,8 +1,8 @@
 """L-BFGS: the quasi-Newton method for smooth objectives (Nocedal 1980), in its form without long inner loops.
 
 Each pass goes along d = −H·g, where H approximates the inverse Hessian from the last few steps (`curvature`), by a
-step of 1 in nearly every case (`linesearch.wolfe`): one evaluation of the objective a pass. An estimate of the Hessian's
-diagonal replaces the scaled identity that H otherwise grows from, and saves passes where curvatures differ much.
+step of 1 in nearly every case (`linesearch.wolfe`): one evaluation of the objective a pass. An estimate of the
+Hessian's diagonal replaces the scaled identity that H otherwise grows from, which saves passes where curvatures differ.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.linesearch import Trial, wolfe
+from tagline.training.linesearch import NOISE, Trial, wolfe
 from tagline.training.monitor import Monitor, Points, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Diagonal, Walk
@@ -30,7 +30,7 @@ def lbfgs(
     diagonal: Diagonal | None = None,
     dtype: DTypeLike = np.float32,
     max_linesearch: int = 20,
-    noise: float = 1e-7,
+    noise: float = NOISE,
     monitor: Monitor | None = None,
 ) -> Trained:
     """Minimise objective(w) + Σ c2·w².
@@ -43,7 +43,7 @@ def lbfgs(
         diagonal: initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start.
         dtype: float32 halves what an iteration costs beside the evaluation.
         max_linesearch: evaluations a pass, at most.
-        noise: relative, of the objective's values.
+        noise: changes of the objective below this share of it say nothing; gradients decide.
         monitor: when to stop and whom to tell.
 
     >>> lbfgs(lambda w: (float((w - 3) @ (w - 3)), 2 * (w - 3)), np.zeros(2), c2=1.0).weights.round(6).tolist()
@@ -80,7 +80,7 @@ def descend(walk: Walk, search: Callable[[float, float], Trial | None]) -> Point
 
 
 def first_step(walk: Walk) -> float:
-    """Return 1 for a quasi-Newton direction; along the bare gradient, a step as long as the last one (at first, 1)."""
-    if len(walk.curvature.used) or walk.has_diagonal:
+    """Return 1 where the curvature gives a direction its length; before it is known, a step of length 1."""
+    if walk.curvature.scale is not None or walk.has_diagonal:
         return 1.0
-    return (walk.length or 1.0) / max(walk.gradient_norm, np.finfo(np.float64).tiny)
+    return 1 / max(walk.gradient_norm, np.finfo(np.float64).tiny)

@@ -2,7 +2,7 @@
 
 Every algorithm is an iterator of `Point`, one a pass; `Monitor.follow` draws them, keeps the history, tells callbacks
 and decides. It stops as CRFsuite does (relative improvement over `period` passes below `delta`, or ‖g‖ / max(1, ‖w‖)
-below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C, which loses nothing.
+below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C: nothing is lost.
 """
 
 from __future__ import annotations

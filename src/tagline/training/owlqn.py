@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from tagline.training.lbfgs import descend
-from tagline.training.linesearch import Trial, backtrack
+from tagline.training.linesearch import NOISE, Trial, backtrack
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Diagonal, Walk
@@ -26,8 +26,8 @@ def owlqn(
     memory: int = 6,
     diagonal: Diagonal | None = None,
     dtype: DTypeLike = np.float32,
-    max_linesearch: int = 40,
-    noise: float = 1e-7,
+    max_linesearch: int = 20,
+    noise: float = NOISE,
     monitor: Monitor | None = None,
 ) -> Trained:
     """Minimise objective(w) + Σ c1·|w| + Σ c2·w².

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.training.curvature import Curvature
-from tagline.training.linesearch import Trial
+from tagline.training.linesearch import NOISE, Trial
 from tagline.training.monitor import Point
 from tagline.training.objective import Objective, Penalty, as_weights, evaluate
 from tagline.types import Float64Array
@@ -50,7 +50,7 @@ class Walk:
         memory: int | None = None,
         dtype: DTypeLike = np.float32,
         diagonal: Diagonal | None = None,
-        noise: float = 1e-7,
+        noise: float = NOISE,
     ) -> None:
         compiled.require()
         if memory is not None and memory < 1:
@@ -67,7 +67,6 @@ class Walk:
         self._given_diagonal, self._diagonal = diagonal, np.empty(0)
         self.noise = noise
         self.evaluations = 0
-        self.length = 0.0  # of the last step
         self._aimed = 0.0
         self._lowest, self._flattest, self._idle = math.inf, math.inf, 0
 
@@ -132,7 +131,6 @@ class Walk:
         """Go to the trial that was attempted last."""
         if self.curvature.memory:
             self.curvature.remember(self._products, self._next_sums[6], self._next_sums[7])
-        self.length = float(np.sqrt(self._next_sums[6]))
         self.weights, self._next_weights = self._next_weights, self.weights
         self.gradient, self._next_gradient = self._next_gradient, self.gradient
         self.value, self._sums = self._next_value, self._next_sums

@@ -1,0 +1,121 @@
+"""How training went: the facts, and what is said about them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from tagline.cli.progress import duration
+from tagline.cli.render import score_lines
+from tagline.evaluation.report import Report
+from tagline.features.templates import Template
+from tagline.models.crf import CRF
+from tagline.models.inspection import Summary
+from tagline.training.monitor import Pass
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What was trained, and how it went.
+
+    Attributes:
+        path: of the model file.
+        model: the estimator.
+        sentences, tokens: learned from.
+        template: of the features.
+        skipped: broken sentences that were left out.
+        seconds: of the whole.
+        dev: scores on the dev set.
+    """
+
+    path: str
+    model: CRF
+    sentences: int
+    tokens: int
+    template: Template
+    skipped: int
+    seconds: float
+    dev: Report | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.reason == "interrupted"
+
+    @property
+    def reason(self) -> str:
+        """Why training stopped."""
+        return str(self.model.stop_reason_)
+
+    @property
+    def size(self) -> int:
+        """Of the file, in bytes."""
+        return os.path.getsize(self.path)
+
+    @property
+    def best_pass(self) -> Pass | None:
+        """The pass with the best dev score, whose weights are kept where there is patience."""
+        scored = [one for one in self.model.training_log_ if one.dev_score is not None]
+        return max(scored, key=lambda one: (one.dev_score or 0.0, -one.iteration)) if scored else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain numbers, lists and strings."""
+        summary: Summary = self.model.summary()
+        best = self.best_pass
+        return {
+            "model": self.path,
+            "bytes": self.size,
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "skipped": self.skipped,
+            "template": self.template.source,
+            **{key: value for key, value in summary.as_dict().items() if key not in ("features", "training")},
+            "training": summary.training,
+            "interrupted": self.interrupted,
+            "seconds": round(self.seconds, 3),
+            "best_pass": None if best is None else best.iteration,
+            "dev": None if self.dev is None else self.dev.as_dict(),
+        }
+
+
+def report_lines(done: Training) -> list[str]:
+    """Say how training ended, how good the model is, and what to try next."""
+    summary = done.model.summary()
+    passes = len(done.model.training_log_)
+    lines = [*summary.training.get("notes", ())]
+    lines.append(f"stopped after {passes} passes, {duration(done.seconds)} in all: {_reason(done)}")
+    counted = sum(summary.weights.values())
+    lines.append(
+        f"{len(summary.labels)} labels ({summary.scheme or 'no tag scheme'}), {summary.attributes:,} attributes, "
+        f"{counted:,} weights, {summary.active:,} of them not 0"
+    )
+    if done.dev is not None:
+        lines += ["", *score_lines(done.dev), ""]
+    lines.append(f"saved {done.path} ({done.size / 1e6:.1f} MB)")
+    return [*lines, *_advice(done)]
+
+
+def _reason(done: Training) -> str:
+    best = done.best_pass
+    words = {
+        "patience": "the dev score no longer rises",
+        "max_iterations": "--max-iterations is reached, before it had converged",
+        "time budget": "--max-seconds are over, before it had converged",
+        "interrupted": "interrupted; what was learned so far is kept",
+        "passes": "all passes are made",
+    }.get(done.reason, done.reason)
+    if best is not None and done.model.patience is not None:
+        words += f"; pass {best.iteration} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
+    return words
+
+
+def _advice(done: Training) -> list[str]:
+    commands = [
+        (f"tagline tag -m {done.path} FILE", "tags a file"),
+        (f"tagline inspect {done.path}", "shows what was learned"),
+    ]
+    if done.dev is None:
+        commands.append(("tagline train … --dev FILE", "scores each pass and stops in time"))
+    width = max(len(command) for command, _ in commands)
+    return ["next:", *(f"  {command:{width}}  {why}" for command, why in commands)]

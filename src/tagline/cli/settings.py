@@ -1,0 +1,79 @@
+"""Options of `tagline train` on their way to `CRF`: what they may be, checked before anything is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tagline.errors import InputError
+from tagline.features.expansion import MOST_HASH_BITS
+from tagline.models.fitting import ALGORITHMS
+from tagline.models.targets import ON_ILLEGAL
+from tagline.readers.roles import scheme
+from tagline.training.auto import STOCHASTIC_PASSES
+
+# Settings that are numbers: the least and the most they may be.
+RANGES: dict[str, tuple[float, float]] = {
+    "c1": (0, math.inf),
+    "c2": (0, math.inf),
+    "min_frequency": (0, math.inf),
+    "hash_bits": (1, MOST_HASH_BITS),
+    "max_iterations": (1, math.inf),
+    "max_seconds": (0, math.inf),
+    "patience": (0, math.inf),
+    "passes": (0, math.inf),
+    "epsilon": (0, math.inf),
+    "delta": (0, math.inf),
+    "period": (0, math.inf),
+    "random_state": (0, math.inf),
+}
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise where a setting cannot be meant, before anything is read."""
+    for name, value in settings.items():
+        option = "--" + {"random_state": "seed"}.get(name, name).replace("_", "-")
+        least, most = RANGES.get(name, (-math.inf, math.inf))
+        if isinstance(value, int | float) and not least <= value <= most:
+            span = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
+            raise InputError(f"{option}: expected a number, {span}, got {value}")
+        choices = {"algorithm": ALGORITHMS, "on_illegal": ON_ILLEGAL}.get(name)
+        if choices is not None and value not in choices:
+            raise InputError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
+    if settings.get("scheme") not in (None, "auto"):
+        scheme(settings["scheme"])
+
+
+def most_passes(algorithm: str, max_iterations: int | None, passes: int | None) -> int | None:
+    """Return how many passes there can be at most, as the algorithm counts them; None for no limit.
+
+    >>> most_passes("auto", 50, None), most_passes("lbfgs", 50, None), most_passes("auto", None, None)
+    (60, 50, None)
+    """
+    if algorithm not in ("auto", "lbfgs", "owlqn", "gd"):
+        return min((limit for limit in (max_iterations, passes) if limit is not None), default=None)
+    stochastic = (STOCHASTIC_PASSES if passes is None else passes) if algorithm == "auto" else 0
+    if max_iterations is None or max_iterations <= stochastic:
+        return max_iterations
+    return stochastic + max_iterations
+
+
+def label_weights_of(text: str | None) -> str | dict[str, float] | None:
+    """Read ``balanced``, or ``LABEL=NUMBER`` with commas between.
+
+    >>> label_weights_of("B-PER=2,O=0.5")
+    {'B-PER': 2.0, 'O': 0.5}
+    """
+    if text is None or text == "balanced":
+        return text
+    found = {}
+    for part in text.split(","):
+        label, _, number = part.rpartition("=")
+        try:
+            found[label] = float(number)
+        except ValueError:
+            label = ""
+        if not label:
+            raise InputError(f"--label-weights: expected balanced or LABEL=NUMBER,…, got {part!r}")
+    return found

@@ -1,0 +1,101 @@
+"""What only a process of its own shows: pipes, closed pipes, Ctrl-C, what help loads."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import tagline as package
+from tagline.datasets import make_entities
+from tagline.readers import write_columns
+
+PLAIN = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "NO_COLOR")}
+
+
+def start(*words: object) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "tagline", *map(str, words)]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=PLAIN, bufsize=0)
+
+
+def test_a_conversation_through_pipes_and_a_closed_one(model: Path) -> None:
+    """Each sentence is answered before the next one comes; then nobody reads, and the command ends without a word."""
+    with start("tag", "-m", model) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for word in (b"Rome", b"Anna"):
+            process.stdin.write(word + b"\n\n")
+                assert process.stdout.readline().startswith(word + b"\t")
+            assert process.stdout.readline() == b"\n"
+        process.stdout.close()
+        try:
+            for _ in range(100):
+                process.stdin.write(b"Rome\n\n" * 1000)
+                except BrokenPipeError:
+            pass
+        assert process.wait(timeout=30) == 1
+        assert process.stderr.read() == b""
+
+
+def test_ctrl_c_saves_what_was_learned(tmp_path: Path) -> None:
+    write_columns(make_entities(1500), tmp_path / "train.txt")
+    path = tmp_path / "m.tagline"
+    words = ["train", tmp_path / "train.txt", "-o", path, "-v", "--delta", 0, "--epsilon", 0]
+    with start(*words) as process:
+        assert process.stderr is not None
+        lines = [process.stderr.readline()]
+        while b"evaluations" not in lines[-1]:
+            lines.append(process.stderr.readline())
+            assert lines[-1], lines
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+        assert process.wait(timeout=30) == 130
+    assert "interrupted; what was learned so far is kept" in said
+    assert f"saved {path}" in said
+    assert "Traceback" not in said
+    assert package.load(path).training_.reason == "interrupted"
+
+
+def test_ctrl_c_before_anything_is_learned(tmp_path: Path) -> None:
+    path = tmp_path / "m.tagline"
+    path.write_text("precious")
+    with start("train", "-", "-o", path) as process:  # waits for its input
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"Anna B-PER\n")
+        end = time.monotonic() + 60
+        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):  # until it has taken all
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        said = process.stderr.read().decode()
+    assert said == f"interrupted before there was anything to save; {path} was not written\n"
+    assert path.read_text() == "precious"
+
+
+def test_an_error_is_one_line(model: Path) -> None:
+    with start("tag", "-m", model, "nowhere.txt") as process:
+        out, err = process.communicate()
+    assert (process.returncode, out) == (1, b"")
+    assert err == b"tagline: nowhere.txt: expected a file, got none of that name; check the path\n"
+
+
+def test_help_of_the_commands_loads_no_numpy() -> None:
+    code = (
+        "import sys\nfrom tagline.cli import main\n"
+        "for command in ('train', 'tag', 'inspect', 'explain', 'demo'):\n"
+        "    sys.argv = ['tagline', command, '--help']\n"
+        "    try:\n        main()\n    except SystemExit as stop:\n        assert not stop.code\n"
+        "print(*sorted({'torch', 'sklearn', 'numpy', 'scipy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=PLAIN)
+    assert done.stderr.split() == []
+    assert done.stdout.count("Example") == 4

@@ -1,0 +1,73 @@
+"""How training is told: guesses of the time left, and lines where nothing can be redrawn."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tagline.cli.progress import Bar, Limits, Lines, Silent, reporting, seconds_left
+from tagline.training.monitor import Pass
+
+
+def passes(objectives: list[float], pace: float = 2.0) -> list[Pass]:
+    return [Pass(n, value, 0.1, 10, pace * n, n, 0.5) for n, value in enumerate(objectives, 1)]
+
+
+def test_nothing_is_guessed_from_nothing() -> None:
+    assert seconds_left([], Limits(passes=9)) is None
+    assert seconds_left(passes([3.0, 2.0]), Limits()) is None
+    assert seconds_left(passes([100.0 + n for n in range(30)]), Limits()) is None, "an objective that rises"
+
+
+def test_limits_are_known() -> None:
+    assert seconds_left(passes([3.0, 2.0]), Limits(passes=10)) == 16.0
+    assert seconds_left(passes([3.0, 2.0]), Limits(passes=10, seconds=5.0)) == 1.0
+    assert seconds_left(passes([3.0, 2.0]), Limits(seconds=1.0)) == 0.0, "never negative"
+
+
+@pytest.mark.parametrize("ratio", [0.7, 0.9])
+def test_an_objective_that_settles_geometrically_is_foreseen(ratio: float) -> None:
+    """f_k = 1000 + 500·ratio^k: the guess at every pass against the pass at which the rule really stops."""
+    limits = Limits(period=10, delta=1e-5)
+    values = [1000.0 + 500.0 * ratio**k for k in range(400)]
+    end = next(k for k in range(10, 400) if abs(values[k - 10] - values[k]) < limits.delta * abs(values[k]))
+    for k in range(30, end):
+        left = seconds_left(passes(values[: k + 1]), limits)
+        assert left == pytest.approx(2.0 * (end - k), rel=0.1, abs=2.0)
+
+
+def test_lines_come_seldom() -> None:
+    out = io.StringIO()
+    now = [0.0]
+    lines = Lines(Console(file=out), Limits(passes=100), every_pass=False, clock=lambda: now[0])
+    for done in passes([100.0 / n for n in range(1, 31)]):
+        lines.passed(done, None)
+    assert [line.split()[1] for line in out.getvalue().splitlines()] == ["1", "2", "5", "10", "20"]
+    assert "pass 5  objective 20.00  dev 50.00  10 s  about 3 min 10 s left" in out.getvalue()
+    now[0] = 11.0
+    lines.passed(passes([1.0] * 33)[-1], None)
+    assert out.getvalue().splitlines()[-1].startswith("pass 33 ")
+
+
+def test_a_terminal_gets_one_line_that_goes_away() -> None:
+    out = io.StringIO()
+    bar = Bar(Console(file=out, force_terminal=True, width=80), Limits(passes=9))
+    bar.stage("reading [x].txt")
+    bar.bar.refresh()
+    bar.passed(passes([3.0, 2.0])[1], None)
+    bar.bar.refresh()
+    bar.say("learning [from] it")
+    bar.finish()
+    assert "reading [x].txt" in out.getvalue()
+    assert "pass 2  objective 2.00  dev 50.00  about 28 s left" in out.getvalue()
+    assert "learning [from] it" in out.getvalue()
+
+
+def test_the_way_of_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with reporting(Limits(), quiet=True) as tell:
+        assert isinstance(tell, Silent)
+    with reporting(Limits()) as tell:
+        assert isinstance(tell, Lines)
