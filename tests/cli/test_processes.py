@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -32,14 +33,12 @@ def test_a_conversation_through_pipes_and_a_closed_one(model: Path) -> None:
         assert process.stderr is not None
         for word in (b"Rome", b"Anna"):
             process.stdin.write(word + b"\n\n")
-                assert process.stdout.readline().startswith(word + b"\t")
+            assert process.stdout.readline().startswith(word + b"\t")
             assert process.stdout.readline() == b"\n"
         process.stdout.close()
-        try:
+        with contextlib.suppress(BrokenPipeError):
             for _ in range(100):
                 process.stdin.write(b"Rome\n\n" * 1000)
-                except BrokenPipeError:
-            pass
         assert process.wait(timeout=30) == 1
         assert process.stderr.read() == b""
 

@@ -47,6 +47,7 @@ def corpus_of(sentences: list[list[str]]) -> Corpus:
 def test_matches_are_leftmost_and_longest(entries: dict[tuple[str, ...], str], sentences: list[list[str]]) -> None:
     dictionary = Dictionary(entries)
     assert len(dictionary) == len(entries)
+    assert dictionary.entries() == entries
     expected = [search(entries, list(tokens)) for tokens in sentences]
     assert dictionary.match(corpus_of(sentences)).to_lists(len(sentences)) == expected
     assert [dictionary.match(tokens) for tokens in sentences] == expected

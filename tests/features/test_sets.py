@@ -71,6 +71,6 @@ def test_what_the_sets_see() -> None:
     (states, _) = load_set("chunking").strings([["the", "cat"], ["DT", "NN"]])
     assert {"U16:DT/NN", "U02:cat", "U32:the/NN", "U42:cat"} <= set(states[1])
     (states, _) = load_set("chinese_ner").strings([list("在北京")])
-    assert {"U11:在/北", "U12:北/京", "U21:在/北/京", "U30:han"} <= set(states[1])
+    assert {"U11:在/北", "U12:北/京", "U21:在/北/京", "U00:_B-1"} <= set(states[1])
     (states, _) = load_set("segmentation").strings([list("第１名")])
-    assert {"U02:1", "U11:第/1", "U12:1/名", "U30:digit"} <= set(states[1])
+    assert {"U02:0", "U11:第/0", "U12:0/名", "U20:第/0/名"} <= set(states[1])

@@ -42,7 +42,10 @@ def test_same_features_as_from_memory(corpus, file, tmp_path):
     assert len(compiled) == len(corpus)
     assert compiled.states.names() == whole.states.names()
     assert compiled.edges.names() == whole.edges.names()
-    for ours, theirs in ((compiled.features.states, whole.features.states), (compiled.features.edges, whole.features.edges)):
+    for ours, theirs in (
+        (compiled.features.states, whole.features.states),
+        (compiled.features.edges, whole.features.edges),
+    ):
         np.testing.assert_array_equal(ours.offsets, theirs.offsets)
         np.testing.assert_array_equal(ours.ids, theirs.ids)
     labels = [compiled.labelled.labels[n] for n in compiled.labelled.ids]
@@ -67,9 +70,7 @@ def test_likelihood_from_disk(corpus, file, tmp_path):
     compiled = compile_corpus(small_blocks(file), tmp_path / "cache", TEMPLATE)
     labels = compiled.labelled.ids
     size = len(compiled.labelled.labels)
-    structure = structure_of(
-        compiled.features, labels, size, len(compiled.states), num_edges=len(compiled.edges)
-    )
+    structure = structure_of(compiled.features, labels, size, len(compiled.states), num_edges=len(compiled.edges))
     memory = Likelihood(structure, compiled.features, Targets(labels))
     from tagline.training import likelihood as module
 

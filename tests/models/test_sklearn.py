@@ -283,6 +283,8 @@ def test_answers_are_lists_and_arrays() -> None:
     assert isinstance(answer, list)
     assert np.asarray(answer).shape == (len(X),)
     assert np.concatenate([answer, answer]).shape == (2 * len(X),)
+    even = CRF(TEMPLATE).fit([["a", "b"]] * 3, [["A", "B"]] * 3).predict([["a", "b"]] * 3)
+    assert np.asarray(even).shape == (3,)
     assert pickle.loads(pickle.dumps(answer)) == answer
     assert np.asarray(answer[:0]).size == 0
 
@@ -353,6 +355,8 @@ def test_wrong_settings_are_named() -> None:
     for weights in ([1.0], [1.0, 2.0, -1.0], [1.0, 2.0, np.nan], [1.0, 2.0, 3.0, 4.0], 1.0):
         with pytest.raises(InputError, match="sample_weight: expected 3 numbers of 0 or more, one a sentence, got"):
             CRF().fit(X, y, sample_weight=weights)
+    with pytest.raises(InputError, match="sample_weight: expected a weight above zero, got only zeros"):
+        CRF().fit(X, y, sample_weight=[0, 0, 0])
     for half in ({"X_dev": X}, {"y_dev": y}):
         with pytest.raises(InputError, match="X_dev, y_dev: expected both or neither, got one"):
             CRF().fit(X, y, **half)

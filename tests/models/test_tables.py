@@ -134,9 +134,11 @@ def test_rows_may_come_in_any_order_and_add_ends(full: tuple[CRF, dict[str, Any]
     assert model.with_weights(shuffled).predict(**inputs) == model.predict(**inputs)
     X, y = items()
     plain = CRF(c2=0.1).fit(X, y)
-    assert plain.with_weights([*plain.weights_table(), WeightRow("start", None, None, "V", 50.0)]).predict(X[:1]) == [
-        ["V", *plain.predict(X[:1], known=[["V"] + [None] * (len(X[0]) - 1)])[0][1:]]
+    started = plain.with_weights([*plain.weights_table(), WeightRow("start", None, None, "V", 50.0)])
+    assert [row for row in started.weights_table() if row.kind == "start"] == [
+        WeightRow("start", None, None, "V", 50.0)
     ]
+    assert started.predict(X[:1]) == [["V", *plain.predict(X[:1], known=[["V"] + [None] * (len(X[0]) - 1)])[0][1:]]]
 
 
 WRONG = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def legal(problem: Problem, y: tuple[int, ...]) -> bool:
     rules = problem.rules
     if rules is None or not y:
         return True
-    moves = all(rules.transitions[a, b] for a, b in zip(y[:-1], y[1:], strict=True))
+    moves = all(rules.transitions[a, b] for a, b in pairwise(y))
     return bool(rules.start[y[0]] and rules.end[y[-1]] and moves)
 
 

@@ -136,6 +136,9 @@ def test_callbacks_see_each_pass_and_may_stop() -> None:
 def test_convergence_is_said_before_other_reasons() -> None:
     trained = Monitor(max_iterations=0, epsilon=1.0).follow(points([1.0], 0.5), START)
     assert trained.converged
+    stop = [lambda done, weights: True]
+    assert run([1.0, 1.0], period=1, delta=1e-5, callbacks=stop).converged
+    assert run([2.0, 1.0], period=1, delta=1e-5, callbacks=stop).reason == "callback"
 
 
 def test_reports_each_pass() -> None:

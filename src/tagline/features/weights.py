@@ -68,7 +68,7 @@ class Structure:
     @property
     def size(self) -> int:
         """How many weights there are."""
-        return self.parts["end"].stop
+        return int(self.parts["end"].stop)
 
 
 def structure_of(

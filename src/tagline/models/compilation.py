@@ -75,7 +75,7 @@ class CompiledCorpus:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
         template = None if extraction.template is None else extraction.template.text
         if template != self.template or (extraction.hash_bits is None) != (self.states is not None):
-            raise InputError(f"features: expected those that {self.path} was compiled with, got others; compile it again")
+            raise InputError(f"features: expected those that {self.path} was compiled with, got others; compile anew")
         if not fresh or min_frequency > 1:
             raise InputError("X: expected sentences for y, warm starts and min_frequency, got a compiled corpus")
 

@@ -39,6 +39,9 @@ def auto(
     """Minimise the likelihood + c1·|w|₁ + c2·|w|²; arguments as of `sgd` and `lbfgs`."""
     monitor = monitor or Monitor()
     weights = as_weights("start", start)
+    limit = monitor.max_iterations
+    if limit is not None:  # of both stages together
+        passes = min(passes, limit // 2)
     if passes > 0:
         begun = sgd(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
         if begun.reason != "passes" and not begun.converged:
@@ -49,6 +52,11 @@ def auto(
         return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
     how: dict[str, Any] = {"memory": memory, "diagonal": diagonal, "dtype": dtype, "noise": noise, "monitor": monitor}
-    if c1 > 0:
-        return owlqn(likelihood, weights, c1=c1, c2=c2, **how)
-    return lbfgs(likelihood, weights, c2=c2, **how)
+    try:
+        if limit is not None:
+            monitor.max_iterations = limit - passes
+        if c1 > 0:
+            return owlqn(likelihood, weights, c1=c1, c2=c2, **how)
+        return lbfgs(likelihood, weights, c2=c2, **how)
+    finally:
+        monitor.max_iterations = limit

@@ -60,7 +60,7 @@ class Curvature:
         """
         slots = np.append(self.used, self.spare)
         self._s_p[slots], self._y_dp[slots] = products[:, 1], products[:, 3]
-        if not products[-1, 0] > SMALLEST * np.sqrt(s2 * y2) > 0 or not products[-1, 2] > 0:
+        if not (products[-1, 0] > SMALLEST * np.sqrt(s2 * y2) and products[-1, 2] > 0):
             return False
         new = self.spare
         self._s_y[slots, new] = products[:, 0]

@@ -138,7 +138,7 @@ def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int 
                     totals[part // 3] += int(array[-1])
                 elif array is not None:
                     array.tofile(file)
-    mapped = []
+    mapped: list[Any] = []
     for part, (path, kind) in enumerate(zip(paths, kinds, strict=True)):
         if part % 3 == 2 and attributes.values is None:
             mapped.append(None)

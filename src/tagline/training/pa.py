@@ -1,4 +1,4 @@
-"""Passive-aggressive learning (Crammer et al. 2006): the smallest change that puts the right labelling ahead by a margin.
+"""Passive-aggressive learning (Crammer et al. 2006): the least change that puts the right labelling ahead by a margin.
 
 w += τ Δ with Δ = F(y, x) − F(ŷ, x), the loss l = w·F(ŷ) − w·F(y) + √(wrong labels) and τ = l / |Δ|² (type 0),
 min(c, l / |Δ|²) (type 1, PA-I) or l / (|Δ|² + 1 / (2 c)) (type 2, PA-II).

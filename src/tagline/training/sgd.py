@@ -1,7 +1,7 @@
 """Stochastic gradient descent with lazy L1 and L2 penalties: a few sentences a step, far from the optimum the fastest.
 
-Steps of η_k = η_0 / (1 + η_0·k·2·c2/B) after k sentences (Bottou 2010), η_0 tried out on a sample; the weights of the last
-passes are averaged (Polyak & Juditsky 1992), which takes out most of the noise. The steps are made in the core.
+Steps of η_k = η_0 / (1 + η_0·k·2·c2/B) after k sentences (Bottou 2010), η_0 tried out on a sample; the weights of the
+last passes are averaged (Polyak & Juditsky 1992), which takes out most of the noise. The steps are made in the core.
 """
 
 from __future__ import annotations

@@ -134,7 +134,6 @@ class Walk:
         self.weights, self._next_weights = self._next_weights, self.weights
         self.gradient, self._next_gradient = self._next_gradient, self.gradient
         self.value, self._sums = self._next_value, self._next_sums
-        self._aimed = 0.0
         lower, flatter = self.value < self._lowest, self.gradient_norm < self._flattest
         self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
         self._idle = 0 if lower or flatter else self._idle + 1

@@ -1,0 +1,57 @@
+"""The default algorithm: both stages, their limits, and where they end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tagline.training.auto import auto
+from tagline.training.lbfgs import lbfgs
+from tagline.training.likelihood import Likelihood
+from tagline.training.monitor import Monitor
+from tagline.training.owlqn import owlqn
+from tests.training.problems import make_problem
+
+EXACT = {"epsilon": 1e-9, "delta": 0.0}
+
+
+def problem_likelihood():
+    problem = make_problem(8, L=4, A=15, lengths=(4, 3, 5, 2) * 8)
+    return Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.0, 0.05), (0.6, 0.0), (0.6, 0.3)])
+def test_ends_where_the_plain_methods_end(c1, c2):
+    likelihood = problem_likelihood()
+    start = np.zeros(likelihood.size)
+    common = {"dtype": np.float64, "noise": 1e-14}
+    found = auto(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
+    if c1:
+        plain = owlqn(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
+    else:
+        plain = lbfgs(likelihood, start, c2=c2, monitor=Monitor(**EXACT), **common)
+    np.testing.assert_allclose(found.objective, plain.objective, rtol=1e-9)
+    if c2:  # strictly convex: one optimum
+        np.testing.assert_allclose(found.weights, plain.weights, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("limit", "stochastic"), [(1, 0), (2, 1), (7, 3), (30, 10)])
+def test_a_limit_counts_both_stages(limit, stochastic):
+    likelihood = problem_likelihood()
+    monitor = Monitor(epsilon=0, delta=0, max_iterations=limit)
+    trained = auto(likelihood, np.zeros(likelihood.size), c2=0.1, monitor=monitor)
+    assert trained.reason == "max_iterations"
+    assert len(trained.history) == limit
+    assert sum(np.isnan(done.gradient_norm) for done in trained.history) == stochastic
+    assert monitor.max_iterations == limit
+
+
+def test_a_callback_in_the_first_stage_ends_it():
+    likelihood = problem_likelihood()
+    trained = auto(
+        likelihood, np.zeros(likelihood.size), monitor=Monitor(callbacks=[lambda done, _: done.iteration == 3])
+    )
+    assert trained.reason == "callback"
+    assert len(trained.history) == 3
+    value, _ = likelihood(trained.weights)
+    np.testing.assert_allclose(trained.objective, value + trained.weights @ trained.weights, rtol=1e-12)
