@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
     from tagline.features.templates import Template
+    from tagline.models.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf import CRF
     from tagline.models.loading import load
     from tagline.readers.corpus import Corpus, Sentence
@@ -25,6 +26,7 @@ _HOMES = {
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
+    "tagline.models.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.crf": ("CRF",),
     "tagline.models.loading": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
@@ -36,6 +38,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CRF",
     "Chain",
+    "CompiledCorpus",
     "Corpus",
     "Counts",
     "Dictionary",
@@ -52,6 +55,7 @@ __all__ = [
     "Template",
     "__version__",
     "chain",
+    "compile_corpus",
     "datasets",
     "evaluation",
     "features",

@@ -2,6 +2,7 @@
 The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -65,6 +66,62 @@ def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], 
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
     """
 
+def intern_names(names: Sequence, before: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, most: int = 2147483646) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
+    """
+    Number strings in the order of first use, after those of another vocabulary: its four arrays.
+    """
+
+def find_names(vocabulary: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], names: Sequence) -> NDArray[numpy.int32]:
+    """Look up strings: ids [n], -1 where unknown."""
+
+def take_names(vocabulary: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], ids: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
+    """Keep the names with these ids, renumbered."""
+
+def check_vocabulary(vocabulary: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]]) -> str:
+    """Say what is wrong with arrays from a file; None where nothing is."""
+
+def expand(sources: Sequence[tuple[tuple, Annotated[NDArray, dict(device='cpu', writable=False)], tuple, tuple, bool]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]], bounds: Annotated[NDArray, dict(device='cpu', writable=False)], after_first: bool, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, min_count: int, most: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]] | None]:
+    """
+    Expand templates over columns: (offsets [N + 1], ids [M], the four arrays of a new vocabulary). Sources are (words, ids [N], paddings before, paddings after, whether the words are distinct), skeletons (literals, (source, row) of each macro between them). With names they are looked up, with hash_bits hashed, and no vocabulary is made.
+    """
+
+def number_items(sentences: object, name: str, known: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float32] | None, tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]] | None]:
+    """
+    Number the attributes of tokens given as dicts or lists of strings: (bounds [B + 1], offsets [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
+    """
+
+class Online32:
+    """Learning from mistakes: averaged perceptron, passive-aggressive, AROW."""
+
+    def __init__(self, likelihood: Likelihood32, rule: str, type: int = 1, c: float = 1.0, error_sensitive: bool = True, variance: float = 1.0, gamma: float = 1.0) -> None: ...
+
+    def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
+        """Begin at these weights [size]."""
+
+    def get(self, averaged: bool) -> NDArray[numpy.float64]:
+        """
+        Return the weights [size] of now, or their average over the sentences so far.
+        """
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
+        """Learn from sentences in this order: (summed loss, wrong labels)."""
+
+class Online64:
+    """Learning from mistakes: averaged perceptron, passive-aggressive, AROW."""
+
+    def __init__(self, likelihood: Likelihood64, rule: str, type: int = 1, c: float = 1.0, error_sensitive: bool = True, variance: float = 1.0, gamma: float = 1.0) -> None: ...
+
+    def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
+        """Begin at these weights [size]."""
+
+    def get(self, averaged: bool) -> NDArray[numpy.float64]:
+        """
+        Return the weights [size] of now, or their average over the sentences so far.
+        """
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
+        """Learn from sentences in this order: (summed loss, wrong labels)."""
+
 def supported_cpus() -> list[str]:
     """Name the compiled variants that this processor can run, the best last."""
 
@@ -79,3 +136,132 @@ def threads() -> int:
 
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
+
+def measure_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], smooth: Annotated[NDArray, dict(device='cpu', writable=False)], c1: Annotated[NDArray, dict(device='cpu', writable=False)], c2: Annotated[NDArray, dict(device='cpu', writable=False)], weights_before: Annotated[NDArray, dict(device='cpu', writable=False)], gradient_before: Annotated[NDArray, dict(device='cpu', writable=False)], memory: Annotated[NDArray, dict(device='cpu')], diagonal: Annotated[NDArray, dict(device='cpu', writable=False)], used: Annotated[NDArray, dict(device='cpu', writable=False)], slot: int, gradient: Annotated[NDArray, dict(device='cpu')]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Write gradient [n] = smooth + 2·c2·weights. With the pseudo-gradient p for c1, return sums [8]: Σ c1·|w|, Σ c2·w², p·p, w·w, weights ≠ 0, s·gradient, s·s, y·y, and products [R + 1, 4]: s_r·y, s_r·p, y_r·Dy, y_r·Dp for each slot in use [R], then for `slot`. s and y are the differences to the place before, written into memory [2, slots, n] (float32 or float64) at `slot`; −1 for none of it. c1, c2: [1] or [n]; diagonal D: [n], or [0] for the identity.
+    """
+
+def move_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], gradient: Annotated[NDArray, dict(device='cpu', writable=False)], c1: Annotated[NDArray, dict(device='cpu', writable=False)], memory: Annotated[NDArray, dict(device='cpu')], diagonal: Annotated[NDArray, dict(device='cpu', writable=False)], used: Annotated[NDArray, dict(device='cpu', writable=False)], of_s: Annotated[NDArray, dict(device='cpu', writable=False)], of_y: Annotated[NDArray, dict(device='cpu', writable=False)], of_gradient: float, step: float, out: Annotated[NDArray, dict(device='cpu')]) -> NDArray[numpy.float64]:
+    """
+    Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.
+    """
+
+def observed_pairs(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int, num_attributes: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]] | None:
+    """
+    Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.
+    """
+
+class Layout:
+    """Where each weight of the state attributes lives while it is used."""
+
+    def __init__(self, num_labels: int, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def cells(self) -> int: ...
+
+    def place(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.float32] | None, NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.float32] | None]:
+        """
+        Turn attribute ids into (row offsets, rows, their values, cell offsets, cells, their values).
+        """
+
+class StateWeights:
+    """Weights of state attributes, ready for scoring."""
+
+    def __init__(self, layout: Layout, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def emissions(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> NDArray[numpy.float32]:
+        """Sum the weights of each token's attributes: [N, L] float32."""
+
+class Moves:
+    """Weights between labels and at the ends, and what is forbidden."""
+
+    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> None: ...
+
+class Examples:
+    """Labelled sentences, placed in a layout."""
+
+    def __init__(self, layout: Layout, moves: Moves, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], states: tuple, edges: object | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> None: ...
+
+class Likelihood32:
+    """The likelihood of labels by flat weights, and its gradient."""
+
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def observed(self) -> NDArray[numpy.float64]:
+        """Count how often the known labels use each weight [size]."""
+
+    def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+class Descent32:
+    """
+    Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
+    """
+
+    def __init__(self, likelihood: Likelihood32, c1: float, c2: float) -> None: ...
+
+    def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
+        """Begin at these weights [size]."""
+
+    def get(self) -> NDArray[numpy.float64]:
+        """Return the weights [size] as they are now."""
+
+    @property
+    def seen(self) -> float: ...
+
+    @seen.setter
+    def seen(self, arg: float, /) -> None: ...
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+        """
+        Take a step for every few sentences of the order; returns their summed loss, each before its step.
+        """
+
+class Likelihood64:
+    """The likelihood of labels by flat weights, and its gradient."""
+
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def observed(self) -> NDArray[numpy.float64]:
+        """Count how often the known labels use each weight [size]."""
+
+    def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+class Descent64:
+    """
+    Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
+    """
+
+    def __init__(self, likelihood: Likelihood64, c1: float, c2: float) -> None: ...
+
+    def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
+        """Begin at these weights [size]."""
+
+    def get(self) -> NDArray[numpy.float64]:
+        """Return the weights [size] as they are now."""
+
+    @property
+    def seen(self) -> float: ...
+
+    @seen.setter
+    def seen(self, arg: float, /) -> None: ...
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+        """
+        Take a step for every few sentences of the order; returns their summed loss, each before its step.
+        """

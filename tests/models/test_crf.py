@@ -400,9 +400,9 @@ def test_dictionaries_by_priority() -> None:
     assert over.predict(unseen)[0][1:3] == ["B-LOC", "I-LOC"]
     assert over.predict(unseen)[0][4] == "B-LOC"  # against the model
     assert over.predict_marginals(unseen)[0][4]["B-LOC"] == pytest.approx(1.0)
-    assert over.predict([["in", "Zug", "city", "sings"]], known=[[None, None, None, "B-PER"]]) == [
-        ["O", "B-LOC", "I-LOC", "B-PER"]
-    ]
+    for label in ("O", "B-PER", "B-LOC"):
+        found = over.predict([["in", "Zug", "city", "sings"]], known=[[None, None, None, label]])
+        assert found == [["O", "B-LOC", "I-LOC", label]]
     under = fitted("under")
     assert under.predict(unseen, known=[["O", "O", "O", "O", None]]) == [["O", "B-LOC", "I-LOC", "O", "B-PER"]]
     np.testing.assert_array_equal(under.marginal_arrays(unseen)[0], plain.marginal_arrays(unseen)[0])
@@ -497,10 +497,12 @@ def test_partial_fit_learns_a_stream_and_does_not_forget() -> None:
     assert model.labels_ == ["D", "N", "P", "V", "X"]
     assert model.predict([[{"word": "hark"}]]) == [["X"]]
     assert model.score(X, y) > before - 0.03
-    strict = CRF(c2=20.0).fit(X, y)
-    norm = np.linalg.norm(strict.parameters_.weights)
-    strict.partial_fit(X[:1], y[:1])  # one sentence does not pay the penalty of two hundred
-    assert np.linalg.norm(strict.parameters_.weights) > 0.9 * norm
+    strict = CRF(c2=20.0).fit(X, y)  # one sentence neither pays the penalty of two hundred nor is fitted alone
+    norm, score = np.linalg.norm(strict.parameters_.weights), strict.score(X, y)
+    for b in range(5):
+        strict.partial_fit(X[b : b + 1], y[b : b + 1])
+    assert np.linalg.norm(strict.parameters_.weights) == pytest.approx(norm, rel=0.1)
+    assert strict.score(X, y) > score - 0.02
 
 
 def test_a_dev_set_and_patience_keep_the_best() -> None:
@@ -553,7 +555,7 @@ def test_time_budget_callbacks_and_interrupts() -> None:
 
 def test_verbose_prints_a_line_a_pass(capfd: pytest.CaptureFixture[str]) -> None:
     X, y = items()
-    model = CRF(verbose=True, max_iterations=4).fit(X, y)
+    model = CRF(verbose=True, algorithm="lbfgs", max_iterations=4).fit(X, y)
     out, err = capfd.readouterr()
     assert out == ""
     assert err.splitlines() == [done.line() for done in model.training_log_]

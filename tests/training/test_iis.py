@@ -103,6 +103,21 @@ def test_solve_in_one_step_where_all_totals_are_equal() -> None:
     np.testing.assert_allclose(found, [np.log(2) / 4], rtol=1e-14)
 
 
+def test_solve_does_not_overflow() -> None:
+    """The first step of Newton's method goes to δ ≈ 7, where exp(1000·δ) is no number."""
+    (delta,) = solve(np.array([1.0, 1000.0]), np.array([[1.0], [1e-200]]), np.array([1000.0]))
+    np.testing.assert_allclose(np.exp(delta) + np.exp(1000 * delta - 200 * np.log(10)), 1000, rtol=1e-9)
+
+
+def test_a_point_stays_when_the_next_one_comes() -> None:
+    """Ctrl-C in a pass returns the weights before it."""
+    likelihood = some_likelihood(1)
+    points = module._points(module._distinct(likelihood.values), likelihood.observed, np.zeros(3))
+    first = next(points)
+    next(points)
+    assert first.weights.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_doc001_training_optimum() -> None:
     likelihood, golden = doc001()
     trained = iis(likelihood, monitor=to_the_end(epsilon=1e-8))

@@ -14,6 +14,7 @@ from tagline import chain, compiled
 from tagline.errors import InputError
 from tagline.training import lbfgs as module
 from tagline.training.curvature import Curvature
+from tagline.training.gd import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.linesearch import Trial, wolfe
 from tagline.training.monitor import Monitor
@@ -188,6 +189,19 @@ def test_a_gradient_that_lies_ends_the_run() -> None:
     assert (trained.weights.tolist(), trained.objective) == ([1.0] * 3, 3.0)
 
 
+@pytest.mark.parametrize("method", [lbfgs, gd])
+def test_at_the_very_optimum_nothing_is_tried(method: Any) -> None:
+    asked: list[Any] = []
+
+    def objective(w: Any) -> tuple[float, Any]:
+        asked.append(w)
+        return float(w @ w), 2 * w
+
+    trained = method(objective, np.zeros(3), monitor=Monitor(epsilon=0, delta=0))
+    assert trained.reason.startswith("line search failed: no step")
+    assert len(asked) == 1
+
+
 def test_a_failed_search_starts_again_from_the_steepest_descent(monkeypatch: pytest.MonkeyPatch) -> None:
     searches: list[float] = []
 
@@ -348,6 +362,22 @@ def test_wolfe_gives_up() -> None:
     endless = wolfe(lambda t: Trial(t, -t, -1.0), 0.0, -1.0, 1.0, most=5)
     assert endless is not None
     assert endless.value < -1000
+    asked: list[float] = []
+
+    def cliff(t: float) -> Trial:
+        asked.append(t)
+        return Trial(t, -t if t < 5 else math.inf, -1.0)
+
+    found = wolfe(cliff, 0.0, -1.0, 1.0, most=2)
+    assert found is not None
+    assert asked == [1.0, 10.0, 1.0]  # measured again, since it was not the last
+    assert found.step == 1.0
+
+
+def test_wolfe_wants_a_slope() -> None:
+    found = wolfe(lambda t: Trial(t, -t, math.nan if t > 0.5 else -0.5), 0.0, -1.0, 1.0)
+    assert found is not None
+    assert found.step <= 0.5
 
 
 def test_wolfe_within_noise_asks_the_slope() -> None:

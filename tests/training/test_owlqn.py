@@ -166,6 +166,7 @@ def test_backtrack() -> None:
     assert len(asked) <= 4
     assert backtrack(lambda t: Trial(t, 1.0 + t, 0.0, -t, 1.0), 1.0, 1.0, 1.0, noise=0.0) is None
     assert backtrack(lambda t: Trial(t, 0.0, 0.0, -t, math.nan), 1.0, 1.0, 1.0) is None
+    assert backtrack(lambda t: Trial(t, 1.0, 0.0, -1e-17, 1.0), 1.0, 1.0, 1.0) is None  # nothing has changed
     assert backtrack(lambda t: Trial(t, math.inf, 0.0, -t, 1.0), 1.0, 1.0, 1.0) is None
     assert backtrack(lambda t: Trial(t, 1.0 + 1e-9, 0.0, -1e-6, 0.5), 1.0, 1.0, 1.0) is not None  # flatter: good
     assert backtrack(lambda t: Trial(t, 1.0 + 1e-9, 0.0, -1e-6, 1.5), 1.0, 1.0, 1.0) is None

@@ -53,6 +53,8 @@ from tagline.training.likelihood import Targets
 from tagline.training.monitor import Callback, Monitor
 from tagline.types import Chain
 
+RATE = 0.1  # the first step size of partial_fit
+
 
 class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[misc]
     """A linear-chain conditional random field with features.
@@ -235,20 +237,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
         targets = Targets(numbered(labelled, labels), allowed_labels(labelled, labels), weights)
         seen = features.num_sentences + (self.training_.sentences if increment and before is not None else 0)
-        share = features.num_sentences / max(seen, 1) if increment else 1.0
-        passes = self.passes
-        if passes is None and before is not None and self.algorithm == "auto":
-            passes = 0  # stochastic passes would lead away from where the last fit ended
-        settings = Settings(
-            "sgd" if increment else self.algorithm,
-            share * self.c1,
-            share * self.c2,
-            self.memory,
-            (self.passes or 1) if increment else passes,
-            self.random_state,
-            self.precision,
-            None if increment else self.options,
-        )
+        settings = self._how(features.num_sentences, seen, before is not None, increment)
         scored = None if dev is None else DevSet(*dev, extraction, start)
         monitor = self._monitor(scored, increment)
         begin = np.asarray(start.weights, np.float64)
@@ -257,6 +246,22 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         self.training_log_ = trained.history
         facts = Facts(seen, len(trained.history), trained.objective, trained.reason, tuple(notes))
         self._become(replace(start, weights=trained.weights), extraction, facts)
+
+    def _how(self, now: int, seen: int, warm: bool, increment: bool) -> Settings:
+        """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
+
+        A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
+        after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
+        """
+        rest: dict[str, Any] = {"memory": self.memory, "seed": self.random_state, "precision": self.precision}
+        if not increment:
+            # Stochastic passes would lead away from where the last fit ended.
+            passes = 0 if warm and self.algorithm == "auto" and self.passes is None else self.passes
+            return Settings(self.algorithm, self.c1, self.c2, passes=passes, options=self.options, **rest)
+        rate = RATE / (1 + RATE * 2 * self.c2 * (seen - now) / seen)
+        options = {"rate": rate, **(self.options or {})} if self.algorithm == "sgd" else {"rate": rate}
+        share = now / seen
+        return Settings("sgd", share * self.c1, share * self.c2, passes=self.passes or 1, options=options, **rest)
 
     def _labels(
         self, labelled: LabelledTokens, before: Parameters | None, scheme: str | None
