@@ -29,7 +29,9 @@ check-core: $(SANITIZED)/installed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" \
-	  --hypothesis-profile=few tests/chain tests/readers/test_columns.py
+	  --hypothesis-profile=few tests/chain tests/readers/test_columns.py tests/features/test_expansion.py \
+	  tests/features/test_items.py tests/features/test_vocabulary.py tests/training/test_likelihood.py \
+	  tests/training/test_online.py tests/training/test_sgd.py tests/training/test_vectors.py tests/models/test_damage.py
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py

@@ -48,7 +48,7 @@ inline typename Narrow<Real, kWidth>::Vec load_labels(const Real* row, int64_t c
     return v;
 }
 
-constexpr int64_t kAhead = 24;  // occurrences
+constexpr int64_t kAhead = 48;  // occurrences; 24 and 96 are slower by 3 % of an evaluation (CoNLL-2000)
 
 template <class Real>
 inline void fetch_row(const Real* row, int64_t stride) {

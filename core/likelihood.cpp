@@ -12,7 +12,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Lanes are bought with memory and with adding them up, so there are few, and fewer where they are large.
-constexpr int64_t kLaneTokens = 50'000, kMostLanes = 8, kLaneMemory = int64_t(1) << 29;
+constexpr int64_t kLaneTokens = 100'000, kMostLanes = 8, kLaneMemory = int64_t(1) << 29;
 
 // Float32 sums of thousands of marginals lose digits: rows this frequent move to float64 every so many tokens.
 constexpr int64_t kHotCount = 2'000, kTokensBetweenFlushes = 4'096;

@@ -9,7 +9,8 @@ import pytest
 from tagline.datasets import make_entities
 from tagline.models.crf import CRF
 from tagline.readers import write_columns
-from tests.cli.commands import tagline
+
+from .commands import tagline
 
 NOUNS = "the DT B-NP\ncat NN I-NP\nsat VBD O\n\na DT B-NP\ndog NN I-NP\nsang VBD O\n\n"
 

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from tagline.cli import demo
 from tagline.datasets import make_entities
-from tests.cli.commands import Done, tagline
+
+from .commands import Done, tagline
 
 GUIDE = Path(__file__).parents[2] / "docs" / "command-line.md"
 

@@ -11,7 +11,8 @@ import pytest
 from tagline.cli.explain import in_words
 from tagline.features.templates import Template
 from tagline.models.crf import CRF
-from tests.cli.commands import line_of, tagline
+
+from .commands import line_of, tagline
 
 
 def test_inspect_shows_the_heaviest(model: Path, loaded: CRF) -> None:

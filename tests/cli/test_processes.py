@@ -87,6 +87,18 @@ def test_an_error_is_one_line(model: Path) -> None:
     assert err == b"tagline: nowhere.txt: expected a file, got none of that name; check the path\n"
 
 
+def test_the_demo_needs_the_base_package_only_and_writes_utf_8_anywhere() -> None:
+    code = (
+        "import sys\nfrom tagline.cli import main\nsys.argv = ['tagline', 'demo']\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        "print(*sorted({'torch', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+    )
+    locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env={**PLAIN, **locale})
+    assert done.stderr.split() == []
+    assert "[LOC 温州 0." in done.stdout.decode()
+
+
 def test_help_of_the_commands_loads_no_numpy() -> None:
     code = (
         "import sys\nfrom tagline.cli import main\n"

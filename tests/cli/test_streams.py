@@ -62,6 +62,13 @@ def test_the_place_of_a_broken_line_in_a_later_block(tmp_path: Path) -> None:
         list(read_stream(path, "jsonl", cut_by_script, block=16))
 
 
+def test_a_file_that_ends_within_a_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("北京".encode("gb18030")[:-1])
+    with pytest.raises(InputError, match=r"a.txt: expected gb18030 text, got byte 0xbe"):
+        list(read_stream(path, "text", cut_by_script, encoding="gb18030"))
+
+
 class Trickle(io.RawIOBase):
     """A pipe into which somebody types: one piece a read, and it counts how many were taken."""
 
@@ -81,7 +88,7 @@ class Trickle(io.RawIOBase):
 
 
 def test_standard_input_is_answered_as_soon_as_a_sentence_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = Trickle([b"Anna\n", b"sings\n\nB", b"ob\n\n", b"Rome\n"])
+    raw = Trickle([b"Anna\nsings\n", b"\nB", b"ob\n\n", b"Rome\n"])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(raw)))
     batches = read_stream("-", "columns", cut_by_script)
     assert (next(batches).corpus.tokens, raw.taken) == ([["Anna", "sings"]], 2)

@@ -13,7 +13,8 @@ import tagline as package
 from tagline.cli.tokens import cut_by_script, cut_for
 from tagline.models.crf import CRF
 from tagline.readers import read_columns
-from tests.cli.commands import line_of, tagline
+
+from .commands import line_of, tagline
 
 ENGLISH, CHINESE = "Carol Mills, in Rome [Italy] since 2 May.", "鼎泰集团秘书长余丽十一月一日表示，罢工将继续。"
 
@@ -190,7 +191,7 @@ def test_how_text_is_cut(model: Path, loaded: CRF, pos: Path, tmp_path: Path) ->
     tagline("train", tmp_path / "zh.txt", "-o", tmp_path / "zh", "-q")
     tagline("train", tmp_path / "zh.txt", "-o", tmp_path / "hashed", "-q", "--hash-bits", 8)
     for name in ("zh", "hashed"):
-        assert tagline("tag", "-m", tmp_path / name, "--format", "text", input="ab 京").out.count("\t") == 3
+        assert tagline("tag", "-m", tmp_path / name, "--format", "text", input="ab cd").out.count("\t") == 4
     assert tagline("tag", "-m", pos, "--format", "text", input="ab 京").out.count("\t") == 2
 
 

@@ -6,18 +6,24 @@ import gzip
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tagline as package
 from tagline.cli.labelled import Source, choose_set
-from tagline.cli.settings import label_weights_of, most_passes
+from tagline.cli.outcome import Training
+from tagline.cli.settings import label_weights_of
 from tagline.cli.train import Plan, train_file
+from tagline.features.sets import load_set
 from tagline.models.crf import CRF
 from tagline.readers import read_columns, write_conllu, write_jsonl
 from tagline.readers.corpus import Corpus
-from tests.cli.commands import line_of, tagline
+from tagline.training.monitor import Pass
+
+from .commands import line_of, tagline
 
 
 def test_the_model_is_the_one_that_python_trains(folder: Path, tmp_path: Path) -> None:
@@ -134,6 +140,9 @@ def test_the_column_to_learn(folder: Path, tmp_path: Path) -> None:
     assert corpus.names == ["token", "tag"]
     assert corpus.tags[0] == ["DT", "NN", "VBD"]
     assert Source(tag_column="tag").read(str(folder / "two.txt")).names == ["token", "1", "tag"]
+    (tmp_path / "four.txt").write_text("Rome NNP B-NP B-LOC\n")
+    corpus = Source(tag_column="1").read(str(tmp_path / "four.txt"))
+    assert (corpus.names, corpus.tags) == (["token", "tag"], [["NNP"]])
 
 
 def test_json_lines_and_conllu(tmp_path: Path) -> None:
@@ -163,6 +172,9 @@ def test_broken_sentences_are_skipped_when_asked(tmp_path: Path) -> None:
     done = tagline("train", path, "-o", tmp_path / "m", "--lenient", "--max-iterations", 1)
     assert f'skipped 1 broken sentences; the first: {path}:2: expected 2 columns, got 1 ("sings")' in done.err
     assert tagline("train", path, "-o", tmp_path / "m", "--lenient", "--max-iterations", 1, "-q").err == ""
+    words = ["train", path, "-o", tmp_path / "cached", "--lenient", "--max-iterations", 1, "-q", "--cache", tmp_path]
+    assert tagline(*words).code == 0
+    assert (tmp_path / "cached").read_bytes() == (tmp_path / "m").read_bytes()
 
 
 def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path: Path) -> None:
@@ -284,14 +296,22 @@ def test_nothing_learned_leaves_the_old_model_alone(folder: Path, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
+def test_the_first_of_the_best_passes_is_the_one_that_is_kept() -> None:
+    log = [Pass(n, 1.0, 0.1, 1, float(n), n, score) for n, score in enumerate((0.5, 0.8, 0.8, 0.7), 1)]
+    model: Any = SimpleNamespace(training_log_=log)
+    best = Training("m", model, 1, 1, load_set("pos"), 0, 1.0, None).best_pass
+    assert best is not None
+    assert best.iteration == 2
+
+
 def test_label_weights() -> None:
     assert label_weights_of(None) is None
     assert label_weights_of("balanced") == "balanced"
     assert label_weights_of("B-A=B=2") == {"B-A=B": 2.0}
 
 
-def test_how_many_passes_there_can_be() -> None:
-    assert most_passes("auto", 5, None) == 5, "the stochastic passes alone"
-    assert most_passes("auto", 50, 20) == 70
-    assert most_passes("sgd", 50, 20) == 20
-    assert most_passes("ap", None, None) is None
+def test_one_label_alone_needs_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("Rome N\n")
+    done = tagline("train", tmp_path / "train.txt", "-o", tmp_path / "m")
+    assert done.code == 0, done.err
+    assert package.load(tmp_path / "m").predict([["Anna"]]) == [["N"]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -34,6 +36,9 @@ def common(
     ] = False,
 ) -> None:
     """Options before the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # files and pipes get UTF-8, a terminal what it can show
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
 
 

@@ -266,9 +266,7 @@ def inspect(
     weights: Annotated[
         str | None, typer.Option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.")
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(help="Draw the transitions into this PNG file; needs pip install tagline[plot].")
-    ] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw the transitions into this PNG file; needs matplotlib.")] = None,
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
 

@@ -11,7 +11,6 @@ from tagline.features.expansion import MOST_HASH_BITS
 from tagline.models.fitting import ALGORITHMS
 from tagline.models.targets import ON_ILLEGAL
 from tagline.readers.roles import scheme
-from tagline.training.auto import STOCHASTIC_PASSES
 
 # Settings that are numbers: the least and the most they may be.
 RANGES: dict[str, tuple[float, float]] = {
@@ -46,17 +45,13 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def most_passes(algorithm: str, max_iterations: int | None, passes: int | None) -> int | None:
-    """Return how many passes there can be at most, as the algorithm counts them; None for no limit.
+    """Return how many passes there can be at most; None for no limit.
 
-    >>> most_passes("auto", 50, None), most_passes("lbfgs", 50, None), most_passes("auto", None, None)
-    (60, 50, None)
+    >>> most_passes("auto", 50, 20), most_passes("sgd", 50, 20), most_passes("auto", None, None)
+    (50, 20, None)
     """
-    if algorithm not in ("auto", "lbfgs", "owlqn", "gd"):
-        return min((limit for limit in (max_iterations, passes) if limit is not None), default=None)
-    stochastic = (STOCHASTIC_PASSES if passes is None else passes) if algorithm == "auto" else 0
-    if max_iterations is None or max_iterations <= stochastic:
-        return max_iterations
-    return stochastic + max_iterations
+    stochastic = algorithm in ("sgd", "ap", "pa", "arow")
+    return min((limit for limit in (max_iterations, passes if stochastic else None) if limit is not None), default=None)
 
 
 def label_weights_of(text: str | None) -> str | dict[str, float] | None:

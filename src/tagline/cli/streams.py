@@ -18,7 +18,7 @@ import numpy as np
 
 from tagline.cli.tokens import Cut
 from tagline.errors import InputError
-from tagline.readers.columns import ColumnFormat, _parse
+from tagline.readers.columns import ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.sources import BOM, PathLike, bad_utf8, name_of, open_source, shown
 
@@ -109,7 +109,9 @@ def _whole(blocks: Iterator[bytes], end: re.Pattern[bytes]) -> Iterator[bytes]:
 def _columns(blocks: Iterator[bytes], name: str) -> Iterator[Batch]:
     columns, lines = 0, 0
     for block in blocks:
-        corpus, columns, read = _parse(np.frombuffer(block, np.uint8), ColumnFormat(label=None), name, columns, lines)
+        corpus, columns, read = parse_block(
+            np.frombuffer(block, np.uint8), ColumnFormat(label=None), name, columns, lines
+        )
         lines += read
         if len(corpus):
             yield Batch(corpus)

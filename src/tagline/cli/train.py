@@ -89,9 +89,9 @@ def _fitted(plan: Plan, template: Template, data: Corpus | CompiledCorpus, dev: 
     tell.stage("numbering features")
     model.fit(data, X_dev=dev)
     model.callbacks = ()
-    if not model.training_log_:
-        if model.stop_reason_ == "interrupted":
-            raise KeyboardInterrupt
+    if not model.training_log_ and model.stop_reason_ == "interrupted":
+        raise KeyboardInterrupt
+    if not model.training_log_ and model.stop_reason_ == "time budget":
         raise InputError(f"--max-seconds: expected time for one pass at least, got {model.max_seconds}")
     return model
 

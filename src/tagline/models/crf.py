@@ -244,7 +244,8 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         with scratch_folder(X) as scratch:
             trained = train(start.structure, features, targets, rules, begin, settings, monitor, scratch)
         self.training_log_ = trained.history
-        facts = Facts(seen, len(trained.history), trained.objective, trained.reason, tuple(notes))
+        told = () if extraction.template is None else extraction.template.notes
+        facts = Facts(seen, len(trained.history), trained.objective, trained.reason, (*told, *notes))
         self._become(replace(start, weights=trained.weights), extraction, facts)
 
     def _how(self, now: int, seen: int, warm: bool, increment: bool) -> Settings:

@@ -61,6 +61,8 @@ def train(
     for name, value in (("c1", settings.c1), ("c2", settings.c2)):
         if not (np.isfinite(value) and value >= 0):
             raise InputError(f"{name}: expected a number of 0 or more, got {value}")
+    if isinstance(settings.seed, bool) or not isinstance(settings.seed, int | np.integer) or settings.seed < 0:
+        raise InputError(f"random_state: expected a whole number of 0 or more, got {settings.seed!r}")
     if settings.precision not in ("auto", "float32", "float64"):
         raise InputError(f"precision: expected auto, float32 or float64, got {settings.precision!r}")
     small = settings.precision == "auto" and features.num_tokens <= SMALL

@@ -91,7 +91,7 @@ def read_columns(
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
     data = read_bytes(path, encoding)
-    corpus = _parse(data, form, name_of(path), 0, 0)[0]
+    corpus = parse_block(data, form, name_of(path), 0, 0)[0]
     if not len(corpus):
         raise InputError(f"{name_of(path)}: expected sentences, got {'an empty file' if not len(data) else 'none'}")
     warn_skipped(name_of(path), corpus.problems)
@@ -133,7 +133,7 @@ def iter_columns(
                 continue
             data = np.frombuffer(text, np.uint8)[: ends[-1]]
             rest = text[ends[-1] :]
-            corpus, columns, read = _parse(data, form, name, columns, lines)
+            corpus, columns, read = parse_block(data, form, name, columns, lines)
             lines += read
             warn_skipped(name, corpus.problems)
             if len(corpus) or corpus.problems:
@@ -165,7 +165,9 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
 
 
-def _parse(data: Bytes, form: ColumnFormat, source: str, columns: int, lines_before: int) -> tuple[Corpus, int, int]:
+def parse_block(
+    data: Bytes, form: ColumnFormat, source: str, columns: int, lines_before: int
+) -> tuple[Corpus, int, int]:
     """Parse bytes whose first line is ``lines_before + 1``; returns the corpus, its columns and the lines read."""
     parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
     offsets, lines, parts, broken, columns, total = parse(data, columns, form.comment, form.docstart, not form.strict)

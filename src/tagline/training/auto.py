@@ -33,7 +33,7 @@ def auto(
     passes: int = STOCHASTIC_PASSES,
     seed: int = 0,
     dtype: DTypeLike = np.float32,
-    noise: float = 1e-7,
+    noise: float = 1e-5,
     monitor: Monitor | None = None,
 ) -> Trained:
     """Minimise the likelihood + c1·|w|₁ + c2·|w|²; arguments as of `sgd` and `lbfgs`."""

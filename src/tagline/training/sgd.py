@@ -57,9 +57,11 @@ def sgd(
     weights = as_weights("start", start)
     walk = _Walk(likelihood, c1, c2, batch, seed)
     walk.descent.set(weights)
-    eta = walk.find_rate(weights) if rate is None else rate
-    trained = (monitor or Monitor()).follow(walk.points(weights, eta, passes, averaged), weights)
-    value, _ = likelihood(trained.weights)
+    trained = (monitor or Monitor()).follow(walk.points(weights, rate, passes, averaged), weights)
+    try:
+        value, _ = likelihood(trained.weights)
+    except KeyboardInterrupt:  # the weights are there; only their objective is not known
+        return Trained(trained.weights, float("nan"), "interrupted", trained.history)
     total = value + Penalty.of(c1, c2, len(weights)).value(trained.weights)
     return Trained(trained.weights, total, trained.reason, trained.history)
 
@@ -106,8 +108,9 @@ class _Walk:
         self.descent.seen = 0
         return best
 
-    def points(self, start: Float64Array, eta: float, passes: int, averaged: float) -> Points:
+    def points(self, start: Float64Array, rate: float | None, passes: int, averaged: float) -> Points:
         yield Point(start, float("nan"))
+        eta = self.find_rate(start) if rate is None else rate
         total, count = np.zeros_like(start), 0
         first = passes - round(passes * averaged)
         weights = start
