@@ -63,7 +63,7 @@ DENSE = {"all_possible_states": True, "all_possible_transitions": True}
 TASKS = {
     "crfpp_chunking": Task(*CONLL, 93.51, 93.61, corpora.TEMPLATE, {"c2": 1.0}),
     "crfpp_chunking_dense": Task(*CONLL, 93.63, 93.73, corpora.TEMPLATE, {"c2": 1.0, **DENSE}),
-    "chunking": Task(*CONLL, 93.7, None, "chunking", {"c2": 1.0, "scheme": "IOB2"}, "IOB2"),
+    "chunking": Task(*CONLL, 93.7, None, "chunking", {"c2": 0.5, "scheme": "IOB2"}, "IOB2"),
     "english_ner": Task(
         "conll2003/train.txt",
         "conll2003/valid.txt",
@@ -71,7 +71,7 @@ TASKS = {
         89.5,
         None,
         "english_ner",
-        {"c1": 0.05, "c2": 0.5, "scheme": "BIOES"},
+        {"c2": 0.3, "scheme": "BIOES"},
         "IOB2",
         "BIOES",
     ),
@@ -82,7 +82,7 @@ TASKS = {
         92.5,
         None,
         "chinese_ner",
-        {"c1": 0.05, "c2": 0.5, "scheme": "BMES", "on_illegal": "repair"},
+        {"c1": 0.05, "c2": 0.03, "scheme": "BMES", "on_illegal": "repair"},
         "BMES",
     ),
     "segmentation": Task(
@@ -92,9 +92,9 @@ TASKS = {
         95.0,
         None,
         "segmentation",
-        {"c2": 1.0, "scheme": "BMES-words"},
+        {"c2": 0.3, "scheme": "BMES-words"},
     ),
-    "pos": Task("ud_en_ewt/train.txt", "ud_en_ewt/valid.txt", "accuracy", 94.0, None, "pos", {"c1": 0.05, "c2": 0.5}),
+    "pos": Task("ud_en_ewt/train.txt", "ud_en_ewt/valid.txt", "accuracy", 94.0, None, "pos", {"c1": 0.05, "c2": 0.1}),
 }
 
 HEAD = ["task", "score", "bar", "met", "trained in", "settings", "command"]
