@@ -101,14 +101,14 @@ void Descent<Real>::rescale() {
 }
 
 template <class Real>
-void Descent<Real>::step(const Expectations<Real>& found, double eta, const Kernels<Real>& kernels) {
+void Descent<Real>::step(const Expectations<Real>& found, MoveTable<double>& expected, double eta,
+                         const Kernels<Real>& kernels) {
     const Examples& examples = likelihood_.examples();
     const Moves& moves = likelihood_.moves();
     const int64_t L = moves.L;
     const double share = double(found.count()) / double(std::max<int64_t>(examples.B, 1));  // of the penalties
     const double kept = 1 / (1 + 2 * eta * c2_ * share);  // implicit: never negative, however large the step
     scale_ *= kept;
-    MoveTable<double> expected(moves);
     for (int g = 0; g < found.count(); ++g) {
         const auto& one = found[g];
         if (one.dead) continue;
@@ -135,7 +135,7 @@ void Descent<Real>::step(const Expectations<Real>& found, double eta, const Kern
         table.masks = masks_.empty() ? nullptr : masks_.data();
         kernels.absorb(table, examples.states, one.first, one.first + one.T, Real(-eta * weight / scale_),
                        one.nodes);
-        if (!found.alike() || g == 0) found.add_moves(one, weight, expected);
+        found.add_moves(one, weight);
     }
     const double lasso = eta * c1_ * share;
     const auto descend = [&](std::vector<double>& values, const std::vector<double>& slope) {
@@ -166,6 +166,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
     outcome.finished = run(1, false, stop, interrupted, [&](long) {
         Expectations<Real> found(moves, examples, variant, &stop);
         MoveTable<Real> scores(moves);
+        MoveTable<double> expected(moves);
         std::vector<double> flat(size_t(moves.size()));
         for (int64_t k = 0; k < count && !__atomic_load_n(&stop, __ATOMIC_RELAXED);) {
             int64_t members[kGroup];
@@ -179,7 +180,8 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             moves_.add_to(moves, flat.data());
             scores.load(moves, flat.data());
             const Prepared prepared = Prepared::sums(kernels, scores.common(per_position));
-            found.use(scores, prepared);
+            expected.clear();
+            found.use(scores, prepared, expected);
             if (!found.compute(weights_.table(), Real(scale_), some, members)) return;
             for (int g = 0; g < some; ++g) {
                 const auto& one = found[g];
@@ -192,7 +194,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
                 loss -= examples.weight(one.sentence) * found.path_score(g, examples.labels + one.first);
             }
             if (!learn) continue;
-            step(found, rate / (1 + rate * decay * seen_), kernels);
+            step(found, expected, rate / (1 + rate * decay * seen_), kernels);
             seen_ += some;
             if (scale_ < kLeastScale) rescale();
         }

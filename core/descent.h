@@ -40,7 +40,8 @@ private:
     void pay(const int64_t* members, int count);
     void pay_all();
     void rescale();
-    void step(const Expectations<Real>& found, double eta, const Kernels<Real>& kernels);
+    // `expected` holds, or is given, the moves of the sentences.
+    void step(const Expectations<Real>& found, MoveTable<double>& expected, double eta, const Kernels<Real>& kernels);
 };
 
 }  // namespace tagline

@@ -129,8 +129,19 @@ inline void for_parts(int64_t stride, const Part& part) {
     if (stride - from == 16) part.template operator()<16, 1>(from);
 }
 
+// The first rows and cells of a sentence: nobody before it fetched them.
+template <class Real>
+inline void fetch_first(const Table<Real>& table, const Occurrences& tokens, int64_t first, int64_t last) {
+    const int64_t row = tokens.row_offsets[first], rows = tokens.row_offsets[last];
+    for (int64_t k = row; k < rows && k < row + kAhead; ++k)
+        fetch_row(table.rows + int64_t(tokens.rows[k]) * table.stride, table.stride);
+    const int64_t cell = tokens.cell_offsets[first], cells = tokens.cell_offsets[last];
+    for (int64_t k = cell; k < cells && k < cell + kAhead; ++k) __builtin_prefetch(table.cells + tokens.cells[k]);
+}
+
 template <class Real>
 void emit(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale, Real* out) {
+    fetch_first(weights, tokens, first, last);
     for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
         if (tokens.row_values)
             emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, out, from);
@@ -151,6 +162,7 @@ void emit(const Table<Real>& weights, const Occurrences& tokens, int64_t first, 
 template <class Real>
 void absorb(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
             const Real* nodes) {
+    fetch_first(sums, tokens, first, last);
     for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
         if (sums.masks && tokens.row_values)
             absorb_part<Real, kWidth, kVectors, true, true>(sums, tokens, first, last, factor, nodes, from);

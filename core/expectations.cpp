@@ -106,15 +106,16 @@ Answers<Real> Expectations<Real>::ask(const One& one, double* log_z) const {
     want.log_z = log_z;
     want.nodes = one.nodes;
     want.edges = one.edges;
-    want.transition_counts = per_position_ ? nullptr : one.moves;
-    want.start_counts = one.moves + L * L;
-    want.end_counts = one.moves + L * L + L;
+    want.transition_counts = !one.moves ? sums_->transitions.data() : per_position_ ? nullptr : one.moves;
+    want.start_counts = one.moves ? one.moves + L * L : sums_->start.data();
+    want.end_counts = one.moves ? one.moves + L * L + L : sums_->end.data();
     return want;
 }
 
 template <class Real>
-void Expectations<Real>::use(const MoveTable<Real>& scores, const Prepared& prepared) {
+void Expectations<Real>::use(const MoveTable<Real>& scores, const Prepared& prepared, MoveTable<double>& sums) {
     scores_ = &scores;
+    sums_ = &sums;
     sentences_.use(prepared);
 }
 
@@ -127,7 +128,7 @@ bool Expectations<Real>::compute(const Table<Real>& weights, Real scale, int cou
     Real* nodes = at_least(nodes_, tokens * L);
     Real* matrices = per_position_ ? at_least(matrices_, tokens * L * L) : nullptr;
     Real* edges = per_position_ ? at_least(edges_, tokens * L * L) : nullptr;
-    std::fill(own_moves_.begin(), own_moves_.begin() + (alike_ ? 1 : count) * L * (L + 2), 0.0);
+    if (!alike_) std::fill(own_moves_.begin(), own_moves_.begin() + count * L * (L + 2), 0.0);
 
     Answers<Real> want[kGroup];
     Status status[kGroup];
@@ -139,7 +140,7 @@ bool Expectations<Real>::compute(const Table<Real>& weights, Real scale, int cou
         one.T = examples_.bounds[members[g] + 1] - one.first;
         one.nodes = nodes + row * L;
         one.edges = per_position_ ? edges + row * L * L : nullptr;
-        one.moves = own_moves_.data() + (alike_ ? 0 : g * L * (L + 2));
+        one.moves = alike_ ? nullptr : own_moves_.data() + g * L * (L + 2);
         const int64_t last = one.first + one.T;
         kernels_of<Real>(variant_).emit(weights, examples_.states, one.first, last, scale, emissions + row * L);
         if (per_position_) edge_matrices(moves_, *scores_, examples_.edges, one.first, last, matrices + row * L * L);
@@ -191,7 +192,9 @@ bool Expectations<Real>::subtract_allowed(One& one, const Scores<Real>& scores) 
 }
 
 template <class Real>
-void Expectations<Real>::add_moves(const One& one, double factor, MoveTable<double>& sums) const {
+void Expectations<Real>::add_moves(const One& one, double factor) const {
+    if (!one.moves) return;
+    MoveTable<double>& sums = *sums_;
     const int64_t L = moves_.L;
     const double *start = one.moves + L * L, *end = start + L;
     for (int64_t j = 0; j < L; ++j) {

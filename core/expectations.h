@@ -60,26 +60,26 @@ public:
         double log_z;   // less that of the labellings which the sets allow
         Real* nodes;    // [T, L]
         Real* edges;    // [T, L, L] where there are edge attributes
-        double* moves;  // [L · L + 2 L] transitions, start, end; one for all sentences where `alike`
+        double* moves;  // [L · L + 2 L] transitions, start, end; null where they went straight to the common sums
     };
 
     Expectations(const Moves& moves, const Examples& examples, const Variant& variant, const int* stop);
 
-    // The scores between labels from now on, and what the kernels prepared from them; both outlive their use.
-    void use(const MoveTable<Real>& scores, const Prepared& prepared);
+    // The scores between labels from now on, what the kernels prepared from them, and where moves are summed; all
+    // outlive their use.
+    void use(const MoveTable<Real>& scores, const Prepared& prepared, MoveTable<double>& sums);
 
     // For up to kGroup sentences with tokens, longest first. False when stopped.
     bool compute(const Table<Real>& weights, Real scale, int count, const int64_t* members);
 
     int count() const { return count_; }
     const One& operator[](int g) const { return ones_[g]; }
-    bool alike() const { return alike_; }
-
     // The score of a labelling of the g-th sentence.
     double path_score(int g, const int32_t* labels) const;
 
-    // Add factor · the moves of a sentence; of all of them where they are alike.
-    void add_moves(const One& one, double factor, MoveTable<double>& sums) const;
+    // Add factor · the moves of a sentence to the sums, unless they are there already: sentences of weight 1, without
+    // label sets and edge attributes, add to them on the way.
+    void add_moves(const One& one, double factor) const;
 
 private:
     const Moves& moves_;
@@ -88,6 +88,7 @@ private:
     bool per_position_, alike_;
     Sentences<Real> sentences_;
     const MoveTable<Real>* scores_ = nullptr;
+    MoveTable<double>* sums_ = nullptr;
     std::vector<Real> emissions_, nodes_, matrices_, edges_, masked_, inner_nodes_, inner_edges_;
     std::vector<double> own_moves_, inner_moves_;
     int count_ = 0;

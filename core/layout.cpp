@@ -82,6 +82,7 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
         places_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(count), row});
         (row ? rows_ : cells_) += row ? 1 : count;
         if (row) row_attributes_.push_back(size_t(a));
+        if (!row) most_cells_ = std::max(most_cells_, count);
         if (cells_ > int64_t(UINT32_MAX) || rows_ > int64_t(UINT32_MAX)) throw std::length_error("too many weights");
     }
 }
@@ -137,24 +138,30 @@ template void Layout::load(const float*, const Table<double>&) const;
 
 void Layout::place(const AttributeRows& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const {
     lists.has_values = tokens.values != nullptr;
-    const int64_t end = tokens.offsets[last];
+    const int64_t begin = tokens.offsets[first], end = tokens.offsets[last];
+    const size_t rows = lists.rows.size(), cells = lists.cells.size();
+    lists.rows.resize(rows + size_t(end - begin));  // room for all; cut to what was used below
+    lists.cells.resize(cells + size_t((end - begin) * most_cells_));
+    uint32_t *row = lists.rows.data() + rows, *cell = lists.cells.data() + cells;
     for (int64_t n = first; n < last; ++n) {
         for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) {
             if (k + kAhead < end) __builtin_prefetch(&places_[size_t(tokens.ids[k + kAhead])]);
             const Place place = places_[size_t(tokens.ids[k])];
             if (place.is_row) {
-                lists.rows.push_back(place.first);
+                *row++ = place.first;
                 if (tokens.values) lists.row_values.push_back(tokens.values[k]);
             } else {
                 for (uint32_t q = 0; q < place.count; ++q) {
-                    lists.cells.push_back(place.first + q);
+                    *cell++ = place.first + q;
                     if (tokens.values) lists.cell_values.push_back(tokens.values[k]);
                 }
             }
         }
-        lists.row_offsets.push_back(int64_t(lists.rows.size()));
-        lists.cell_offsets.push_back(int64_t(lists.cells.size()));
+        lists.row_offsets.push_back(row - lists.rows.data());
+        lists.cell_offsets.push_back(cell - lists.cells.data());
     }
+    lists.rows.resize(size_t(row - lists.rows.data()));
+    lists.cells.resize(size_t(cell - lists.cells.data()));
 }
 
 }  // namespace tagline

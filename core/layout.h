@@ -110,6 +110,7 @@ private:
         uint32_t is_row : 1;
     };
     int64_t L_, rows_ = 0, cells_ = 0, stride_;
+    int64_t most_cells_ = 0;  // of one attribute
     std::vector<int64_t> offsets_;
     std::vector<int32_t> labels_;
     std::vector<Place> places_;

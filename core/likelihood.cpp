@@ -136,7 +136,7 @@ void Likelihood<Real>::run_lane(int64_t k, const MoveTable<Real>& scores, const 
     if (!lane.is_clear) lane.clear();
     lane.is_clear = false;
     Expectations<Real> found(moves_, examples_, variant, stop);
-    found.use(scores, prepared);
+    found.use(scores, prepared, lane.moves);
     int64_t unflushed = 0;
     const auto add = [&](int count, const int64_t* members) {
         if (!found.compute(weights_.table(), 1, count, members)) return false;
@@ -151,7 +151,7 @@ void Likelihood<Real>::run_lane(int64_t k, const MoveTable<Real>& scores, const 
             const double weight = examples_.weight(one.sentence);
             kernels_of<Real>(variant).absorb(lane.sums.table(), examples_.states, one.first, one.first + one.T,
                                              Real(weight), one.nodes);
-            if (!found.alike() || g == 0) found.add_moves(one, weight, lane.moves);
+            found.add_moves(one, weight);
             unflushed += one.T;
         }
         if (unflushed >= kTokensBetweenFlushes) {
@@ -189,13 +189,14 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
         if (outcome.sentence < 0) outcome.sentence = lane->dead;
 
     // Σ over lanes, less what is observed.
-    for (int64_t k = 0; k < size(); ++k) gradient[k] = curvature ? 0 : -observed_[size_t(k)];
+    const auto less_observed = [&](int64_t k) { return curvature ? 0 : -observed_[size_t(k)]; };
+    for (int64_t k = layout_->size(); k < size(); ++k) gradient[k] = less_observed(k);
     const auto never = [] { return false; };
     run(kParts, layout_->size() < 50'000, stop, never, [&](long part) {
         for (const auto& lane : lanes_)
             layout_->each(lane->sums.table(), A * part / kParts, A * (part + 1) / kParts,
                           [&](int64_t k, Real& sum) {
-                              gradient[k] += double(sum);
+                              gradient[k] = (lane == lanes_.front() ? less_observed(k) : gradient[k]) + double(sum);
                               sum = 0;
                           });
     });

@@ -55,7 +55,6 @@ Placed place(const Layout& layout, const Array& offsets, const Array& ids, const
     const AttributeRows rows = as_attributes(offsets, ids, values, layout.attributes());
     const int64_t N = int64_t(offsets.size()) - 1;
     OccurrenceLists lists;
-    lists.rows.reserve(ids.size());
     lists.row_offsets.reserve(size_t(N) + 1);
     lists.cell_offsets.reserve(size_t(N) + 1);
     {

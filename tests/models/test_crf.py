@@ -702,3 +702,22 @@ def test_the_same_optimum_as_crfsuite(dense: bool, tmp_path: Path) -> None:
 def log_probability(tagger: Any, row: Any, labels: list[str]) -> float:
     tagger.set(row)
     return float(np.log(tagger.probability(labels)))
+
+
+def test_a_dictionary_that_no_line_looks_at_is_refused():
+    corpus = Corpus.from_sentences([(["in", "Oslo"], ["O", "B-LOC"])])
+    words = Dictionary({"Oslo": "LOC"})
+    with pytest.raises(InputError, match=r"dictionary: expected a template line for column 1.*U90:%x\[0,1\]"):
+        CRF("U00:%x[0,0]\nB", dictionary=words).fit(corpus)
+    CRF("U00:%x[0,0]\nU90:%x[0,1]\nB", dictionary=words).fit(corpus)
+
+
+def test_a_broken_minimum_frequency_is_rounded_up():
+    corpus = Corpus.from_sentences([(["a", "a", "b", "b", "b"], ["X", "X", "Y", "Y", "Y"])])
+    assert CRF("U00:%x[0,0]\nB", min_frequency=2.5).fit(corpus).attributes_ == ["U00:b"]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_a_wrong_seed_is_refused(seed):
+    with pytest.raises(InputError, match="random_state: expected a whole number of 0 or more"):
+        CRF(random_state=seed).fit([[{"a": 1.0}]], [["X"]])

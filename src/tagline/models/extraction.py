@@ -7,6 +7,7 @@ sentences are lists of features already, as sklearn-crfsuite takes them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -58,7 +59,7 @@ class Extraction:
     def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
         """Number the attributes of sentences and keep their names."""
         if self.template is not None:
-            least = max(1, int(min_frequency))
+            least = max(1, math.ceil(min_frequency))
             return expand(self.template, self.corpus(X), min_frequency=least, hash_bits=self.hash_bits)
         items, edge_items = self._items(X, edges)
         return items_to_features(items, edge_items, min_frequency=min_frequency, hash_bits=self.hash_bits)
@@ -87,6 +88,12 @@ class Extraction:
             source=corpus.source,
             lines=corpus.lines,
         ).with_column("dictionary", self.dictionary.column(corpus))
+        place = len(bare.columns) - 1
+        if self.template is not None and self.template.num_columns <= place and len(corpus):
+            raise InputError(
+                f"dictionary: expected a template line for column {place}, its matches, got none; "
+                f"add for instance U90:%x[0,{place}]"
+            )
         return bare if tags is None else bare.with_column(TAG, tags)
 
     def _items(self, X: Any, edges: Any) -> tuple[Any, Any]:
