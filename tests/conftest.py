@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,6 +14,10 @@ from hypothesis import HealthCheck, settings
 with warnings.catch_warnings():  # all warnings are errors here, but the tests also run where no core was built
     warnings.filterwarnings("ignore", message="tagline: the compiled core is missing")
     from tagline import compiled
+
+# A job in the background of a shell ignores Ctrl-C, and so would the processes that tests send it to.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A test that waits for a slow machine or a sanitizer is not a failure; the same cases are drawn on every run.
 settings.register_profile(
