@@ -29,11 +29,7 @@ template <class Real>
 void Descent<Real>::set(const double* weights) {
     const Layout& layout = likelihood_.layout();
     layout.load(weights, weights_.table());
-    Moves plain = likelihood_.moves();  // rules are put in where scores are made
-    plain.may_follow.clear();
-    plain.may_start.clear();
-    plain.may_end.clear();
-    moves_.load(plain, weights + layout.size());
+    moves_.load(likelihood_.moves(), weights + layout.size());
     scale_ = 1;
     owed_ = 0;
     std::fill(row_paid_.begin(), row_paid_.end(), Real(0));
@@ -56,7 +52,8 @@ void Descent<Real>::pay(const int64_t* members, int count) {
     const Table<Real>& table = weights_.table();
     const Occurrences& states = likelihood_.examples().states;
     for (int g = 0; g < count; ++g) {
-        const int64_t first = likelihood_.examples().bounds[members[g]], last = likelihood_.examples().bounds[members[g] + 1];
+        const int64_t* bounds = likelihood_.examples().bounds;
+        const int64_t first = bounds[members[g]], last = bounds[members[g] + 1];
         for (int64_t k = states.row_offsets[first]; k < states.row_offsets[last]; ++k) {
             Real& paid = row_paid_[states.rows[k]];
             const double debt = owed_ - double(paid);
@@ -121,7 +118,8 @@ void Descent<Real>::step(const Expectations<Real>& found, MoveTable<double>& exp
                 const int64_t pair = labels[t - 1] * L + labels[t];
                 expected.transitions[size_t(pair)] -= weight;
                 if (!examples.edges.offsets) continue;
-                for (int64_t k = examples.edges.offsets[one.first + t]; k < examples.edges.offsets[one.first + t + 1]; ++k) {
+                const int64_t* offsets = examples.edges.offsets + one.first + t;
+                for (int64_t k = offsets[0]; k < offsets[1]; ++k) {
                     const size_t a = size_t(examples.edges.ids[k]);
                     for (int64_t q = moves.edge_offsets[a]; q < moves.edge_offsets[a + 1]; ++q)
                         if (moves.edge_pairs[size_t(q)] == pair)
@@ -179,6 +177,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             std::fill(flat.begin(), flat.end(), 0.0);
             moves_.add_to(moves, flat.data());
             scores.load(moves, flat.data());
+            scores.forbid(moves);
             const Prepared prepared = Prepared::sums(kernels, scores.common(per_position));
             expected.clear();
             found.use(scores, prepared, expected);

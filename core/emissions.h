@@ -92,7 +92,8 @@ inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int6
     for (int64_t n = first; n < last; ++n) {
         V node[kVectors] = {};
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
-            node[v] = load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth, L - from - v * kWidth) * factor;
+            node[v] = factor * load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth,
+                                                         L - from - v * kWidth);
         for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
             if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
             V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);

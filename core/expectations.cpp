@@ -15,7 +15,7 @@ T* at_least(std::vector<T>& memory, int64_t count) {
 }
 
 template <class Real>
-void forbid(const std::vector<uint8_t>& allowed, std::vector<Real>& scores) {
+void write_forbidden(const std::vector<uint8_t>& allowed, std::vector<Real>& scores) {
     for (size_t k = 0; k < allowed.size(); ++k)
         if (!allowed[k]) scores[k] = -std::numeric_limits<Real>::infinity();
 }
@@ -67,9 +67,13 @@ void MoveTable<Real>::load(const Moves& moves, const double* flat) {
     for (Real& score : edges) score = Real(*flat++);
     for (size_t j = 0; moves.start && j < start.size(); ++j) start[j] = Real(*flat++);
     for (size_t j = 0; moves.end && j < end.size(); ++j) end[j] = Real(*flat++);
-    forbid(moves.may_follow, transitions);
-    forbid(moves.may_start, start);
-    forbid(moves.may_end, end);
+}
+
+template <class Real>
+void MoveTable<Real>::forbid(const Moves& moves) {
+    write_forbidden(moves.may_follow, transitions);
+    write_forbidden(moves.may_start, start);
+    write_forbidden(moves.may_end, end);
 }
 
 template <class Real>

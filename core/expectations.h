@@ -45,7 +45,8 @@ struct MoveTable {
           end(size_t(moves.L), 0),
           edges(moves.edge_pairs.size(), 0) {}
     void clear();
-    void load(const Moves& moves, const double* flat);    // from flat weights, −∞ where forbidden
+    void load(const Moves& moves, const double* flat);    // from flat weights
+    void forbid(const Moves& moves);                      // −∞ where the rules say so
     void add_to(const Moves& moves, double* flat) const;  // to a flat vector
     Scores<Real> common(bool per_position) const;
 };

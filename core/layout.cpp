@@ -61,7 +61,8 @@ bool observed_pairs(const AttributeRows& tokens, int64_t N, const int32_t* label
         if (labels[n] < 0) continue;
         const int64_t word = labels[n] / 64;
         const uint64_t bit = uint64_t(1) << (labels[n] % 64);
-        for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) seen[size_t(tokens.ids[k] * words + word)] |= bit;
+        for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k)
+            seen[size_t(tokens.ids[k] * words + word)] |= bit;
     }
     offsets.assign(1, 0);
     for (int64_t a = 0; a < A; ++a) {

@@ -71,7 +71,8 @@ Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, Moves moves, 
     const int64_t N = examples_.bounds[examples_.B];
     const int64_t memory = layout_->rows() * layout_->stride() * int64_t(sizeof(Real)) +
                            layout_->cells() * int64_t(sizeof(Cell<Real>)) + 1;
-    const int64_t wanted = std::clamp<int64_t>(N / kLaneTokens, 1, std::clamp<int64_t>(kLaneMemory / memory, 1, kMostLanes));
+    const int64_t most = std::clamp<int64_t>(kLaneMemory / memory, 1, kMostLanes);
+    const int64_t wanted = std::clamp<int64_t>(N / kLaneTokens, 1, most);
     lane_bounds_.push_back(0);
     for (int64_t b = 0; b + 1 < examples_.B; ++b)
         if (examples_.bounds[b + 1] * wanted >= N * int64_t(lane_bounds_.size())) lane_bounds_.push_back(b + 1);
@@ -114,8 +115,8 @@ void Likelihood<Real>::observe() {
             counts.transitions[size_t(pair)] += weight;
             for (int64_t k = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
                  examples_.edges.offsets && k < examples_.edges.offsets[n + 1]; ++k) {
-                const int32_t attribute = examples_.edges.ids[k];
-                for (int64_t q = moves_.edge_offsets[size_t(attribute)]; q < moves_.edge_offsets[size_t(attribute) + 1]; ++q)
+                const size_t attribute = size_t(examples_.edges.ids[k]);
+                for (int64_t q = moves_.edge_offsets[attribute]; q < moves_.edge_offsets[attribute + 1]; ++q)
                     if (moves_.edge_pairs[size_t(q)] == pair)
                         counts.edges[size_t(q)] += weight * (examples_.edges.values ? examples_.edges.values[k] : 1);
             }
@@ -173,6 +174,7 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     layout_->load(weights, weights_.table());
     MoveTable<Real> scores(moves_);
     scores.load(moves_, weights + layout_->size());
+    scores.forbid(moves_);
     const bool per_position = examples_.edges.offsets != nullptr;
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));

@@ -33,18 +33,14 @@ template <class Real>
 void Online<Real>::set(const double* weights) {
     const Layout& layout = likelihood_.layout();
     layout.load(weights, weights_.table());
-    Moves plain = likelihood_.moves();  // rules are put in where scores are made
-    plain.may_follow.clear();
-    plain.may_start.clear();
-    plain.may_end.clear();
-    moves_.load(plain, weights + layout.size());
+    moves_.load(likelihood_.moves(), weights + layout.size());
     sums_.clear();
     move_sums_.clear();
     seen_ = 1;
     if (options_.rule != Rule::arow) return;
     const std::vector<double> first(size_t(likelihood_.size()), options_.variance);
     layout.load(first.data(), variances_.table());
-    move_variances_.load(plain, first.data());
+    move_variances_.load(likelihood_.moves(), first.data());
 }
 
 template <class Real>
@@ -99,7 +95,8 @@ void Online<Real>::add_labelling(int64_t b, const int64_t* labels, const int64_t
             for (int64_t k = states.row_offsets[n]; k < states.row_offsets[n + 1]; ++k) {
                 const int64_t row = states.rows[k];
                 if (!masks_.empty() && !(masks_[size_t(row * words + y / 64)] >> (y % 64) & 1)) continue;
-                changes.push_back({uint64_t(row * table.stride + y), sign * (states.row_values ? states.row_values[k] : 1)});
+                const double value = states.row_values ? states.row_values[k] : 1;
+                changes.push_back({uint64_t(row * table.stride + y), sign * value});
             }
             for (int64_t k = states.cell_offsets[n]; k < states.cell_offsets[n + 1]; ++k)
                 if (table.cells[states.cells[k]].label == y)
@@ -113,9 +110,10 @@ void Online<Real>::add_labelling(int64_t b, const int64_t* labels, const int64_t
         for (int64_t k = examples.edges.offsets ? examples.edges.offsets[n] : 0;
              examples.edges.offsets && k < examples.edges.offsets[n + 1]; ++k) {
             const size_t a = size_t(examples.edges.ids[k]);
+            const double value = examples.edges.values ? examples.edges.values[k] : 1;
             for (int64_t q = moves.edge_offsets[a]; q < moves.edge_offsets[a + 1]; ++q)
                 if (moves.edge_pairs[size_t(q)] == pair)
-                    changes.push_back({kMove | (edges + uint64_t(q)), sign * (examples.edges.values ? examples.edges.values[k] : 1)});
+                    changes.push_back({kMove | (edges + uint64_t(q)), sign * value});
         }
     }
 }
@@ -133,7 +131,8 @@ void Online<Real>::differences(int64_t b, const int64_t* gold, const int64_t* be
         Change sum = changes[k];
         for (++k; k < changes.size() && changes[k].key == sum.key; ++k) sum.amount += changes[k].amount;
         const uint64_t place = sum.key & ~kMove;
-        const bool weightless = (sum.key & kMove) && place < L * L && !std::binary_search(pairs.begin(), pairs.end(), int32_t(place));
+        const bool weightless = (sum.key & kMove) && place < L * L &&
+                                !std::binary_search(pairs.begin(), pairs.end(), int32_t(place));
         if (sum.amount != 0 && !weightless) changes[kept++] = sum;
     }
     changes.resize(kept);
@@ -183,6 +182,7 @@ Outcome Online<Real>::pass(const int64_t* order, int64_t count, double& loss, in
                 std::fill(flat.begin(), flat.end(), 0.0);
                 moves_.add_to(moves, flat.data());
                 scores.load(moves, flat.data());
+                scores.forbid(moves);
                 decoder.use(scores);
                 fresh = true;
             }

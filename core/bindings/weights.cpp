@@ -135,8 +135,9 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
         .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)
-        .def("set", [](Way& way, const Array& weights) { way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()})); },
-             "weights"_a, "Begin at these weights [size].")
+        .def("set", [](Way& way, const Array& weights) {
+            way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()}));
+        }, "weights"_a, "Begin at these weights [size].")
         .def("get", [](Way& way) {
             Result<double> weights = make<double>({size_t(way.own->likelihood.size())});
             way.descent.get(weights.data());

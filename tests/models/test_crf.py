@@ -721,3 +721,21 @@ def test_a_broken_minimum_frequency_is_rounded_up():
 def test_a_wrong_seed_is_refused(seed):
     with pytest.raises(InputError, match="random_state: expected a whole number of 0 or more"):
         CRF(random_state=seed).fit([[{"a": 1.0}]], [["X"]])
+
+
+def test_listed_pairs_are_the_only_ones_that_edge_attributes_cross_with():
+    X = [[{"a": 1.0}, {"a": 1.0}, {"a": 1.0}]]
+    edges = [[{}, {"e": 1.0}, {"f": 2.0}]]
+    crf = CRF(edge_pairs=[("Y", "X"), ("X", "Y")]).fit(X, [["X", "Y", "X"]], edges=edges)
+    assert crf.parameters_.structure.edge_pairs.tolist() == [[0, 1], [1, 0]] * 2  # X is 0, Y is 1; for e and for f
+    assert CRF(edge_pairs="all").fit(X, [["X", "Y", "X"]], edges=edges).parameters_.structure.edge_pairs.shape == (8, 2)
+    observed = CRF().fit(X, [["X", "Y", "X"]], edges=edges).parameters_.structure
+    assert observed.edge_pairs.tolist() == [[0, 1], [1, 0]]
+    assert observed.edge_offsets.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("pairs", ["some", [("X", "Z")], [("X",)], ["XY"]])
+def test_wrong_pairs_are_refused(pairs):
+    X, edges = [[{"a": 1.0}, {"a": 1.0}]], [[{}, {"e": 1.0}]]
+    with pytest.raises(InputError, match="edge_pairs: expected"):
+        CRF(edge_pairs=pairs).fit(X, [["X", "Y"]], edges=edges)
