@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -159,3 +161,37 @@ def test_wrong_targets_are_refused(change, message):
     problem = make_problem(0)
     with pytest.raises(ValueError, match=message):
         Likelihood(problem.structure, problem.features, change(problem))
+
+
+def test_an_interrupted_evaluation_leaves_nothing_behind():
+    """Sums that were begun do not end up in the next gradient."""
+    problem = large_problem()
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, precision="float64")
+    w = np.linspace(-1, 1, likelihood.size)
+    expected = likelihood(w)
+
+    class AlarmError(Exception):
+        pass
+
+    def ring(*_):
+        raise AlarmError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    interrupted = 0
+    try:
+        for attempt in range(200):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.0005 * attempt)
+                likelihood(w)
+            except AlarmError:
+                interrupted += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            if interrupted == 3:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 3
+    value, gradient = likelihood(w)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])
