@@ -174,7 +174,7 @@ bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted
     std::vector<Memo> memos(expansion.skeletons.size());
     for (size_t s = 0; s < memos.size(); ++s) {
         const Skeleton& skeleton = expansion.skeletons[s];
-        if (skeleton.folds() || !KeyTable::fits(skeleton.bits, expansion.tokens() / 8)) {
+        if (skeleton.folds() || !KeyTable::fits(skeleton.bits, expansion.tokens())) {
             memos[s].make_cells(expansion.tokens());
             continue;
         }

@@ -21,6 +21,7 @@ int64_t row_stride(int64_t L) {
 bool pays_as_row(int64_t count, int64_t L) { return count * 8 >= L; }
 
 constexpr int64_t kAhead = 24;  // attributes whose places are fetched early
+constexpr int64_t kWrittenCells = 2;  // of each attribute, whether it has them or not
 constexpr int64_t kMostWords = int64_t(1) << 26;  // of 64 label bits
 constexpr int64_t kParts = 32;  // of attributes, for loading in parallel
 
@@ -80,7 +81,7 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
     for (int64_t a = 0; a < A; ++a) {
         const int64_t count = offsets[a + 1] - offsets[a];
         const bool row = count > 0 && pays_as_row(count, L);
-        places_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(count), row});
+        places_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(row ? 0 : count), row});
         (row ? rows_ : cells_) += row ? 1 : count;
         if (row) row_attributes_.push_back(size_t(a));
         if (!row) most_cells_ = std::max(most_cells_, count);
@@ -92,7 +93,7 @@ template <class Real>
 Rows<Real> Layout::make() const {
     Rows<Real> made(rows_, cells_, L_, stride_);
     for (size_t a = 0; a < places_.size(); ++a)
-        for (uint32_t k = 0; !places_[a].is_row && k < places_[a].count; ++k)
+        for (uint32_t k = 0; k < places_[a].cells; ++k)
             made.table().cells[places_[a].first + k] = {0, labels_[size_t(offsets_[a]) + k]};
     return made;
 }
@@ -141,22 +142,23 @@ void Layout::place(const AttributeRows& tokens, int64_t first, int64_t last, Occ
     lists.has_values = tokens.values != nullptr;
     const int64_t begin = tokens.offsets[first], end = tokens.offsets[last];
     const size_t rows = lists.rows.size(), cells = lists.cells.size();
-    lists.rows.resize(rows + size_t(end - begin));  // room for all; cut to what was used below
-    lists.cells.resize(cells + size_t((end - begin) * most_cells_));
+    const int64_t most_cells = std::max(most_cells_, kWrittenCells);
+    lists.rows.resize(rows + size_t(end - begin) + 1);  // room for all; cut to what was used below
+    lists.cells.resize(cells + size_t((end - begin + 1) * most_cells));
     uint32_t *row = lists.rows.data() + rows, *cell = lists.cells.data() + cells;
     for (int64_t n = first; n < last; ++n) {
         for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) {
             if (k + kAhead < end) __builtin_prefetch(&places_[size_t(tokens.ids[k + kAhead])]);
             const Place place = places_[size_t(tokens.ids[k])];
-            if (place.is_row) {
-                *row++ = place.first;
-                if (tokens.values) lists.row_values.push_back(tokens.values[k]);
-            } else {
-                for (uint32_t q = 0; q < place.count; ++q) {
-                    *cell++ = place.first + q;
-                    if (tokens.values) lists.cell_values.push_back(tokens.values[k]);
-                }
+            if (tokens.values) {
+                if (place.is_row) lists.row_values.push_back(tokens.values[k]);
+                lists.cell_values.insert(lists.cell_values.end(), place.cells, tokens.values[k]);
             }
+            *row = place.first;  // nobody can foresee whether it is a row: both lists are written, and grow by what counts
+            row += place.is_row;
+            for (uint32_t q = 0; q < kWrittenCells; ++q) cell[q] = place.first + q;
+            for (uint32_t q = kWrittenCells; q < place.cells; ++q) cell[q] = place.first + q;
+            cell += place.cells;
         }
         lists.row_offsets.push_back(row - lists.rows.data());
         lists.cell_offsets.push_back(cell - lists.cells.data());

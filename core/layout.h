@@ -38,7 +38,7 @@ struct AttributeRows {
 // Rows and cells of tokens, by value.
 struct OccurrenceLists {
     std::vector<int64_t> row_offsets{0}, cell_offsets{0};
-    std::vector<uint32_t> rows, cells;
+    Room<uint32_t> rows, cells;
     std::vector<float> row_values, cell_values;
     bool has_values = false;
 
@@ -106,7 +106,7 @@ public:
 private:
     struct Place {
         uint32_t first;  // a row, or the first of its cells
-        uint32_t count : 31;
+        uint32_t cells : 31;  // how many; 0 for a row
         uint32_t is_row : 1;
     };
     int64_t L_, rows_ = 0, cells_ = 0, stride_;

@@ -156,7 +156,7 @@ void Tuples::load_codes(int64_t first, int64_t length) {
 
 void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
     const Skeleton& skeleton = skeletons_[s];
-    std::fill(keys, keys + length, 0);
+    if (skeleton.fields.empty()) std::fill(keys, keys + length, 0);
     for (size_t segment = 0; segment < skeleton.segments.size(); ++segment) {
         if (segment) {
             Fold& fold = folds_[s][segment - 1];
@@ -175,7 +175,10 @@ void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
             const Macro macro = skeleton.macros[f];
             const Source& source = sources_[size_t(macro.source)];
             const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
-            for (int64_t i = 0; i < length; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
+            if (!f)
+                for (int64_t i = 0; i < length; ++i) keys[i] = codes[i];
+            else
+                for (int64_t i = 0; i < length; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
         }
     }
     for (const Macro macro : skeleton.macros) {

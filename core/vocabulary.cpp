@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -32,7 +33,7 @@ uint64_t power_of(size_t length) {
     return power;
 }
 
-// Not 0 where one of four 16-bit numbers is.
+// The top bits of those of four 16-bit numbers that are 0; above the first, of some that are not.
 uint64_t zeros(uint64_t four) { return (four - 0x0001000100010001ull) & ~four & 0x8000800080008000ull; }
 
 struct Group {
@@ -65,9 +66,11 @@ bool probe(const uint16_t* marks, uint64_t groups, uint64_t hash, const Seen& se
     for (uint64_t group = home_of(hash, groups);; group = group + 1 == groups ? 0 : group + 1) {
         const uint16_t* first = marks + group * kGroupPlaces;
         const Group held(first);
-        if (zeros(held.low ^ four) | zeros(held.high ^ four))
-            for (int k = 0; k < kGroupPlaces; ++k)
+        for (const auto& [part, base] : {std::pair{held.low, 0}, std::pair{held.high, 4}})
+            for (uint64_t hits = zeros(part ^ four); hits; hits &= hits - 1) {
+                const int k = base + std::countr_zero(hits) / 16;
                 if (first[k] == mark && seen(group * kGroupPlaces + uint64_t(k))) return true;
+            }
         if (held.has_free()) return false;
     }
 }

@@ -13,10 +13,11 @@ namespace tagline::bindings {
 
 namespace {
 
-template <class T>
-Result<T> adopt(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+Result<T> adopt(std::vector<T, Allocator>&& values) {
+    using Kept = std::vector<T, Allocator>;
+    auto* kept = new Kept(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
     return Result<T>(kept->data(), {kept->size()}, owner);
 }
 
