@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*.cpp core/*.h core/bindings/*.cpp core/bindings/*.h)
 
-.PHONY: demo test lint types check-core bench-chain bench-crf stub clean
+.PHONY: demo test lint types check-core bench-chain bench-crf bench-layer bench-hmm stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -30,7 +30,7 @@ check-core: $(SANITIZED)/installed
 	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" \
 	  --hypothesis-profile=few tests/chain tests/readers/test_columns.py tests/features/test_expansion.py \
-	  tests/features/test_items.py tests/features/test_vocabulary.py tests/training/test_likelihood.py \
+	  tests/features/test_items.py tests/features/test_vocabulary.py tests/training/test_em.py tests/training/test_likelihood.py \
 	  tests/training/test_online.py tests/training/test_sgd.py tests/training/test_vectors.py tests/models/test_damage.py
 
 bench-chain: $(VENV)/benched
@@ -39,6 +39,14 @@ bench-chain: $(VENV)/benched
 # The speed and quality tables of the feature CRF; the corpora are those of TAGLINE_DATA, or of ../shared/data.
 bench-crf: $(VENV)/benched
 	$(BIN)/python benchmarks/crf.py
+
+# HMMs: speed against hmmlearn, the trigram tagger against NLTK's TnT, segmentation against the CRF; corpora as above.
+bench-hmm: $(VENV)/benched
+	$(BIN)/python benchmarks/hmm.py
+
+# The CRF layer against pytorch-crf on the CPU; on a machine with a GPU add --device cuda.
+bench-layer: $(VENV)/benched
+	$(BIN)/python benchmarks/layer.py
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested
@@ -52,6 +60,7 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	touch $@
 
 $(VENV)/tested: $(VENV)/installed
+	$(PIP) torch
 	$(PIP) -e ".[dev]"
 	touch $@
 

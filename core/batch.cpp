@@ -14,7 +14,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 template <class Real>
 Scores<Real> common_part(const Batch<Real>& batch) {
-    return {nullptr, batch.transitions, batch.start, batch.end, 0, batch.L, batch.per_position};
+    return {batch.symbols ? batch.emissions : nullptr, batch.transitions, batch.start, batch.end, 0, batch.L,
+            batch.per_position, nullptr, batch.rows};
 }
 
 template <class Real>
@@ -57,7 +58,7 @@ double path_score(const Scores<Real>& s, const int64_t* y) {
     for (int64_t t = 0; t < s.T; ++t) {
         const Real* moves = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
         total += t == 0 ? s.start[y[0]] : moves[y[t - 1] * s.L + y[t]];
-        total += s.emissions[t * s.L + y[t]];
+        total += s.emissions[row_at(s, t) * s.L + y[t]];
     }
     return s.T ? total + s.end[y[s.T - 1]] : 0.0;
 }

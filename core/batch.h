@@ -10,23 +10,27 @@ namespace tagline {
 
 template <class Real>
 struct Batch {
-    const Real* emissions;    // [N, L]
+    const Real* emissions;    // [N, L]; or a table [rows, L] of which `symbols` name one for each token
     const Real* transitions;  // [L, L] or [N, L, L]
     const Real* start;        // [L]
     const Real* end;          // [L]
     const int64_t* offsets;   // [B + 1]
     int64_t B, L;
     bool per_position;
+    const int64_t* symbols = nullptr;  // [N], below rows; negative: the last row
+    int64_t rows = 0;                  // of the table; 0: there is none
 
     Scores<Real> sentence(int64_t b) const {
         const int64_t first = offsets[b];
-        return {emissions + first * L,
+        return {symbols ? emissions : emissions + first * L,
                 per_position ? transitions + first * L * L : transitions,
                 start,
                 end,
                 offsets[b + 1] - first,
                 L,
-                per_position};
+                per_position,
+                symbols ? symbols + first : nullptr,
+                rows};
     }
 };
 

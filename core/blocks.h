@@ -18,14 +18,15 @@ struct Blocks {
     std::vector<int64_t> bounds;  // sentences of block k: bounds[k] … bounds[k + 1] − 1
     bool small;
 
-    Blocks(const int64_t* offsets, int64_t B, int64_t L) {
+    Blocks(const int64_t* offsets, int64_t B, int64_t L, int64_t most = kMostBlocks) {
         const int64_t tokens = offsets[B];
         const double work = double(tokens) * double(L) * double(L);
         small = work < double(kSmallWork);
-        const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, kMostBlocks);
+        const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, most);
+        const int64_t together = B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
         bounds.push_back(0);
-        for (int64_t b = 0; b < B; ++b)
-            if (offsets[b + 1] * wanted >= tokens * int64_t(bounds.size()) && b + 1 < B) bounds.push_back(b + 1);
+        for (int64_t b = together; b < B; b += together)
+            if (offsets[b] * wanted >= tokens * int64_t(bounds.size())) bounds.push_back(b);
         bounds.push_back(B);
     }
 

@@ -11,16 +11,26 @@ namespace tagline {
 
 class Arena;
 
+// Gaussians with diagonal covariance, rows padded to S with what the first label has: see normals.h.
+struct Normals {
+    const double *means, *scales;  // [D, S]
+    const double* constants;       // [S]
+    int64_t D;
+};
+
 // One sentence, or the part that sentences share (then emissions is null and T is 0).
 template <class Real>
 struct Scores {
-    const Real* emissions;    // [T, L]
+    const Real* emissions;    // [T, L]; or a table [rows, L] of which `symbols` name one for each token
     const Real* transitions;  // [L, L] as [previous, next]; or [T, L, L], entry t leads into token t, entry 0 unread
     const Real* start;        // [L]
     const Real* end;          // [L]
     int64_t T;
     int64_t L;
     bool per_position;
+    const int64_t* symbols = nullptr;  // [T], below rows; negative: the last row
+    int64_t rows = 0;                  // of the table; 0: there is none
+    const Normals* normals = nullptr;  // then emissions are vectors [T, D] (expected counts in float64 only)
 };
 
 // Where the answers about one sentence go; null where nobody asks.
@@ -36,6 +46,17 @@ struct Answers {
     double* log_alpha;          // [T, L], float64 kernels only
     double* log_beta;           // [T, L], float64 kernels only
     double* entropy;            // one number, float64 kernels only
+};
+
+// Where the expected counts of one sentence go. Sums over sentences are added to.
+struct Expected {
+    double* log_z;        // one number
+    double* nodes;        // [T, L], or null
+    double* symbols;      // [rows, S] P(y_t) by `ids`, or null; rows padded to S = padded L
+    const int64_t* ids;   // [T], negative: counted nowhere
+    double* moments;      // [1 + 2 D, S] Σ P, Σ P (x − μ), Σ P (x − μ)² of vectors x, or null
+    double* start;        // [S]
+    double* transitions;  // [L, S] Σ_t α_(t−1)ᵀ w_t: the counts once multiplied by E
 };
 
 enum class Status {
@@ -79,7 +100,7 @@ struct Occurrences {
 // Answers are asked alike for every sentence of a group; status says how each one ended.
 template <class Real>
 struct Kernels {
-    size_t (*sum_shared_size)(int64_t L);
+    size_t (*sum_shared_size)(int64_t L, int64_t rows);
     void (*sum_prepare)(const Scores<Real>& common, void* shared);
     void (*posterior)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
                       Status* status, Arena& scratch, const int* stop);
@@ -97,11 +118,25 @@ struct Kernels {
                    const Real* nodes);
 };
 
+// The E step of an HMM, float64. `shared` is that of Kernels<double>::sum_prepare.
+struct Counting {
+    void (*count)(int count, const Scores<double>* sentences, const void* shared, const Expected* want, Status* status,
+                  Arena& scratch, const int* stop);
+    int64_t (*padded)(int64_t L);
+    // counts[i, j] += E(i, j) · sums[i, j] from padded rows, exactly 0 where E is.
+    void (*finish)(const void* shared, const double* sums, int64_t L, double* counts);
+    // out[t] = log densities of x [T, D], [T, L].
+    void (*log_densities)(const Normals& of, const double* x, int64_t T, int64_t L, double* out, Arena& scratch);
+    // sums [1 + 2 D, S] += Σ_t P, Σ_t P (x − μ) and Σ_t P (x − μ)² with P in nodes [T, S].
+    void (*add_moments)(const Normals& of, const double* x, const double* nodes, int64_t T, int64_t L, double* sums);
+};
+
 struct Variant {
     const char* name;
     bool (*supported)();
     Kernels<float> float32;
     Kernels<double> float64;
+    Counting counting;
 };
 
 }  // namespace tagline

@@ -5,6 +5,7 @@
 #include "pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace tagline {
@@ -12,68 +13,128 @@ namespace tagline {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;
+constexpr std::string_view kDocStart = "-DOCSTART-";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-constexpr std::string_view kDocStart = "-DOCSTART-";
+static_assert(std::endian::native == std::endian::little);  // the first byte of eight is the lowest
 
-void split(std::string_view text, std::vector<std::string_view>& fields) {
-    fields.clear();
-    size_t at = 0;
-    for (;;) {
-        while (at < text.size() && is_blank(text[at])) ++at;
-        if (at == text.size()) return;
-        const size_t first = at;
-        while (at < text.size() && !is_blank(text[at])) ++at;
-        fields.push_back(text.substr(first, at - first));
-    }
+// The eight bytes from `at` on; 0 in place of those past `end`.
+uint64_t eight(const char* at, const char* end) {
+    uint64_t bytes = 0;
+    if (end - at >= 8)
+        std::memcpy(&bytes, at, 8);
+    else
+        std::memcpy(&bytes, at, size_t(end - at));
+    return bytes;
 }
 
-uint64_t hash_of(std::string_view word) {
-    uint64_t hash = 0x9E3779B97F4A7C15ull ^ word.size();
-    const char* p = word.data();
-    size_t left = word.size();
-    for (; left >= 8; p += 8, left -= 8) {
-        uint64_t chunk;
-        std::memcpy(&chunk, p, 8);
-        hash = (hash ^ chunk) * 0xD6E8FEB86659FD93ull;
-        hash ^= hash >> 32;
-    }
-    uint64_t tail = 0;
-    std::memcpy(&tail, p, left);
-    hash = (hash ^ tail) * 0xD6E8FEB86659FD93ull;
-    return hash ^ hash >> 29;
+// Where the first byte below 33 is among eight; 8 where there is none.
+int first_control(uint64_t bytes) {
+    const uint64_t tops = (bytes - 0x2121212121212121ull) & ~bytes & 0x8080808080808080ull;
+    return std::countr_zero(tops) / 8;
 }
+
+// A word, and its first eight bytes: all of it, and 0s, where it is short.
+struct Field {
+    std::string_view text;
+    uint64_t head;
+
+    explicit Field(std::string_view text) : Field(text, eight(text.data(), text.data() + text.size())) {}
+
+    // With eight bytes from its beginning on, whether they are all its own or not.
+    Field(std::string_view text, uint64_t bytes) : text(text), head(bytes) {
+        if (text.size() < 8) head &= (uint64_t{1} << 8 * text.size()) - 1;
+    }
+
+    uint64_t hash() const {
+        uint64_t hash = mix(head + text.size());
+        for (size_t k = 8; k < text.size(); k += 8) hash = mix(hash ^ eight(&text[k], text.data() + text.size()));
+        return hash;
+    }
+
+private:
+    static uint64_t mix(uint64_t hash) {
+        hash *= 0xD6E8FEB86659FD93ull;
+        return hash ^ hash >> 32;
+    }
+};
+
+// A line: fields between runs of blank and tab, up to a newline, with or without a carriage return before it.
+struct Line {
+    std::vector<Field> fields;
+    std::string_view text;
+    const char* next = nullptr;  // where the next line begins
+    bool binary = false;         // whether it has a zero byte
+
+    void read(const char* begin, const char* end) {
+        fields.clear();
+        binary = false;
+        const char* at = begin;
+        for (;;) {
+            while (at < end && is_blank(*at)) ++at;
+            if (is_end(at, end)) break;
+            const char* const first = at;
+            const uint64_t head = eight(first, end);
+            for (uint64_t bytes = head;; bytes = eight(at, end)) {
+                const int control = first_control(bytes);
+                at += control;  // at most to the end: 0s are past it
+                if (control == 8) continue;
+                if (at == end || is_blank(*at) || is_end(at, end)) break;
+                binary |= !*at++;
+            }
+            fields.emplace_back(std::string_view(first, size_t(at - first)), head);
+        }
+        text = {begin, size_t(at - begin)};
+        for (const char mark : {'\r', '\n'}) at += at < end && *at == mark;
+        next = at;
+    }
+
+private:
+    static bool is_end(const char* at, const char* end) {
+        return at == end || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
+    }
+};
 
 // Distinct words and their numbers: open addressing, at most half full.
 class Interner {
 public:
     std::vector<std::string_view> words;
 
-    int32_t number(std::string_view word) {
+    int32_t number(const Field& field) {
         if (2 * (words.size() + 1) > slots_.size()) grow();
-        size_t k = hash_of(word) & (slots_.size() - 1);
-        while (slots_[k] >= 0) {
-            if (words[size_t(slots_[k])] == word) return slots_[k];
-            k = (k + 1) & (slots_.size() - 1);
-        }
-        slots_[k] = int32_t(words.size());
-        words.push_back(word);
-        return slots_[k];
+        size_t k = field.hash() & (slots_.size() - 1);
+        for (; slots_[k].number >= 0; k = (k + 1) & (slots_.size() - 1))
+            if (slots_[k].head == field.head && slots_[k].size == uint32_t(field.text.size()) &&
+                (field.text.size() <= 8 || words[size_t(slots_[k].number)] == field.text))
+                return slots_[k].number;
+        slots_[k] = {field.head, uint32_t(field.text.size()), int32_t(words.size())};
+        words.push_back(field.text);
+        return slots_[k].number;
     }
 
 private:
-    std::vector<int32_t> slots_ = std::vector<int32_t>(1024, -1);
+    struct Slot {
+        uint64_t head = 0;
+        uint32_t size = 0;  // of the word, modulo 2^32
+        int32_t number = -1;
+    };
+    std::vector<Slot> slots_ = std::vector<Slot>(1024);
 
     void grow() {
-        slots_.assign(slots_.size() * 2, -1);
+        slots_.assign(slots_.size() * 2, {});
         for (size_t n = 0; n < words.size(); ++n) {
-            size_t k = hash_of(words[n]) & (slots_.size() - 1);
-            while (slots_[k] >= 0) k = (k + 1) & (slots_.size() - 1);
-            slots_[k] = int32_t(n);
+            const Field field(words[n]);
+            size_t k = field.hash() & (slots_.size() - 1);
+            while (slots_[k].number >= 0) k = (k + 1) & (slots_.size() - 1);
+            slots_[k] = {field.head, uint32_t(field.text.size()), int32_t(n)};
         }
     }
 };
+
+bool is_comment(const Line& line, const ColumnOptions& options) {
+    return !options.comment.empty() && line.text.starts_with(options.comment);
+}
 
 // One piece: its sentences, with lines counted from its own first.
 class Piece {
@@ -87,46 +148,37 @@ public:
     void parse(std::string_view text, int64_t begin, int64_t columns, const ColumnOptions& options) {
         ids.resize(size_t(columns));
         words.resize(size_t(columns));
-        size_t at = 0;
-        while (at < text.size()) {
-            size_t end = text.find('\n', at);
-            const size_t next = end == std::string_view::npos ? text.size() : end + 1;
-            if (end == std::string_view::npos) end = text.size();
+        const char *at = text.data(), *const end = at + text.size();
+        for (; at < end; at = line_.next) {
+            line_.read(at, end);
             ++total_lines;
-            if (!line(text.substr(at, end - at), begin + int64_t(at), columns, options)) return;
-            at = next;
+            if (!take(begin + (at - text.data()), columns, options)) return;
         }
         finish();
     }
 
 private:
-    std::vector<std::string_view> fields_;
+    Line line_;
     int64_t sentence_line_ = 0;
     bool skipping_ = false;
 
     // False to stop at a broken line.
-    bool line(std::string_view text, int64_t begin, int64_t columns, const ColumnOptions& options) {
-        if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-        if (!options.comment.empty() && text.substr(0, options.comment.size()) == options.comment) return true;
-        split(text, fields_);
-        if (fields_.empty()) {
+    bool take(int64_t begin, int64_t columns, const ColumnOptions& options) {
+        const std::vector<Field>& fields = line_.fields;
+        if (is_comment(line_, options)) return true;
+        if (fields.empty() || (options.docstart && fields[0].text == kDocStart)) {
             finish();
             return true;
         }
-        if (options.docstart && fields_[0] == kDocStart) {
-            finish();
-            return true;
-        }
-        const bool binary = std::memchr(text.data(), 0, text.size()) != nullptr;
-        if (binary || int64_t(fields_.size()) != columns) {
+        if (line_.binary || int64_t(fields.size()) != columns) {
             if (!skipping_)
-                broken.push_back({total_lines, begin, begin + int64_t(text.size()),
-                                  binary ? -1 : int64_t(fields_.size())});
+                broken.push_back({total_lines, begin, begin + int64_t(line_.text.size()),
+                                  line_.binary ? -1 : int64_t(fields.size())});
             skipping_ = true;
             return options.skip_broken;
         }
         if (ids[0].size() == size_t(offsets.back()) && !skipping_) sentence_line_ = total_lines;
-        for (size_t c = 0; c < fields_.size(); ++c) ids[c].push_back(words[c].number(fields_[c]));
+        for (size_t c = 0; c < fields.size(); ++c) ids[c].push_back(words[c].number(fields[c]));
         return true;
     }
 
@@ -163,15 +215,12 @@ std::vector<size_t> cut(std::string_view text) {
 
 // How many columns the first line with fields has; 0 where there is none.
 int64_t columns_of(std::string_view text, const ColumnOptions& options) {
-    std::vector<std::string_view> fields;
-    for (size_t at = 0; at < text.size();) {
-        size_t end = std::min(text.find('\n', at), text.size());
-        std::string_view line = text.substr(at, end - at);
-        at = end + 1;
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-        if (!options.comment.empty() && line.substr(0, options.comment.size()) == options.comment) continue;
-        split(line, fields);
-        if (!fields.empty() && !(options.docstart && fields[0] == kDocStart)) return int64_t(fields.size());
+    Line line;
+    const char *at = text.data(), *const end = at + text.size();
+    for (; at < end; at = line.next) {
+        line.read(at, end);
+        if (is_comment(line, options) || line.fields.empty()) continue;
+        if (!options.docstart || line.fields[0].text != kDocStart) return int64_t(line.fields.size());
     }
     return 0;
 }
@@ -204,8 +253,13 @@ bool parse_columns(std::string_view text, const ColumnOptions& options, ColumnTa
             table.broken.push_back(broken);
         }
         for (size_t c = 0; c < words.size(); ++c) {
+            if (&piece == &pieces[0]) {
+                words[c] = std::move(piece.words[c]);
+                table.ids[c] = std::move(piece.ids[c]);
+                continue;
+            }
             std::vector<int32_t> numbers;
-            for (std::string_view word : piece.words[c].words) numbers.push_back(words[c].number(word));
+            for (std::string_view word : piece.words[c].words) numbers.push_back(words[c].number(Field(word)));
             for (int32_t id : piece.ids[c]) table.ids[c].push_back(numbers[size_t(id)]);
         }
         table.total_lines += piece.total_lines;

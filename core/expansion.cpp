@@ -2,89 +2,44 @@
 #include "expansion.h"
 
 #include "arena.h"
+#include "memo.h"
 #include "shares.h"
 
-#include <bit>
 #include <cstdlib>
 #include <new>
 
 namespace tagline {
 
-void Release::operator()(void* memory) const { aligned_release(memory); }
-
 void Expansion::prepare() {
     for (Source& source : sources) source.prepare();
-    for (Skeleton& skeleton : skeletons) skeleton.prepare(sources);
-}
-
-size_t most_macros(const Expansion& expansion) {
-    size_t most = 1;
-    for (const Skeleton& skeleton : expansion.skeletons) most = std::max(most, skeleton.macros.size());
-    return most;
+    bodies = make_bodies(sources, skeletons);
 }
 
 namespace {
 
-std::unique_ptr<int32_t[], Release> allocate(int64_t count) {
-    return std::unique_ptr<int32_t[], Release>(static_cast<int32_t*>(aligned_allocate(size_t(count), sizeof(int32_t))));
-}
-
-// What has been looked up already. Values: 0 not yet, 1 no attribute, id + 2.
-struct Memo {
-    struct Cell {
-        uint64_t key = kAbsent;
-        uint32_t value = 0;
-    };
-    uint32_t* direct = nullptr;  // by key, common to all threads
-    std::vector<Cell> cells;     // of one thread; a newcomer takes the place
-    int shift = 64;
-
-    void make_cells(int64_t tokens) {
-        const int bits = std::clamp(int(std::bit_width(uint64_t(tokens))), 4, 13);
-        cells.resize(size_t{1} << bits);
-        shift = 64 - bits;
-    }
-
-    Cell& cell(uint64_t key) { return cells[(key * 0x9E3779B97F4A7C15ull) >> shift]; }
-
-    uint32_t get(uint64_t key) {
-        if (direct) return __atomic_load_n(&direct[key], __ATOMIC_RELAXED);
-        const Cell& held = cell(key);
-        return held.key == key ? held.value : 0;
-    }
-
-    void set(uint64_t key, uint32_t value) {
-        if (direct)
-            __atomic_store_n(&direct[key], value, __ATOMIC_RELAXED);
-        else
-            cell(key) = {key, value};
-    }
-};
-
-// How attributes get their numbers, in the steps of VocabularyView.
+// How attributes get their numbers: −1 where they have none.
 struct ByName {
     const VocabularyView& names;
+    std::vector<Likely> scratch;
 
-    void ahead(uint64_t hash) const { names.prefetch(hash); }
-    int32_t first(uint64_t hash) const { return names.candidate(hash); }
-    void prefetch_offset(int32_t id) const { names.prefetch_offset(id); }
-    void prefetch_bytes(int32_t id) const { names.prefetch_bytes(id); }
-    int32_t last(int32_t id, uint64_t hash, const Tuples& tuples, size_t skeleton, const uint32_t* codes) const {
-        if (tuples.is(skeleton, codes, names.name(id), names.bytes + names.offsets[names.size])) return id;
-        std::vector<std::string_view> pieces;
-        tuples.pieces(skeleton, codes, pieces);
-        return names.find(hash, pieces);
+    void prefetch(uint64_t hash) const { names.prefetch_marks(hash); }
+
+    template <class Same>
+    void find(std::span<const uint64_t> hashes, int32_t* ids, const Same& same) {
+        const char* end = names.bytes + names.offsets[names.size];
+        names.find_many(hashes, scratch, ids, [&](size_t k, std::string_view name) { return same(k, name, end); });
     }
 };
 
 struct ByHash {
     uint64_t mask;
 
-    void ahead(uint64_t) const {}
-    int32_t first(uint64_t hash) const { return int32_t(hash & mask); }
-    void prefetch_offset(int32_t) const {}
-    void prefetch_bytes(int32_t) const {}
-    int32_t last(int32_t id, uint64_t, const Tuples&, size_t, const uint32_t*) const { return id; }
+    void prefetch(uint64_t) const {}
+
+    template <class Same>
+    void find(std::span<const uint64_t> hashes, int32_t* ids, const Same&) {
+        for (const uint64_t hash : hashes) *ids++ = int32_t(hash & mask);
+    }
 };
 
 // Looks up the attributes of a run of sentences.
@@ -93,72 +48,124 @@ class Finder {
 public:
     Finder(const Expansion& expansion, std::vector<Memo> memos, const Numbers& numbers)
         : expansion_(expansion),
-          tuples_(expansion.sources, expansion.skeletons, expansion.tokens()),
+          tuples_(expansion.sources, expansion.skeletons, expansion.bodies, expansion.tokens()),
           codes_(most_macros(expansion)),
           memos_(std::move(memos)),
           numbers_(numbers) {}
 
     // Write rows from `at` on; returns the end.
     int32_t* find(int64_t first, int64_t last, ShareRows& rows, int32_t* at) {
-        tuples_.load(expansion_.bounds, first, last, expansion_.after_first);
-        const size_t templates = memos_.size(), length = size_t(tuples_.length());
-        found_.resize(templates * length);
-        open_.clear();
-        for (size_t s = 0; s < templates; ++s) remember(s, length);
-        for (Open& open : open_)
-            if ((open.id = numbers_.first(open.hash)) >= 0) numbers_.prefetch_offset(open.id);
-        for (const Open& open : open_)
-            if (open.id >= 0) numbers_.prefetch_bytes(open.id);
-        for (const Open& open : open_) note(open);
-        for (size_t i = 0; i < length; ++i) {
-            const int32_t* begin = at;
-            for (size_t s = 0; s < templates; ++s) {
-                const uint32_t value = found_[s * length + i];
-                *at = int32_t(value) - 2;
-                at += value > 1;
-            }
-            rows.count(expansion_.bounds[first] + int64_t(i)) = int32_t(at - begin);
-        }
+        tuples_.load(expansion_.bounds, first, last);
+        make_room();
+        for (size_t b = 0; b < memos_.size(); ++b) remember(b);
+        numbers_.find({hashes_.data(), asked_}, ids_.data(), [&](size_t k, std::string_view name, const char* end) {
+            const Open& open = open_[askers_[k]];
+            tuples_.unpack(open.body, open.key, codes_.data());
+            return tuples_.is(expansion_.bodies[open.body].skeletons[k - open.asked], codes_.data(), name, end);
+        });
+        for (size_t k = 0; k < opened_; ++k) note(open_[k]);
+        for (int64_t b = first; b < last; ++b) at = write(b, first, rows, at);
         return at;
     }
 
 private:
-    struct Open {
-        uint64_t key, hash;
-        size_t place;
-        uint32_t skeleton;
-        int32_t id;
+    struct Open {  // a key that is not in the memo
+        uint64_t key;
+        size_t body, place;
+        size_t asked;  // where its hashes are, one a template
     };
+    static constexpr size_t kAhead = 16;
     const Expansion& expansion_;
     Tuples tuples_;
     std::vector<uint32_t> codes_;
-    std::vector<Memo> memos_;
-    const Numbers& numbers_;
-    std::vector<uint32_t> found_;  // [templates, length]
-    std::vector<Open> open_;
+    std::vector<Memo> memos_;  // by body
+    Numbers numbers_;
+    Room<uint32_t> found_;           // values, of one template after the other
+    std::vector<uint32_t*> values_;  // where those of each template begin, by place
+    Room<Open> open_;
+    Room<uint64_t> hashes_;  // of what is asked for
+    Room<uint32_t> askers_;  // which of those that are open
+    Room<int32_t> ids_;      // the answers
+    size_t opened_ = 0, asked_ = 0;
+    std::vector<uint32_t> noted_;
+    std::vector<const uint32_t*> starts_;
 
-    void remember(size_t s, size_t length) {
-        const uint64_t* keys = tuples_.keys(s);
-        uint32_t* found = found_.data() + s * length;
-        Memo& memo = memos_[s];
-        for (size_t i = 0; i < length; ++i) {
-            found[i] = keys[i] == kAbsent ? 1 : memo.get(keys[i]);
-            if (found[i]) continue;
-            tuples_.unpack(s, keys[i], codes_.data());
-            const uint64_t hash = finish_hash(tuples_.hash(s, codes_.data()));
-            numbers_.ahead(hash);
-            open_.push_back({keys[i], hash, s * length + i, uint32_t(s), -1});
+    void make_room() {
+        size_t keys = 0, values = 0;
+        for (size_t b = 0; b < memos_.size(); ++b) {
+            keys += tuples_.num_places(b);
+            values += tuples_.num_places(b) * expansion_.bodies[b].skeletons.size();
+        }
+        open_.resize(keys);
+        found_.resize(values);
+        hashes_.resize(values);
+        askers_.resize(values);
+        ids_.resize(values);
+        values_.clear();
+        uint32_t* at = found_.data();
+        for (const Skeleton& skeleton : expansion_.skeletons) {
+            values_.push_back(at);
+            at += tuples_.num_places(skeleton.body);
+        }
+        opened_ = asked_ = 0;
+    }
+
+    // Take what is known of a body; ask for the rest.
+    void remember(size_t b) {
+        const std::vector<size_t>& skeletons = expansion_.bodies[b].skeletons;
+        const size_t places = tuples_.num_places(b);
+        const uint64_t* keys = tuples_.keys(b);
+        const Memo& memo = memos_[b];
+        for (size_t p = 0; p < places; ++p) {
+            if (p + kAhead < places) memo.prefetch(keys[p + kAhead]);
+            if (keys[p] == kAbsent) {
+                for (const size_t s : skeletons) values_[s][p] = 1;
+            } else if (const uint32_t* values = memo.get(keys[p])) {
+                for (const size_t s : skeletons) values_[s][p] = __atomic_load_n(values++, __ATOMIC_RELAXED);
+            } else {
+                ask(b, keys[p], p);
+            }
         }
     }
 
-    void note(const Open& open) {
-        uint32_t value = 1;
-        if (open.id >= 0) {
-            tuples_.unpack(open.skeleton, open.key, codes_.data());
-            value = uint32_t(numbers_.last(open.id, open.hash, tuples_, open.skeleton, codes_.data()) + 2);
+    void ask(size_t b, uint64_t key, size_t place) {
+        tuples_.unpack(b, key, codes_.data());
+        const PieceHash body = tuples_.hash(b, codes_.data());
+        open_[opened_] = {key, b, place, asked_};
+        for (const size_t s : expansion_.bodies[b].skeletons) {
+            hashes_[asked_] = finish_hash(tuples_.hash(s, body));
+            askers_[asked_] = uint32_t(opened_);
+            numbers_.prefetch(hashes_[asked_++]);
         }
-        found_[open.place] = value;
-        memos_[open.skeleton].set(open.key, value);
+        ++opened_;
+    }
+
+    void note(const Open& open) {
+        noted_.clear();
+        for (const size_t s : expansion_.bodies[open.body].skeletons) {
+            noted_.push_back(uint32_t(ids_[open.asked + noted_.size()] + 2));
+            values_[s][open.place] = noted_.back();
+        }
+        memos_[open.body].set(open.key, noted_.data());
+    }
+
+    // The rows of sentence b of a run that begins with `first`.
+    int32_t* write(int64_t b, int64_t first, ShareRows& rows, int32_t* at) {
+        const int64_t* bounds = expansion_.bounds;
+        starts_.clear();
+        for (size_t s = 0; s < values_.size(); ++s)
+            starts_.push_back(values_[s] + tuples_.place(s, bounds[b] - bounds[first], b - first));
+        for (int64_t n = bounds[b]; n < bounds[b + 1]; ++n) {
+            const int32_t* begin = at;
+            if (n > bounds[b] || !expansion_.after_first)
+                for (const uint32_t* start : starts_) {
+                    const uint32_t value = start[n - bounds[b]];
+                    *at = int32_t(value) - 2;
+                    at += value > 1;
+                }
+            rows.count(n) = int32_t(at - begin);
+        }
+        return at;
     }
 };
 
@@ -171,16 +178,15 @@ bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted
     const Shares shares(expansion);
     ShareRows filled(expansion);
     std::vector<std::unique_ptr<uint32_t, Free>> owned;
-    std::vector<Memo> memos(expansion.skeletons.size());
-    for (size_t s = 0; s < memos.size(); ++s) {
-        const Skeleton& skeleton = expansion.skeletons[s];
-        if (skeleton.folds() || !KeyTable::fits(skeleton.bits, expansion.tokens())) {
-            memos[s].make_cells(expansion.tokens());
-            continue;
+    std::vector<Memo> memos;
+    for (const Body& body : expansion.bodies) {
+        uint32_t* direct = nullptr;
+        if (!body.folds() && KeyTable::fits(body.bits, expansion.tokens())) {
+            direct = static_cast<uint32_t*>(std::calloc(body.skeletons.size() << body.bits, sizeof(uint32_t)));
+            if (!direct) throw std::bad_alloc();
+            owned.emplace_back(direct);
         }
-        owned.emplace_back(static_cast<uint32_t*>(std::calloc(size_t{1} << skeleton.bits, sizeof(uint32_t))));
-        memos[s].direct = owned.back().get();
-        if (!memos[s].direct) throw std::bad_alloc();
+        memos.emplace_back(body.skeletons.size(), direct, expansion.tokens());
     }
     int stop = 0;
     const bool finished = run(shares.count(), shares.small, stop, interrupted, [&](long k) {
@@ -194,33 +200,9 @@ bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted
 
 }  // namespace
 
-ShareRows::ShareRows(const Expansion& expansion)
-    : room_(int64_t(expansion.skeletons.size())),
-      ids_(allocate(expansion.tokens() * room_ + 1)),  // one more: a row is written before it is known to count
-      counts_(size_t(expansion.tokens())) {}
-
-bool ShareRows::close(const Expansion& expansion, const Shares& shares, AttributeRows& rows,
-                      const Interrupted& interrupted) {
-    const int64_t N = expansion.tokens();
-    rows.offsets.resize(size_t(N) + 1);
-    rows.offsets[0] = 0;
-    for (int64_t n = 0; n < N; ++n) rows.offsets[size_t(n) + 1] = rows.offsets[size_t(n)] + counts_[size_t(n)];
-    if (shares.count() == 1 || rows.offsets[size_t(N)] == N * room_) {
-        rows.ids = std::move(ids_);
-        return true;
-    }
-    rows.ids = allocate(rows.offsets[size_t(N)]);
-    int stop = 0;
-    return run(shares.count(), shares.small, stop, interrupted, [&](long k) {
-        const int64_t first = shares.bounds[size_t(k)], last = shares.bounds[size_t(k) + 1];
-        const int64_t from = rows.offsets[size_t(expansion.bounds[first])];
-        std::copy_n(begin(expansion, first), rows.offsets[size_t(expansion.bounds[last])] - from, rows.ids.get() + from);
-    });
-}
-
 bool expand_known(const Expansion& expansion, const VocabularyView& names, AttributeRows& rows,
                   const Interrupted& interrupted) {
-    return find_all(expansion, rows, interrupted, ByName{names});
+    return find_all(expansion, rows, interrupted, ByName{names, {}});
 }
 
 bool expand_hashed(const Expansion& expansion, int bits, AttributeRows& rows, const Interrupted& interrupted) {

@@ -15,6 +15,7 @@ namespace tagline {
 struct Expansion {
     std::vector<Source> sources;
     std::vector<Skeleton> skeletons;
+    std::vector<Body> bodies;         // of the skeletons; made by `prepare`
     const int64_t* bounds = nullptr;  // [B + 1]
     int64_t B = 0;
     bool after_first = false;  // templates on edges: the first token of a sentence has no attributes
@@ -24,6 +25,7 @@ struct Expansion {
 };
 
 struct Release {
+    size_t bytes = 0;
     void operator()(void* memory) const;
 };
 

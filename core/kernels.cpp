@@ -18,9 +18,11 @@ namespace TAGLINE_VARIANT {
 #include "multiply.h"
 #include "rows.h"
 #include "shared.h"
+#include "normals.h"
 #include "lattice.h"
 #include "posterior.h"
 #include "sums.h"
+#include "counting.h"
 #include "maxima.h"
 #include "emissions.h"
 
@@ -61,6 +63,8 @@ const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     TAGLINE_VARIANT::supported,
     TAGLINE_VARIANT::kernels<float>(),
     TAGLINE_VARIANT::kernels<double>(),
+    {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
+     TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments},
 };
 
 }  // namespace tagline

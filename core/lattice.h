@@ -26,6 +26,16 @@ struct Lattice {
         begin_beta();
     }
 
+    // All of α for expected counts, see counting.h.
+    void begin_counting() {
+        alpha_steps = T - 1;
+        beta_steps = 0;
+        lenient = true;
+        take_memory();
+        if (!exponentiate()) status = Status::guard;
+        begin_alpha();
+    }
+
     // One step of α, to the same token of kCount sentences, and one of β.
     template <int kCount>
     static void step_alpha(Lattice* const* group, int64_t t) {
@@ -37,7 +47,7 @@ struct Lattice {
         for (int g = 0; g < kCount; ++g) {
             Lattice& one = *group[g];
             before[g] = one.alpha + (t - 1) * S;
-            emitted[g] = one.x + t * S;
+            emitted[g] = one.x[t];
             row[g] = one.alpha + t * S;
             one.alpha_exponent[t] = exponent_of(one.alpha_largest);
             scale[g] = splat(power_of_two(-one.alpha_exponent[t], Real()));
@@ -80,7 +90,8 @@ struct Lattice {
     const int* stop;
     const int64_t T, L, S, vectors;
 
-    Real *x, *alpha, *beta;  // [T, S]
+    const Real** x;      // [T] rows of [S]
+    Real *alpha, *beta;  // [T, S]
     Real *emission_power;    // [T] K of e_t
     Real *move_power;        // [T] K of the transitions into t; only per position
     int *alpha_exponent, *beta_exponent;  // [T] k_t
@@ -88,14 +99,15 @@ struct Lattice {
     Real* w;                 // [S] x_t ⊙ β_t in a step of β
     Real alpha_largest, beta_largest;
     bool guarded;
+    bool lenient = false;  // labels may sink, see counting.h
     Real move_range;  // nats
-    int64_t rest;     // steps from one rescale to the next
+    int64_t rest;     // steps from one rescale to the next: 1, 2, 4 or 8
     Reach<Real> ahead, behind;
 
     void take_memory() {
-        x = take<Real>(scratch, T * S);
+        x = take<const Real*>(scratch, T);
         alpha = take<Real>(scratch, T * S);
-        beta = take<Real>(scratch, T * S);
+        beta = lenient ? nullptr : take<Real>(scratch, T * S);
         emission_power = take<Real>(scratch, T);
         alpha_exponent = take<int>(scratch, T);
         beta_exponent = take<int>(scratch, T);
@@ -118,26 +130,9 @@ struct Lattice {
 
     // Fill x and decide whether reachable labels must be watched; false where exp space cannot hold the scores.
     bool exponentiate() {
-        Vec<Real> lowest{};  // power of an emission, less that of the largest at its token
-        Vec<Real> real_lanes;  // 1 for the labels in a row's last vector, 0 for its padding
-        for (int k = 0; k < Lanes<Real>::width; ++k) real_lanes[k] = S - Lanes<Real>::width + k < L;
-        const int64_t labels = L, last = vectors - 1;
-        const Real* row = s.emissions;
-        Real *out = x, largest = 0;
-        for (int64_t t = 0; t < T; ++t, row += labels, out += S) {
-            const Real high = finite_or_zero(largest_in(row, labels)), power = power_in(high);
-            largest = larger_of(largest, high < 0 ? -high : high);
-            emission_power[t] = power;
-            const Powers<Real> powers(power);
-            for (int64_t n = 0; n < last; ++n) at(out, n) = powers.exp(load_row(row, n, labels, high), lowest);
-            at(out, last) = powers.exp(load_row(row, last, labels, high), lowest) * real_lanes;
-        }
-        bool forbidden = shared.forbidden, too_large = shared.too_large || largest > kLargestScore<Real>;
-        Real range = Real(1 - kLn2 * smallest_of(lowest));  // nats, to the next power of two
-        if (!(range < Real(__builtin_inf()))) {
-            range = finite_range();
-            forbidden = true;
-        }
+        const Spread<Real> spread = s.symbols ? look_up() : exponentiate_rows();
+        bool forbidden = shared.forbidden || spread.forbidden, too_large = shared.too_large || spread.too_large;
+        const Real range = spread.range;
         move_range = s.per_position ? Real(0) : shared.moves.range();
         if (!s.per_position) forbidden |= shared.moves.forbidden;
         for (int64_t t = 1; s.per_position && t < T; ++t) {
@@ -163,14 +158,32 @@ struct Lattice {
         int64_t bits = 1;
         while ((int64_t(1) << bits) < 2 * L) ++bits;
         if (steps * bits > Limits<Real>::kGrowthBits) steps = Limits<Real>::kGrowthBits / bits;
-        return steps < 1 ? 1 : steps;
+        return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
     }
 
-    // The widest span of a token's emissions where some of them are forbidden.
-    Real finite_range() const {
-        Real widest = 0;
-        for (int64_t t = 0; t < T; ++t) widest = larger_of(widest, span_of(s.emissions + t * L, L).range());
-        return widest;
+    Spread<Real> exponentiate_rows() {
+        Real* rows = take<Real>(scratch, T * S);
+        for (int64_t t = 0; t < T; ++t) x[t] = rows + t * S;
+        if constexpr (sizeof(Real) == 8)
+            if (s.normals) return exp_densities(*s.normals, s.emissions, T, L, rows, emission_power, scratch);
+        return exp_rows(s.emissions, T, L, S, rows, emission_power);
+    }
+
+    // The rows of its symbols; what they span is looked at one by one only where the whole table spans too much.
+    Spread<Real> look_up() {
+        const auto row_of = [&](int64_t t) { return s.symbols[t] < 0 ? s.rows - 1 : s.symbols[t]; };
+        for (int64_t t = 0; t < T; ++t) {
+            x[t] = shared.table + row_of(t) * S;
+            emission_power[t] = shared.table_power[row_of(t)];
+        }
+        const Spread<Real>& all = shared.table_spread;
+        if (!all.forbidden && !all.too_large && all.range + shared.moves.range() <= Limits<Real>::kFiniteRange) return all;
+        Spread<Real> own{0, false, false};
+        for (int64_t t = 0; t < T; ++t) {
+            const Spread<Real>& one = shared.row_spreads[row_of(t)];
+            own = {larger_of(own.range, one.range), own.forbidden || one.forbidden, own.too_large || one.too_large};
+        }
+        return own;
     }
 
     // The matrices into token t; computed anew where they depend on it.
@@ -216,20 +229,23 @@ struct Lattice {
 
     void begin_alpha() {
         Vec<Real> high{};
-        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(alpha, n) = at(shared.start, n) * at(x, n));
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(alpha, n) = at(shared.start, n) * at(x[0], n));
         alpha_exponent[0] = 0;
-        if (guarded) ahead.enter(shared.start_allowed, x, S);
+        if (guarded) ahead.enter(shared.start_allowed, x[0], S);
         settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
     }
 
-    void end_alpha(int64_t t, Vec<Real> high) {
-        if (t % rest != 0) {
+    __attribute__((always_inline)) void end_alpha(int64_t t, Vec<Real> high) {
+        if ((t & (rest - 1)) != 0)
             alpha_largest = 1;
-            return;
-        }
+        else
+            settle_alpha(t, high);
+    }
+
+    __attribute__((noinline)) void settle_alpha(int64_t t, Vec<Real> high) {
         if (guarded) {
             if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
-            ahead.enter(ahead.moved, x + t * S, S);
+            ahead.enter(ahead.moved, x[t], S);
         }
         settle(alpha + t * S, largest_of(high), alpha_exponent[t], alpha_largest, ahead);
     }
@@ -248,17 +264,20 @@ struct Lattice {
         beta_exponent[t] = exponent_of(beta_largest);
         const Vec<Real> scale = splat(power_of_two(-beta_exponent[t], Real()));
         for (int64_t n = 0; n < vectors; ++n)
-            at(w, n) = at(x + (t + 1) * S, n) * at(beta + (t + 1) * S, n) * scale;
+            at(w, n) = at(x[t + 1], n) * at(beta + (t + 1) * S, n) * scale;
         return w;
     }
 
-    void end_beta(int64_t t, Vec<Real> high) {
-        if ((T - 1 - t) % rest != 0) {
+    __attribute__((always_inline)) void end_beta(int64_t t, Vec<Real> high) {
+        if (((T - 1 - t) & (rest - 1)) != 0)
             beta_largest = 1;
-            return;
-        }
+        else
+            settle_beta(t, high);
+    }
+
+    __attribute__((noinline)) void settle_beta(int64_t t, Vec<Real> high) {
         if (guarded) {
-            behind.enter(behind.now, x + (t + 1) * S, S);
+            behind.enter(behind.now, x[t + 1], S);
             if (s.per_position || !behind.unchanged(S)) behind.move(may_leave(t + 1), L, S);
             behind.enter(behind.moved, behind.moved, S);
         }
@@ -294,9 +313,24 @@ struct Lattice {
         }
         largest = high;
         if (!guarded) return;
+        if constexpr (sizeof(Real) == 8)
+            if (lenient) return keep_reachable(row, reach);
         Vec<Real> low = splat(high);
         for (int64_t n = 0; n < vectors; ++n) low = smaller(low, at(reach.now, n) > 0 ? at(row, n) : splat(high));
         if (!(smallest_of(low) >= high * Limits<Real>::kLeastLabel)) status = Status::guard;
+    }
+
+    // Keep reachable labels above 0, see counting.h.
+    void keep_reachable(Real* row, const Reach<Real>& reach) const {
+        for (int64_t n = 0; n < vectors; ++n)
+            at(row, n) = at(reach.now, n) > 0 ? larger(at(row, n), splat(Real(kFloor))) : Vec<Real>{};
+    }
+
+    // Powers of two taken off α_t and its scores, up to token t − 1.
+    int64_t powers_before(int64_t t) const {
+        int64_t total = int64_t(shared.start_power);
+        for (int64_t u = 0; u < t; ++u) total += alpha_exponent[u] + powers_at(u);
+        return total;
     }
 
     // Powers of two taken off the scores at t: of its emissions and of the transitions into it.

@@ -106,14 +106,19 @@ struct BestPath {
         high_into = take<Real>(scratch, T);
     }
 
-    Vec<Real> emission(int64_t t, int64_t n) const {
-        const Vec<Real> e = load_row(s.emissions + t * L, n, L, Real(-__builtin_inf()));
+    const Real* emissions_at(int64_t t) const {
+        if (!s.symbols) return s.emissions + t * L;
+        return s.emissions + (s.symbols[t] < 0 ? s.rows - 1 : s.symbols[t]) * L;
+    }
+
+    Vec<Real> emission(const Real* row, int64_t n) const {
+        const Vec<Real> e = load_row(row, n, L, Real(-__builtin_inf()));
         return kCentred<Real> ? e - best : e;
     }
 
     void begin() {
         Vec<Real> high = splat(Real(-__builtin_inf()));
-        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(delta, n) = at(shared.start, n) + emission(0, n));
+        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(delta, n) = at(shared.start, n) + emission(emissions_at(0), n));
         settle(0, high);
     }
 
@@ -128,15 +133,16 @@ struct BestPath {
     template <int kCount>
     static void step(BestPath* const* group, int64_t t) {
         const int64_t L = group[0]->L, S = group[0]->S;
-        const Real* before[kCount];
+        const Real *before[kCount], *emitted[kCount];
         Vec<Real> high[kCount];
         for (int g = 0; g < kCount; ++g) {
             before[g] = group[g]->delta + (t - 1) * S;
+            emitted[g] = group[g]->emissions_at(t);
             high[g] = splat(Real(-__builtin_inf()));
         }
         multiply<MaxPlus, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
             Vec<Real>& row = at(group[g]->delta + t * S, n);
-            row = lanes + group[g]->emission(t, n);
+            row = lanes + group[g]->emission(emitted[g], n);
             high[g] = larger(high[g], row);
         });
         for (int g = 0; g < kCount; ++g) group[g]->settle(t, high[g]);

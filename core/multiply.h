@@ -23,31 +23,47 @@ struct MaxPlus {
     static V join(V a, V b) { return larger(a, b); }
 };
 
+// Calls work<0>() … work<n − 1>(). Unlike a loop it leaves no array index to be computed, so that arrays of vectors stay in
+// registers: GCC keeps those that loops run over in memory between one loop and the next.
+template <int n, class Work>
+__attribute__((always_inline)) inline void repeat(Work work) {
+    if constexpr (n > 0) {
+        repeat<n - 1>(work);
+        work.template operator()<n - 1>();
+    }
+}
+
 template <class Ring, int kCount, int kVectors, class Real, class Emit>
 __attribute__((always_inline)) inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L,
                                                          int64_t S, int64_t vector, Emit emit) {
-    constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1;
-    Vec<Real> sums[kSums][kCount][kVectors];
-    for (int u = 0; u < kSums; ++u)
-        for (int g = 0; g < kCount; ++g)
-            for (int n = 0; n < kVectors; ++n) sums[u][g][n] = Ring::template first<Vec<Real>>();
-    const auto add = [&](int u, int64_t i) __attribute__((always_inline)) {
+    constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
+    Vec<Real> sums[kSums * kEach];
+    repeat<kSums * kEach>([&]<int k>() __attribute__((always_inline)) { sums[k] = Ring::template first<Vec<Real>>(); });
+    const auto add = [&]<int u>(int64_t i) __attribute__((always_inline)) {
         Vec<Real> right[kVectors];
-        for (int n = 0; n < kVectors; ++n) right[n] = at(matrix + i * S, vector + n);
-        for (int g = 0; g < kCount; ++g) {
+        repeat<kVectors>([&]<int n>() __attribute__((always_inline)) { right[n] = at(matrix + i * S, vector + n); });
+        repeat<kCount>([&]<int g>() __attribute__((always_inline)) {
             const Vec<Real> left = splat(v[g][i]);
-            for (int n = 0; n < kVectors; ++n) sums[u][g][n] = Ring::step(sums[u][g][n], left, right[n]);
-        }
+            repeat<kVectors>([&]<int n>() __attribute__((always_inline)) {
+                Vec<Real>& sum = sums[u * kEach + g * kVectors + n];
+                sum = Ring::step(sum, left, right[n]);
+            });
+        });
     };
     int64_t i = 0;
     for (; i + kSums <= L; i += kSums)
-        for (int u = 0; u < kSums; ++u) add(u, i + u);
-    for (; i < L; ++i) add(0, i);
-    for (int g = 0; g < kCount; ++g)
-        for (int n = 0; n < kVectors; ++n) {
-            for (int u = 1; u < kSums; ++u) sums[0][g][n] = Ring::join(sums[0][g][n], sums[u][g][n]);
-            emit(g, vector + n, sums[0][g][n]);
-        }
+        repeat<kSums>([&]<int u>() __attribute__((always_inline)) { add.template operator()<u>(i + u); });
+    if constexpr (kSums > 1)
+        for (; i < L; ++i) add.template operator()<0>(i);
+    repeat<kCount>([&]<int g>() __attribute__((always_inline)) {
+        repeat<kVectors>([&]<int n>() __attribute__((always_inline)) {
+            Vec<Real> total = sums[g * kVectors + n];
+            repeat<kSums - 1>([&]<int u>() __attribute__((always_inline)) {
+                total = Ring::join(total, sums[(u + 1) * kEach + g * kVectors + n]);
+            });
+            emit(g, vector + n, total);
+        });
+    });
 }
 
 // v[g] [L] for each of kCount sentences, matrix [L, S] with S = whole vectors; emit(g, vector index, lanes) is called

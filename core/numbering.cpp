@@ -23,47 +23,60 @@ public:
     std::vector<Entry> entries;
 
     Share(const Expansion& expansion, int64_t tokens)
-        : expansion_(expansion), tuples_(expansion.sources, expansion.skeletons, tokens), codes_(most_macros(expansion)) {
-        for (const Skeleton& skeleton : expansion.skeletons) tables_.emplace_back(skeleton.bits, tokens);
+        : expansion_(expansion),
+          tuples_(expansion.sources, expansion.skeletons, expansion.bodies, tokens),
+          codes_(most_macros(expansion)) {
+        for (const Skeleton& skeleton : expansion.skeletons)
+            tables_.emplace_back(expansion.bodies[skeleton.body].bits, tokens);
     }
 
     // Write the rows of sentences first … last − 1 from `at` on; returns the end.
     int32_t* collect(int64_t first, int64_t last, ShareRows& rows, int32_t* at) {
-        tuples_.load(expansion_.bounds, first, last, expansion_.after_first);
-        const int64_t length = tuples_.length();
-        for (int64_t i = 0; i < length; ++i) {
-            const int32_t* begin = at;
-            for (size_t s = 0; s < tables_.size(); ++s) {
-                const uint64_t* keys = tuples_.keys(s) + i;
-                if (!tables_[s].is_direct() && i + kAhead < length) tables_[s].prefetch(keys[kAhead]);
-                if (*keys != kAbsent) *at++ = number(s, *keys);
+        const int64_t* bounds = expansion_.bounds;
+        tuples_.load(bounds, first, last);
+        for (int64_t b = first; b < last; ++b)
+            for (int64_t n = bounds[b]; n < bounds[b + 1]; ++n) {
+                const int32_t* begin = at;
+                if (n > bounds[b] || !expansion_.after_first) at = number_token(n - bounds[first], b - first, at);
+                rows.count(n) = int32_t(at - begin);
             }
-            rows.count(expansion_.bounds[first] + i) = int32_t(at - begin);
-        }
         return at;
     }
 
     void hash(const int& stop) {
         tables_.clear();
         for (size_t k = 0; k < entries.size() && !(k % 1024 == 0 && stopped(stop)); ++k) {
-            tuples_.unpack(entries[k].skeleton, entries[k].key, codes_.data());
-            entries[k].hash = finish_hash(tuples_.hash(entries[k].skeleton, codes_.data()));
+            const size_t skeleton = entries[k].skeleton, body = expansion_.skeletons[skeleton].body;
+            tuples_.unpack(body, entries[k].key, codes_.data());
+            entries[k].hash = finish_hash(tuples_.hash(skeleton, tuples_.hash(body, codes_.data())));
         }
     }
 
     // The pieces of an attribute; `codes` and `out` are scratch, one for each thread that asks.
     void pieces(const Entry& entry, std::vector<uint32_t>& codes, std::vector<std::string_view>& out) const {
         codes.resize(codes_.size());
-        tuples_.unpack(entry.skeleton, entry.key, codes.data());
+        tuples_.unpack(expansion_.skeletons[entry.skeleton].body, entry.key, codes.data());
         tuples_.pieces(entry.skeleton, codes.data(), out);
     }
 
 private:
-    static constexpr int64_t kAhead = 8;
+    static constexpr size_t kAhead = 8;
     const Expansion& expansion_;
     Tuples tuples_;
     std::vector<KeyTable> tables_;  // by skeleton: place among the entries, plus one
     std::vector<uint32_t> codes_;
+
+    // The token and the sentence of a run.
+    int32_t* number_token(int64_t token, int64_t sentence, int32_t* at) {
+        for (size_t s = 0; s < tables_.size(); ++s) {
+            const size_t body = expansion_.skeletons[s].body, place = tuples_.place(s, token, sentence);
+            const uint64_t* keys = tuples_.keys(body);
+            if (!tables_[s].is_direct() && place + kAhead < tuples_.num_places(body))
+                tables_[s].prefetch(keys[place + kAhead]);
+            if (keys[place] != kAbsent) *at++ = number(s, keys[place]);
+        }
+        return at;
+    }
 
     int32_t number(size_t skeleton, uint64_t key) {
         uint32_t& number = tables_[skeleton].at(key);
@@ -182,8 +195,8 @@ private:
     bool same(size_t s, size_t k, size_t other_s, size_t other_k) const {
         const Entry& one = shares_[s]->entries[k];
         const Entry& other = shares_[other_s]->entries[other_k];
-        if (one.skeleton == other.skeleton && one.key == other.key && !expansion_.skeletons[one.skeleton].folds())
-            return true;
+        const Body& body = expansion_.bodies[expansion_.skeletons[one.skeleton].body];
+        if (one.skeleton == other.skeleton && one.key == other.key && !body.folds()) return true;
         return text(s, one) == text(other_s, other);
     }
 

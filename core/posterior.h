@@ -6,8 +6,8 @@ template <class Real>
 class Posterior {
 public:
     explicit Posterior(Lattice<Real>& lattice)
-        : of(lattice), s(of.s), shared(of.shared), T(of.T), L(of.L), S(of.S), vectors(of.vectors), alpha(of.alpha),
-          beta(of.beta), x(of.x) {}
+        : of(lattice), s(of.s), shared(of.shared), T(of.T), L(of.L), S(of.S), vectors(of.vectors), x(of.x),
+          alpha(of.alpha), beta(of.beta) {}
 
     // The status of the sentence; nothing has been added to any sum unless it is done.
     Status write(const Answers<Real>& want) {
@@ -26,7 +26,8 @@ private:
     const Scores<Real>& s;
     const SumShared<Real>& shared;
     const int64_t T, L, S, vectors;
-    Real *const alpha, *const beta, *const x;  // write_posterior turns β_t into w_t = x_t ⊙ β_t · edge_share_t
+    const Real* const* const x;
+    Real *const alpha, *const beta;  // write_posterior turns β_t into w_t = x_t ⊙ β_t · edge_share_t
     Real *token_share, *edge_share;  // [T] 1 / Σ α_t β_t, and 1 / Σ over the edge into t
     Real *now, *before;              // [S] P(y_t) and P(y_(t−1))
 
@@ -79,7 +80,7 @@ private:
                 const Vec<Real> p = at(alpha + t * S, n) * at(beta + t * S, n) * splat(token_share[t]);
                 if (want.nodes) store_row(want.nodes + t * L, n, L, want.negative_nodes ? -p : p);
                 at(now, n) = p;
-                at(beta + t * S, n) *= at(x + t * S, n) * splat(edge_share[t]);
+                at(beta + t * S, n) *= at(x[t], n) * splat(edge_share[t]);
             }
             if (t == 0 && want.start_counts) add_to(want.start_counts);
             if (t == T - 1 && want.end_counts) add_to(want.end_counts);

@@ -11,7 +11,7 @@ namespace tagline {
 template <class Real>
 Prepared Prepared::sums(const Kernels<Real>& kernels, const Scores<Real>& common) {
     Prepared prepared;
-    prepared.memory_.reset(aligned_allocate(1, kernels.sum_shared_size(common.L)));
+    prepared.memory_.reset(aligned_allocate(1, kernels.sum_shared_size(common.L, common.rows)));
     kernels.sum_prepare(common, prepared.memory_.get());
     return prepared;
 }
@@ -42,6 +42,16 @@ Scores<double> widen(const Scores<float>& s, Arena& scratch) {
             s.per_position};
 }
 
+Scores<double> expand(const Scores<double>& s, Arena& scratch) {
+    if (!s.symbols) return s;
+    double* rows = static_cast<double*>(scratch.take(size_t(s.T * s.L), sizeof(double)));
+    for (int64_t t = 0; t < s.T; ++t) {
+        const double* row = s.emissions + row_at(s, t) * s.L;
+        std::copy(row, row + s.L, rows + t * s.L);
+    }
+    return {rows, s.transitions, s.start, s.end, s.T, s.L, s.per_position};
+}
+
 template <class Real>
 void Sentences<Real>::use(const Prepared& sums) {
     sums_ = &sums;
@@ -54,6 +64,11 @@ namespace {
 // average out). Where that is more than 1e-6 of it, or adds up over a long sentence, float64 works it out again.
 constexpr double kErrorPerToken = 6e-8, kTolerance = 1e-6;
 constexpr int64_t kLongSentence = 512;
+
+bool only_log_z(const Answers<double>& want) {
+    return want.log_z && !want.nodes && !want.edges && !want.transition_counts && !want.start_counts &&
+           !want.end_counts && !want.log_alpha && !want.log_beta && !want.entropy;
+}
 
 bool good_enough(double log_z, int64_t T) {
     return T <= kLongSentence && kErrorPerToken * double(T) <= kTolerance * std::max(1.0, std::abs(log_z));
@@ -79,8 +94,25 @@ void Sentences<Real>::posterior(int count, const Scores<Real>* sentences, const 
 
 template <>
 Status Sentences<double>::safer(const Scores<double>& sentence, const Answers<double>& want) {
+    if (only_log_z(want) && !sentence.per_position) {  // labels may sink further there, see counting.h
+        scratch_.reset();
+        const int64_t S = variant_.counting.padded(sentence.L);
+        const auto zeros = [&](int64_t n) {
+            double* values = static_cast<double*>(scratch_.take(size_t(n), sizeof(double)));
+            std::fill(values, values + n, 0.0);
+            return values;
+        };
+        Expected expected{};
+        expected.log_z = want.log_z;
+        expected.nodes = zeros(sentence.T * sentence.L);
+        expected.start = zeros(S);
+        expected.transitions = zeros(sentence.L * S);
+        Status status;
+        variant_.counting.count(1, &sentence, sums_->get(), &expected, &status, scratch_, stop_);
+        if (status != Status::guard) return status;
+    }
     scratch_.reset();
-    return log_posterior(sentence, want, scratch_, stop_);
+    return log_posterior(expand(sentence, scratch_), want, scratch_, stop_);
 }
 
 template <>

@@ -29,6 +29,15 @@ private:
     std::unique_ptr<void, Release> memory_;
 };
 
+// The row of emissions of token t.
+template <class Real>
+inline int64_t row_at(const Scores<Real>& s, int64_t t) {
+    return !s.symbols ? t : s.symbols[t] < 0 ? s.rows - 1 : s.symbols[t];
+}
+
+// A sentence with a row of emissions for each token, copied into an arena's memory where it has symbols.
+Scores<double> expand(const Scores<double>& sentence, Arena& scratch);
+
 // A sentence in float64, copied from float32 into an arena's memory.
 Scores<double> widen(const Scores<float>& sentence, Arena& scratch);
 inline const Scores<double>& widen(const Scores<double>& sentence, Arena&) { return sentence; }

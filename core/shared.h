@@ -26,6 +26,8 @@ struct Limits<double> {
     static constexpr int64_t kGrowthBits = 400;
 };
 
+constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see counting.h
+
 // What the sentences of a batch have in common.
 template <class Real>
 struct SumShared {
@@ -38,15 +40,36 @@ struct SumShared {
     Real *start_allowed, *end_allowed;  // [S] 1 or 0
     Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose
     Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
+    Real *table, *table_power;     // [rows, S] exp(score)·2^−K of the rows that symbols name, and [rows] K
+    Spread<Real> *row_spreads;     // [rows]
+    Spread<Real> table_spread;     // of all of them
 };
 
 constexpr size_t kSharedHeader = 256;
 static_assert(sizeof(SumShared<double>) <= kSharedHeader);
 
 template <class Real>
-size_t sum_shared_size(int64_t L) {
+size_t sum_shared_size(int64_t L, int64_t rows) {
     const size_t S = size_t(padded<Real>(L));
-    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S);
+    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S) +
+           size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
+}
+
+// The rows that symbols name, at `memory`.
+template <class Real>
+void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* memory) {
+    const int64_t L = common.L, S = padded<Real>(L), rows = common.rows;
+    shared.table = memory;
+    shared.table_power = memory + rows * S;
+    shared.row_spreads = reinterpret_cast<Spread<Real>*>(shared.table_power + rows);
+    Spread<Real>& all = shared.table_spread;
+    all = {0, false, false};
+    for (int64_t v = 0; v < rows; ++v) {
+        const Spread<Real> one =
+            exp_rows(common.emissions + v * L, 1, L, S, shared.table + v * S, shared.table_power + v);
+        shared.row_spreads[v] = one;
+        all = {larger_of(all.range, one.range), all.forbidden || one.forbidden, all.too_large || one.too_large};
+    }
 }
 
 template <class Real>
@@ -64,6 +87,7 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
         *matrix = next;
         next += L * S;
     }
+    prepare_table(common, shared, next);
     const Span<Real> start = span_of(common.start, L), end = span_of(common.end, L);
     shared.start_power = start.power();
     shared.end_power = end.power();

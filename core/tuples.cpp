@@ -42,24 +42,21 @@ inline bool take(std::string_view& name, std::string_view piece) {
 
 }  // namespace
 
-void Source::prepare() {
+std::vector<char> prepare_pieces(std::span<Piece> pieces) {
     size_t total = 0;
-    for (const std::string_view text : texts) total += text.size();
-    bytes.resize(total + kSlack);
-    hashes.resize(texts.size());
+    for (const Piece& piece : pieces) total += piece.text.size();
+    std::vector<char> bytes(total + kSlack);
     char* at = bytes.data();
-    for (size_t code = 1; code < texts.size(); ++code) {
-        hashes[code] = hash_piece(texts[code]);
-        char* const end = std::copy(texts[code].begin(), texts[code].end(), at);
-        texts[code] = {at, size_t(end - at)};
+    for (Piece& piece : pieces) {
+        char* const end = std::copy(piece.text.begin(), piece.text.end(), at);
+        piece = {hash_piece(piece.text), {at, size_t(end - at)}};
         at = end;
     }
+    return bytes;
 }
 
-void Skeleton::prepare(const std::vector<Source>& sources) {
-    fields.clear();
+void Body::prepare(const std::vector<Source>& sources) {
     segments.assign(1, 0);
-    bits = 0;
     for (size_t m = 0; m < macros.size(); ++m) {
         const int wide = sources[size_t(macros[m].source)].bits();
         if (bits + wide > kKeyBits) {
@@ -69,19 +66,36 @@ void Skeleton::prepare(const std::vector<Source>& sources) {
         fields.push_back({bits, (uint64_t{1} << wide) - 1});
         bits += wide;
     }
-    hashes.clear();
-    bytes.clear();
-    for (const std::string& literal : literals) {
-        hashes.push_back(hash_piece(literal));
-        bytes.insert(bytes.end(), literal.begin(), literal.end());
+    for (const std::string& literal : literals) pieces.push_back({{}, literal});
+    bytes = prepare_pieces(pieces);
+}
+
+std::vector<Body> make_bodies(const std::vector<Source>& sources, std::vector<Skeleton>& skeletons) {
+    std::vector<Body> bodies;
+    for (size_t s = 0; s < skeletons.size(); ++s) {
+        Skeleton& skeleton = skeletons[s];
+        skeleton.prefix.text = skeleton.literals[0];
+        skeleton.bytes = prepare_pieces({&skeleton.prefix, 1});
+        skeleton.row = skeleton.macros.empty() ? 0 : skeleton.macros[0].row;
+        Body body;
+        for (const Macro macro : skeleton.macros) body.macros.push_back({macro.source, macro.row - skeleton.row});
+        body.literals.assign(skeleton.literals.begin() + 1, skeleton.literals.end());
+        skeleton.body = size_t(std::find_if(bodies.begin(), bodies.end(),
+                                            [&](const Body& other) {
+                                                return other.macros == body.macros && other.literals == body.literals;
+                                            }) -
+                               bodies.begin());
+        if (skeleton.body == bodies.size()) {
+            body.first_row = body.last_row = skeleton.row;
+            bodies.push_back(std::move(body));
+        }
+        Body& own = bodies[skeleton.body];
+        own.skeletons.push_back(s);
+        own.first_row = std::min(own.first_row, skeleton.row);
+        own.last_row = std::max(own.last_row, skeleton.row);
     }
-    bytes.insert(bytes.end(), kSlack, '\0');
-    texts.clear();
-    const char* at = bytes.data();
-    for (const std::string& literal : literals) {
-        texts.emplace_back(at, literal.size());
-        at += literal.size();
-    }
+    for (Body& body : bodies) body.prepare(sources);
+    return bodies;
 }
 
 KeyTable::KeyTable(int bits, int64_t expected) {
@@ -117,23 +131,26 @@ void KeyTable::grow() {
     }
 }
 
-Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons, int64_t expected)
-    : sources_(sources), skeletons_(skeletons), codes_(sources.size()), folds_(skeletons.size()) {
-    for (size_t s = 0; s < skeletons.size(); ++s)
-        for (size_t f = 0; f < skeletons[s].folds(); ++f) folds_[s].push_back({KeyTable(64, expected), {}});
+Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons,
+               const std::vector<Body>& bodies, int64_t expected)
+    : sources_(sources),
+      skeletons_(skeletons),
+      bodies_(bodies),
+      codes_(sources.size()),
+      keys_(bodies.size()),
+      folds_(bodies.size()) {
+    for (size_t b = 0; b < bodies.size(); ++b)
+        for (size_t f = 0; f < bodies[b].folds(); ++f) folds_[b].push_back({KeyTable(64, expected), {}});
 }
 
-void Tuples::load(const int64_t* bounds, int64_t first, int64_t last, bool after_first) {
-    length_ = bounds[last] - bounds[first];
-    keys_.resize(skeletons_.size() * size_t(length_));
-    for (int64_t b = first; b < last; ++b) {
-        const int64_t length = bounds[b + 1] - bounds[b];
-        if (!length) continue;
-        load_codes(bounds[b], length);
-        uint64_t* keys = keys_.data() + (bounds[b] - bounds[first]);
-        for (size_t s = 0; s < skeletons_.size(); ++s, keys += length_) {
-            pack(s, length, keys);
-            if (after_first) keys[0] = kAbsent;
+void Tuples::load(const int64_t* bounds, int64_t first, int64_t last) {
+    for (size_t b = 0; b < bodies_.size(); ++b)
+        keys_[b].resize(size_t(bounds[last] - bounds[first] + (last - first) * bodies_[b].reach()));
+    for (int64_t k = first; k < last; ++k) {
+        load_codes(bounds[k], bounds[k + 1] - bounds[k]);
+        for (size_t b = 0; b < bodies_.size(); ++b) {
+            const int64_t reach = bodies_[b].reach(), place = bounds[k] - bounds[first] + (k - first) * reach;
+            pack(b, bounds[k + 1] - bounds[k] + reach, keys_[b].data() + place);
         }
     }
 }
@@ -154,13 +171,16 @@ void Tuples::load_codes(int64_t first, int64_t length) {
     }
 }
 
-void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
-    const Skeleton& skeleton = skeletons_[s];
-    if (skeleton.fields.empty()) std::fill(keys, keys + length, 0);
-    for (size_t segment = 0; segment < skeleton.segments.size(); ++segment) {
+void Tuples::pack(size_t b, int64_t count, uint64_t* keys) {
+    const Body& body = bodies_[b];
+    if (body.fields.empty()) std::fill(keys, keys + count, 0);
+    const auto codes_of = [&](const Macro macro) {  // at the first place
+        return codes_[size_t(macro.source)].data() + sources_[size_t(macro.source)].before + body.first_row + macro.row;
+    };
+    for (size_t segment = 0; segment < body.segments.size(); ++segment) {
         if (segment) {
-            Fold& fold = folds_[s][segment - 1];
-            for (int64_t i = 0; i < length; ++i) {
+            Fold& fold = folds_[b][segment - 1];
+            for (int64_t i = 0; i < count; ++i) {
                 uint32_t& number = fold.table.at(keys[i]);
                 if (!number) {
                     fold.keys.push_back(keys[i]);
@@ -170,32 +190,29 @@ void Tuples::pack(size_t s, int64_t length, uint64_t* keys) {
                 keys[i] = number;
             }
         }
-        for (size_t f = skeleton.segments[segment]; f < skeleton.segment_end(segment); ++f) {
-            const Skeleton::Field& field = skeleton.fields[f];
-            const Macro macro = skeleton.macros[f];
-            const Source& source = sources_[size_t(macro.source)];
-            const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
+        for (size_t f = body.segments[segment]; f < body.segment_end(segment); ++f) {
+            const int shift = body.fields[f].shift;
+            const uint32_t* codes = codes_of(body.macros[f]);
             if (!f)
-                for (int64_t i = 0; i < length; ++i) keys[i] = codes[i];
+                for (int64_t i = 0; i < count; ++i) keys[i] = codes[i];
             else
-                for (int64_t i = 0; i < length; ++i) keys[i] |= uint64_t(codes[i]) << field.shift;
+                for (int64_t i = 0; i < count; ++i) keys[i] |= uint64_t(codes[i]) << shift;
         }
     }
-    for (const Macro macro : skeleton.macros) {
-        const Source& source = sources_[size_t(macro.source)];
-        if (!source.gaps) continue;
-        const uint32_t* codes = &codes_[size_t(macro.source)][size_t(source.before + macro.row)];
-        for (int64_t i = 0; i < length; ++i)
+    for (const Macro macro : body.macros) {
+        if (!sources_[size_t(macro.source)].gaps) continue;
+        const uint32_t* codes = codes_of(macro);
+        for (int64_t i = 0; i < count; ++i)
             if (!codes[i]) keys[i] = kAbsent;
     }
 }
 
-void Tuples::unpack_folded(size_t s, uint64_t key, uint32_t* codes) const {
-    const Skeleton& skeleton = skeletons_[s];
-    for (size_t segment = skeleton.segments.size(); segment-- > 0;) {
-        for (size_t f = skeleton.segments[segment]; f < skeleton.segment_end(segment); ++f)
-            codes[f] = uint32_t((key >> skeleton.fields[f].shift) & skeleton.fields[f].mask);
-        if (segment) key = folds_[s][segment - 1].keys[uint32_t(key) - 1];
+void Tuples::unpack_folded(size_t b, uint64_t key, uint32_t* codes) const {
+    const Body& body = bodies_[b];
+    for (size_t segment = body.segments.size(); segment-- > 0;) {
+        for (size_t f = body.segments[segment]; f < body.segment_end(segment); ++f)
+            codes[f] = uint32_t((key >> body.fields[f].shift) & body.fields[f].mask);
+        if (segment) key = folds_[b][segment - 1].keys[uint32_t(key) - 1];
     }
 }
 
@@ -203,7 +220,7 @@ void Tuples::pieces(size_t s, const uint32_t* codes, std::vector<std::string_vie
     const Skeleton& skeleton = skeletons_[s];
     out.assign(1, skeleton.literals[0]);
     for (size_t m = 0; m < skeleton.macros.size(); ++m) {
-        out.push_back(sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]);
+        out.push_back(sources_[size_t(skeleton.macros[m].source)].pieces[codes[m]].text);
         out.push_back(skeleton.literals[m + 1]);
     }
 }
@@ -219,11 +236,10 @@ bool Tuples::is(size_t s, const uint32_t* codes, std::string_view name, const ch
         }
         return name.empty();
     }
-    if (!take(name, skeleton.texts[0])) return false;
-    for (size_t m = 0; m < skeleton.macros.size(); ++m)
-        if (!take(name, sources_[size_t(skeleton.macros[m].source)].texts[codes[m]]) ||
-            !take(name, skeleton.texts[m + 1]))
-            return false;
+    if (!take(name, skeleton.prefix.text)) return false;
+    const Body& body = bodies_[skeleton.body];
+    for (size_t m = 0; m < body.macros.size(); ++m)
+        if (!take(name, piece(body, m, codes).text) || !take(name, body.pieces[m].text)) return false;
     return name.empty();
 }
 

@@ -22,29 +22,27 @@ constexpr std::array<uint64_t, 257> make_powers() {
 
 constexpr std::array<uint64_t, 257> kPowers = make_powers();
 
-uint64_t power_of(size_t length) {
-    if (length < kPowers.size()) return kPowers[length];
-    uint64_t power = kPowers[length % 256];
-    uint64_t factor = kPowers[256];
-    for (size_t n = length / 256; n; n >>= 1) {
-        if (n & 1) power = hash_multiply(power, factor);
-        factor = hash_multiply(factor, factor);
-    }
-    return power;
-}
+// The marks of a group, compared all at once.
+class Group {
+public:
+    explicit Group(const uint16_t* marks) { std::memcpy(&marks_, marks, sizeof marks_); }
 
-// The top bits of those of four 16-bit numbers that are 0; above the first, of some that are not.
-uint64_t zeros(uint64_t four) { return (four - 0x0001000100010001ull) & ~four & 0x8000800080008000ull; }
-
-struct Group {
-    uint64_t low, high;
-
-    explicit Group(const uint16_t* marks) {
-        std::memcpy(&low, marks, 8);
-        std::memcpy(&high, marks + 4, 8);
+    // Bits for the places with this mark, which is 0 for free ones; `place` tells the first.
+    uint64_t holding(uint16_t mark) const {
+        const Marks equal = marks_ == (Marks{} + mark);  // 0xFFFF or 0
+        uint64_t halves[2];
+        std::memcpy(halves, &equal, sizeof halves);
+        return (halves[0] & 0x0001000100010001ull) | (halves[1] & 0x0002000200020002ull);
     }
 
-    bool has_free() const { return (zeros(low) | zeros(high)) != 0; }
+    static uint64_t place(uint64_t holding) {
+        const auto bit = uint64_t(std::countr_zero(holding));
+        return bit / 16 + bit % 16 * 4;
+    }
+
+private:
+    typedef uint16_t Marks __attribute__((vector_size(2 * kGroupPlaces)));
+    Marks marks_;
 };
 
 bool same(const char* stored, size_t length, std::span<const std::string_view> pieces) {
@@ -62,16 +60,11 @@ bool same(const char* stored, size_t length, std::span<const std::string_view> p
 template <class Seen>
 bool probe(const uint16_t* marks, uint64_t groups, uint64_t hash, const Seen& seen) {
     const uint16_t mark = mark_of(hash);
-    const uint64_t four = mark * 0x0001000100010001ull;
     for (uint64_t group = home_of(hash, groups);; group = group + 1 == groups ? 0 : group + 1) {
-        const uint16_t* first = marks + group * kGroupPlaces;
-        const Group held(first);
-        for (const auto& [part, base] : {std::pair{held.low, 0}, std::pair{held.high, 4}})
-            for (uint64_t hits = zeros(part ^ four); hits; hits &= hits - 1) {
-                const int k = base + std::countr_zero(hits) / 16;
-                if (first[k] == mark && seen(group * kGroupPlaces + uint64_t(k))) return true;
-            }
-        if (held.has_free()) return false;
+        const Group held(marks + group * kGroupPlaces);
+        for (uint64_t hits = held.holding(mark); hits; hits &= hits - 1)
+            if (seen(group * kGroupPlaces + Group::place(hits))) return true;
+        if (held.holding(0)) return false;
     }
 }
 
@@ -119,6 +112,17 @@ bool is_utf8(const uint8_t* at, const uint8_t* end) {
 
 }  // namespace
 
+uint64_t power_of(size_t length) {
+    if (length < kPowers.size()) return kPowers[length];
+    uint64_t power = kPowers[length % 256];
+    uint64_t factor = kPowers[256];
+    for (size_t n = length / 256; n; n >>= 1) {
+        if (n & 1) power = hash_multiply(power, factor);
+        factor = hash_multiply(factor, factor);
+    }
+    return power;
+}
+
 PieceHash hash_piece(std::string_view text) {
     PieceHash hash;
     const char* at = text.data();
@@ -144,6 +148,17 @@ TooManyNames::TooManyNames(int64_t most)
     : std::overflow_error("attributes: expected at most " + std::to_string(most) +
                           " distinct names, got more; raise the minimum frequency or hash the names") {}
 
+int32_t VocabularyView::find(uint64_t hash, const std::function<bool(std::string_view)>& same) const {
+    int32_t found = -1;
+    probe(marks, groups, hash, [&](uint64_t place) {
+        const int64_t id = int64_t(slots[place]) - 1;
+        if (!same(name(id))) return false;
+        found = int32_t(id);
+        return true;
+    });
+    return found;
+}
+
 int32_t VocabularyView::find(uint64_t hash, std::span<const std::string_view> pieces) const {
     int32_t found = -1;
     probe(marks, groups, hash, [&](uint64_t place) {
@@ -162,6 +177,26 @@ int32_t VocabularyView::candidate(uint64_t hash) const {
         return true;
     });
     return found;
+}
+
+// Nobody can foresee which names are known: entries are written without a branch, and grow by those that count.
+size_t VocabularyView::likely(std::span<const uint64_t> hashes, std::vector<Likely>& out) const {
+    if (out.size() <= hashes.size()) out.resize(hashes.size() + 1);
+    size_t count = 0;
+    for (size_t k = 0; k < hashes.size(); ++k) {
+        const uint64_t home = home_of(hashes[k], groups);
+        const Group held(marks + home * kGroupPlaces);
+        const uint64_t hits = held.holding(mark_of(hashes[k]));
+        out[count] = {uint32_t(k), -1, home * kGroupPlaces + Group::place(hits)};
+        bool seen = hits != 0;
+        if (!(hits | held.holding(0)))
+            seen = probe(marks, groups, hashes[k], [&](uint64_t place) {
+                out[count].place = place;
+                return true;
+            });
+        count += seen;
+    }
+    return count;
 }
 
 const char* check_vocabulary(const VocabularyView& view, int64_t bytes) {

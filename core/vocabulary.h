@@ -8,7 +8,9 @@
 // hold these arrays: base, finish, mark and home are part of the format.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -36,6 +38,9 @@ struct PieceHash {
 };
 
 PieceHash hash_piece(std::string_view text);
+
+// base^length.
+uint64_t power_of(size_t length);
 
 // H of the text so far with one more piece at its end. The sum is below (prime − 1) · prime: one fold will do.
 inline uint64_t append(uint64_t value, const PieceHash& piece) {
@@ -75,6 +80,13 @@ struct TooManyNames : std::overflow_error {
 
 // --- looking up -------------------------------------------------------------------------------------------------
 
+// A name that may be known: the k-th of many, and the first place on its way that has its mark.
+struct Likely {
+    uint32_t k;
+    int32_t id;
+    uint64_t place;
+};
+
 // A finished vocabulary that someone else holds; the arrays must have passed `check_vocabulary` or come from `Names`.
 struct VocabularyView {
     const char* bytes = nullptr;       // [S]
@@ -93,18 +105,57 @@ struct VocabularyView {
 
     int32_t find(std::string_view name) const { return find(hash_name(name), {&name, 1}); }
 
-    // `find` in steps, for many names at once: each step of all of them before the next, so that memory answers them
-    // together. First bring the home of a hash into the cache; then take a candidate (−1: surely unknown); then bring
-    // its offset, then its bytes; then compare with its name. Where that differs, which is rare, `find` decides.
+    // `find` in steps, for a few names at once: bring the home of a finished hash into the cache; take a candidate with
+    // its mark (−1: surely unknown); bring its offset, then its bytes; compare with its name. Where that differs, which
+    // is rare, `find` decides.
     void prefetch(uint64_t hash) const {
-        const uint64_t place = home_of(hash, groups) * kGroupPlaces;
-        __builtin_prefetch(marks + place);
-        __builtin_prefetch(slots + place);
+        prefetch_marks(hash);
+        __builtin_prefetch(slots + home_of(hash, groups) * kGroupPlaces);
     }
     int32_t candidate(uint64_t hash) const;
     void prefetch_offset(int32_t id) const { __builtin_prefetch(offsets + id); }
     void prefetch_bytes(int32_t id) const { __builtin_prefetch(bytes + offsets[id]); }
+
+    // `find` for many names, after `prefetch_marks` of each; same(k, name) says whether the k-th is this one.
+    template <class Same>
+    void find_many(std::span<const uint64_t> hashes, std::vector<Likely>& scratch, int32_t* ids,
+                   const Same& same) const;
+    void prefetch_marks(uint64_t hash) const { __builtin_prefetch(marks + home_of(hash, groups) * kGroupPlaces); }
+
+    // The number of the name with this finished hash of which same(name) is true.
+    int32_t find(uint64_t hash, const std::function<bool(std::string_view)>& same) const;
+
+private:
+    static constexpr size_t kAhead = 16;  // names that are waited for together
+
+    size_t likely(std::span<const uint64_t> hashes, std::vector<Likely>& out) const;  // returns how many
 };
+
+// From its mark to its number, to its offset, to its bytes a name waits for memory three times; meanwhile others take
+// their steps. One step of all names after the other takes a third longer: so many prefetches at once come late.
+template <class Same>
+void VocabularyView::find_many(std::span<const uint64_t> hashes, std::vector<Likely>& scratch, int32_t* ids,
+                               const Same& same) const {
+    std::fill_n(ids, hashes.size(), -1);
+    const size_t count = likely(hashes, scratch);
+    for (size_t i = 0; i < count + 3 * kAhead; ++i) {
+        if (i < count) __builtin_prefetch(slots + scratch[i].place);
+        if (const size_t at = i - kAhead; at < count) {
+            scratch[at].id = int32_t(slots[scratch[at].place] - 1);
+            __builtin_prefetch(offsets + scratch[at].id);
+        }
+        if (const size_t at = i - 2 * kAhead; at < count) {
+            const char* begin = bytes + offsets[scratch[at].id];
+            __builtin_prefetch(begin);
+            __builtin_prefetch(begin + 32);  // most end before that
+        }
+        if (const size_t at = i - 3 * kAhead; at < count) {
+            const auto [k, id, place] = scratch[at];
+            const bool right = same(k, name(id));  // all but always
+            ids[k] = right ? id : find(hashes[k], [&, k = k](std::string_view name) { return same(k, name); });
+        }
+    }
+}
 
 // What is wrong with arrays read from a file; null where nothing is. Checked: offsets rise from 0 to the number of
 // bytes, every name is UTF-8, every slot is in range, every name is found at its own number.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ from hypothesis import HealthCheck, settings
 with warnings.catch_warnings():  # all warnings are errors here, but the tests also run where no core was built
     warnings.filterwarnings("ignore", message="tagline: the compiled core is missing")
     from tagline import compiled
+
+# Kernels for a GPU run on the CPU where there is none; Triton asks once, when it is imported.
+if not os.path.exists("/dev/nvidia0"):
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 # A job in the background of a shell ignores Ctrl-C, and so would the processes that tests send it to.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -43,6 +43,18 @@ LIBRARIES = {
     "rich": {"cli"},
 }
 
+# The rest of the engine needs NumPy only; these are loaded by those who have tensors.
+TORCH_IN_CHAIN = {
+    "batched.py",
+    "conditionals.py",
+    "fused.py",
+    "hosted.py",
+    "tensor_dispatch.py",
+    "tensor_queries.py",
+    "tensors.py",
+    "traced.py",
+}
+
 FILES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem not in ("__init__", "__main__")
 )
@@ -78,6 +90,15 @@ def test_heavy_libraries_stay_in_their_rooms(path: Path) -> None:
     for name in imports_of(path):
         rooms = LIBRARIES.get(name.split(".")[0])
         assert rooms is None or room_of(path) in rooms, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_engine_for_arrays_needs_no_torch(path: Path) -> None:
+    if path.parent == PACKAGE / "chain" and path.name not in TORCH_IN_CHAIN:
+        for name in imports_of(path):
+            parts = name.split(".")
+            assert parts[0] not in ("torch", "triton"), f"{path.name} imports {name}"
+            assert parts[:2] != ["tagline", "chain"] or f"{parts[2]}.py" not in TORCH_IN_CHAIN, path.name
 
 
 def test_every_room_is_known() -> None:

@@ -53,6 +53,16 @@ void check(const char* name, const Array& array, nb::dlpack::dtype type, std::in
                ")");
 }
 
+const int64_t* as_offsets(const Array& array, int64_t N) {
+    const int64_t* offsets = checked<int64_t>("offsets", array, {-1});
+    const int64_t B = int64_t(array.shape(0)) - 1;
+    if (B < 0 || offsets[0] != 0 || offsets[B] != N)
+        refuse("offsets: expected to run from 0 to " + std::to_string(N) + ", got something else");
+    for (int64_t b = 0; b < B; ++b)
+        if (offsets[b + 1] < offsets[b]) refuse("offsets[" + std::to_string(b + 1) + "]: expected no fall, got one");
+    return offsets;
+}
+
 template <class Real>
 Batch<Real> as_batch(const ChainArrays& arrays) {
     Batch<Real> batch{};
@@ -65,13 +75,8 @@ Batch<Real> as_batch(const ChainArrays& arrays) {
                                            : checked<Real>("transitions", arrays.transitions, {L, L});
     batch.start = checked<Real>("start", arrays.start, {L});
     batch.end = checked<Real>("end", arrays.end, {L});
-    batch.offsets = checked<int64_t>("offsets", arrays.offsets, {-1});
+    batch.offsets = as_offsets(arrays.offsets, N);
     batch.B = int64_t(arrays.offsets.shape(0)) - 1;
-    if (batch.B < 0 || batch.offsets[0] != 0 || batch.offsets[batch.B] != N)
-        refuse("offsets: expected to run from 0 to " + std::to_string(N) + ", got something else");
-    for (int64_t b = 0; b < batch.B; ++b)
-        if (batch.offsets[b + 1] < batch.offsets[b])
-            refuse("offsets[" + std::to_string(b + 1) + "]: expected no fall, got one");
     return batch;
 }
 

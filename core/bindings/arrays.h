@@ -35,6 +35,9 @@ const T* checked(const char* name, const Array& array, std::initializer_list<int
     return static_cast<const T*>(array.data());
 }
 
+// Offsets [B + 1] that run from 0 to N and never fall.
+const int64_t* as_offsets(const Array& array, int64_t N);
+
 template <class Real>
 Batch<Real> as_batch(const ChainArrays& arrays);
 

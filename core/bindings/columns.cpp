@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace tagline::bindings {
@@ -47,6 +48,32 @@ Parsed parse_columns(const Array& text, int64_t columns, const std::string& comm
     return {copy(table.offsets), copy(table.lines), parts, broken, table.columns, table.total_lines};
 }
 
+// A list of nothing yet: the garbage collector may look at it before it is filled.
+nb::list new_list(int64_t size) {
+    PyObject* list = PyList_New(Py_ssize_t(size));
+    if (!list) throw nb::python_error();
+    return nb::steal<nb::list>(list);
+}
+
+nb::list lists_of(const nb::tuple& words, const Array& numbers, const Array& offsets) {
+    const int64_t* number = checked<int64_t>("numbers", numbers, {-1});
+    const int64_t* bounds = checked<int64_t>("offsets", offsets, {-1});
+    const int64_t B = int64_t(offsets.size()) - 1, size = int64_t(nb::len(words));
+    if (B < 0 || bounds[0] != 0 || bounds[B] != int64_t(numbers.size()) || !std::is_sorted(bounds, bounds + B + 1))
+        throw nb::value_error("offsets: expected to rise from 0 to the number of numbers, got something else");
+    if (std::any_of(number, number + numbers.size(), [&](int64_t n) { return n < 0 || n >= size; }))
+        throw nb::value_error("numbers: expected numbers of words, got others");
+    nb::list lists = new_list(B);
+    for (int64_t b = 0; b < B; ++b) {
+        const int64_t length = bounds[b + 1] - bounds[b];
+        nb::list row = new_list(length);
+        for (int64_t i = 0; i < length; ++i)
+            PyList_SET_ITEM(row.ptr(), i, Py_NewRef(PyTuple_GET_ITEM(words.ptr(), *number++)));
+        PyList_SET_ITEM(lists.ptr(), b, row.release().ptr());
+    }
+    return lists;
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& m) {
@@ -54,6 +81,8 @@ void bind_columns(nb::module_& m) {
     m.def("parse_columns", parse_columns, "text"_a, "columns"_a, "comment"_a, "docstart"_a, "skip_broken"_a,
           "Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by "
           "newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).");
+    m.def("lists_of", lists_of, "words"_a, "numbers"_a, "offsets"_a,
+          "Look words up by number [N] and cut them at the offsets [B + 1]: a list for each sentence.");
 }
 
 }  // namespace tagline::bindings

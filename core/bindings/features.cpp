@@ -108,7 +108,7 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
     }
     if (least < 0 || most >= int64_t(nb::len(words)))
         throw nb::value_error("ids: expected numbers of words, got others");
-    source.texts.emplace_back();
+    source.pieces.emplace_back();
     Names seen;
     int64_t index = 0;
     for (nb::handle word : words) {
@@ -118,16 +118,16 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
         } else {
             const std::string_view text = text_of(word, "words", index);
             const uint32_t code = distinct ? uint32_t(index) + 1 : uint32_t(seen.intern(text)) + 1;
-            if (code == source.texts.size()) source.texts.push_back(text);
+            if (code == source.pieces.size()) source.pieces.push_back({{}, text});
             if (!distinct) source.codes.push_back(code);
         }
         ++index;
     }
-    source.words = int64_t(source.texts.size()) - 1;
+    source.words = int64_t(source.pieces.size()) - 1;
     source.before = int(nb::len(before));
     source.after = int(nb::len(after));
     for (const nb::tuple* paddings : {&before, &after})
-        for (nb::handle padding : *paddings) source.texts.push_back(text_of(padding, "paddings", 0));
+        for (nb::handle padding : *paddings) source.pieces.push_back({{}, text_of(padding, "paddings", 0)});
     return source;
 }
 
@@ -175,8 +175,10 @@ Expanded expand(const std::vector<SourceParts>& sources, const std::vector<Skele
         return outcome;
     });
     const size_t count = size_t(rows.offsets.back());
-    int32_t* ids = rows.ids.release();
-    nb::capsule owner(ids, [](void* p) noexcept { aligned_release(p); });
+    using Ids = decltype(rows.ids);
+    auto kept = std::make_unique<Ids>(std::move(rows.ids));
+    int32_t* ids = kept->get();
+    nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
     Result<int32_t> numbers(ids, {count}, owner);
     Result<int64_t> offsets = moved<int64_t>(std::move(rows.offsets));
     if (known || hash_bits) return {offsets, numbers, std::nullopt};

@@ -2,12 +2,14 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.";
+    tagline::bindings::bind_baum_welch(m);
     tagline::bindings::bind_chain(m);
     tagline::bindings::bind_columns(m);
     tagline::bindings::bind_features(m);
     tagline::bindings::bind_items(m);
     tagline::bindings::bind_online(m);
     tagline::bindings::bind_runtime(m);
+    tagline::bindings::bind_trigram(m);
     tagline::bindings::bind_vectors(m);
     tagline::bindings::bind_weights(m);
 }

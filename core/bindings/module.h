@@ -5,12 +5,14 @@
 
 namespace tagline::bindings {
 
+void bind_baum_welch(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_columns(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_items(nanobind::module_& m);
 void bind_online(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
+void bind_trigram(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 void bind_weights(nanobind::module_& m);
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tagline.features.templates import Template
     from tagline.models.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf import CRF
+    from tagline.models.hmm import HMM
     from tagline.models.loading import load
+    from tagline.models.trigram import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
@@ -28,7 +30,9 @@ _HOMES = {
     "tagline.features.templates": ("Template",),
     "tagline.models.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.crf": ("CRF",),
+    "tagline.models.hmm": ("HMM",),
     "tagline.models.loading": ("load",),
+    "tagline.models.trigram": ("TrigramTagger",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
@@ -37,6 +41,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CRF",
+    "HMM",
     "Chain",
     "CompiledCorpus",
     "Corpus",
@@ -53,6 +58,7 @@ __all__ = [
     "StorageError",
     "TaglineError",
     "Template",
+    "TrigramTagger",
     "__version__",
     "chain",
     "compile_corpus",

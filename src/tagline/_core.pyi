@@ -9,6 +9,32 @@ import numpy
 from numpy.typing import NDArray
 
 
+def hmm_counts(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Compute (log P [B], start [K], transitions [K, K], nodes [N, K]) from logarithms.
+    """
+
+def symbol_counts(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Compute (log P [B], start [K], transitions [K, K], emissions [V, K]) of symbols; -1: none observed.
+    """
+
+def gaussian_counts(x: Annotated[NDArray, dict(device='cpu', writable=False)], means: Annotated[NDArray, dict(device='cpu', writable=False)], variances: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Compute (log P [B], start [K], transitions [K, K], moments [1 + 2 D, K]) of vectors x [N, D]: sums of P, of P (x - mean) and of P (x - mean)^2.
+    """
+
+def log_densities(x: Annotated[NDArray, dict(device='cpu', writable=False)], means: Annotated[NDArray, dict(device='cpu', writable=False)], variances: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """
+    Compute log densities [N, K] of vectors x [N, D] under Gaussians with diagonal covariance.
+    """
+
+def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """Compute log P [B] of symbols; -inf where they are impossible."""
+
+def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """Find the best states of symbols: (states [N], scores [B])."""
+
 class NoPath(ValueError):
     """A sentence has no legal labelling; the text is its index."""
 
@@ -64,6 +90,11 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
 def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
     """
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
+    """
+
+def lists_of(words: tuple, numbers: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> list:
+    """
+    Look words up by number [N] and cut them at the offsets [B + 1]: a list for each sentence.
     """
 
 def intern_names(names: Sequence, before: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, most: int = 2147483646) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
@@ -136,6 +167,45 @@ def threads() -> int:
 
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
+
+class Candidates:
+    """Lists of states that words may have, with scores."""
+
+    def __init__(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], states: Annotated[NDArray, dict(device='cpu', writable=False)], scores: Annotated[NDArray, dict(device='cpu', writable=False)], num_states: int) -> None: ...
+
+class Lexicon:
+    """Which list of candidates a word has: its own, or that of its ending."""
+
+    def __init__(self, words: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], small: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], capital: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], longest: int) -> None: ...
+
+    def find(self, words: list) -> NDArray[numpy.int32]:
+        """Number the lists of words [n]."""
+
+class Trigrams:
+    """log p(c | a, b) = table[rows[a, b], c], and questions about sentences."""
+
+    def __init__(self, table: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def best(self, candidates: Candidates, words: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]:
+        """Find the best states [N] and their scores [B]."""
+
+    def posterior(self, candidates: Candidates, words: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool = False) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Compute (log Z [B], entropy [B], the probability of each candidate of each token [sum of counts]).
+        """
+
+    def sample(self, candidates: Candidates, words: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], uniforms: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int32]:
+        """Draw states [n, N] by uniform numbers [n, N]."""
+
+    def k_best(self, candidates: Candidates, words: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], k: int) -> list[tuple[NDArray[numpy.int64], NDArray[numpy.float64]]]:
+        """
+        Find the k best labellings of each sentence: [(states [K, T], scores [K])].
+        """
+
+    def tag(self, candidates: Candidates, lexicon: Lexicon, sentences: object | None, labels: tuple) -> list | None:
+        """
+        Tag lists of strings: lists of labels; None where the sentences are anything else.
+        """
 
 def measure_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], smooth: Annotated[NDArray, dict(device='cpu', writable=False)], c1: Annotated[NDArray, dict(device='cpu', writable=False)], c2: Annotated[NDArray, dict(device='cpu', writable=False)], weights_before: Annotated[NDArray, dict(device='cpu', writable=False)], gradient_before: Annotated[NDArray, dict(device='cpu', writable=False)], memory: Annotated[NDArray, dict(device='cpu')], diagonal: Annotated[NDArray, dict(device='cpu', writable=False)], used: Annotated[NDArray, dict(device='cpu', writable=False)], slot: int, gradient: Annotated[NDArray, dict(device='cpu')]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """

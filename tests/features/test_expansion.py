@@ -246,6 +246,58 @@ def test_many_tokens_and_any_threads_give_the_same(least: int) -> None:
         check_known(edges, found.features.edges, known.edges)
 
 
+SHARED = Template.parse(
+    "\n".join(
+        [
+            *(f"U{row}:%x[{row},0]/%x[{row + 1},0]" for row in (-3, -1, 0, 2)),
+            "U:%x[1,0]/%x[2,0]|\nU:%x[1,0]%x[2,0]\nU:%x[1,0]/%x[3,0]\nU:%x[2,0]/%x[1,0]",  # other bodies
+            *(f"U{row}:%x[{row},1]" for row in (4, 0, -5)),
+            *(f"U%x[{row},1]/%x[{row},0:lower]" for row in (-1, 1)),
+            "Ua\nUb",
+            *(f'B{row}:%m[{row},1,"P1."]' for row in (-1, 0, 3)),  # no attribute where the pattern is not found
+        ]
+    )
+)
+
+
+@pytest.mark.parametrize("tokens", [3, 40, 3_000])
+def test_templates_with_the_same_words_at_other_rows(tokens: int) -> None:
+    """They share keys, also past the ends of sentences that are shorter than the rows reach."""
+    corpus = big_corpus(tokens, 1 + tokens // 3)
+    states, edges = strings(SHARED, corpus)
+    some = [text for row in states for text in row][::3]  # of the templates of a body some know a word, others do not
+    names = Vocabulary.of(dict.fromkeys(some)), Vocabulary.of(dict.fromkeys(text for row in edges for text in row))
+    for count in (1, 2):
+        compiled.set_threads(count)
+        expanded = expand(SHARED, corpus)
+        check_new(states, expanded.features.states, expanded.states, 1)
+        check_new(edges, expanded.features.edges, expanded.edges, 1)
+        found = expand(SHARED, corpus, names)
+        check_known(states, found.features.states, names[0])
+        check_known(edges, found.features.edges, names[1])
+        hashed = expand(SHARED, corpus, hash_bits=30).features.states
+        assert rows_of(hashed) == [[_hash(text.encode()) % 2**30 for text in row] for row in states]
+
+
+def test_memory_that_is_used_again_holds_nothing_old() -> None:
+    """Rows of more than a megabyte leave their memory to the next: smaller, larger and as large, while others live."""
+    template = Template.parse("\n".join(f"U{k}:%x[0,0]" for k in range(30)))
+    kept = []
+    for tokens in (20_000, 12_000, 20_000, 30_000, 3_000, 30_000):
+        corpus = big_corpus(tokens, 50, seed=tokens)
+        ids = expand(template, corpus).features.states.ids
+        kept.append((ids, ids.copy()) if tokens > 20_000 else (ids.copy(), ids))
+        assert len(ids) == 30 * tokens
+        words = corpus.columns["token"]
+        first = {number: n for n, number in reversed(list(enumerate(words.ids.tolist())))}
+        order = {number: k for k, number in enumerate(sorted(first, key=first.__getitem__))}
+        expected = 30 * np.array([order[number] for number in words.ids.tolist()])[:, None] + np.arange(30)
+        np.testing.assert_array_equal(ids.reshape(tokens, 30), expected)
+        del ids
+    for ids, copy in kept:
+        np.testing.assert_array_equal(ids, copy)
+
+
 def test_a_slice_of_a_corpus_needs_its_own_words_only() -> None:
     corpus = big_corpus(9_000, 3_000)
     part = corpus[100:103]

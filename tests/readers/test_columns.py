@@ -165,11 +165,18 @@ def test_what_was_written_is_read_back(tmp_path_factory: pytest.TempPathFactory,
         assert list(path.parent.iterdir()) == [path]
 
 
-@given(text=st.text(st.sampled_from("ab \t\n\r#\u3000é"), max_size=60), skip=st.booleans(), docstart=st.booleans())
+LETTERS = st.text(st.sampled_from("ab \t\n\r#\u3000é"), max_size=60).map(lambda text: text.replace("b", "-DOCSTART-"))
+# Words of about eight bytes, that differ in the first eight, behind them, or in their length; control characters.
+WORDS = ["a", "abcdefg", "abcdefgh", "abcdefgi", "abcdefghi", "abcdefghj", "0123456789abcdef", "0123456789abcdeg"]
+CONTROLS = [" ", " ", "\t", "\n", "\n", "\n\n", "\r", "\r\n", "\0", "\x0b", "\x1f", "\x7f", "é" * 4, "é" * 5, "#"]
+CHUNKS = st.lists(st.sampled_from([*WORDS, *CONTROLS, "-DOCSTART-"]), max_size=40).map("".join)
+
+
+@given(text=st.one_of(LETTERS, CHUNKS), skip=st.booleans(), docstart=st.booleans())
 def test_both_parsers_agree(text: str, skip: bool, docstart: bool) -> None:
     if compiled.core is None:
         return
-    data = np.frombuffer(text.replace("b", "-DOCSTART-").encode(), np.uint8)
+    data = np.frombuffer(text.encode(), np.uint8)
     fast = compiled.core.parse_columns(data, 0, "#", docstart, skip)
     slow = columns._parse_in_python(data, 0, "#", docstart, skip)
     assert list(map(tuple, fast[3])) == slow[3]
@@ -180,6 +187,16 @@ def test_both_parsers_agree(text: str, skip: bool, docstart: bool) -> None:
             fast_list, slow_list = words.split(b"\n"), slow_words.split(b"\n")
             assert [fast_list[k] for k in ids] == [slow_list[k] for k in slow_ids]
         assert fast[4:] == slow[4:]
+
+
+def test_many_words_are_told_apart(tmp_path: Path) -> None:
+    """Words with the same first eight bytes, of all lengths, more than the table begins with."""
+    rng = np.random.default_rng(0)
+    words = ["abcdefgh" * (k % 4) + f"{k:x}" for k in range(5_000)] + ["x" * k for k in range(1, 60)]
+    chosen = [words[k] for k in rng.integers(0, len(words), 30_000)]
+    column = read_columns(save(tmp_path, "".join(f"{word} O\n" for word in chosen))).columns["token"]
+    assert column.strings == chosen
+    assert column.vocabulary == tuple(dict.fromkeys(chosen))
 
 
 def test_pieces_are_joined_in_order(tmp_path: Path) -> None:
@@ -209,3 +226,19 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     write_columns(corpus, path)
     assert path.read_text() == "a O\n\n"
+
+
+def test_words_by_number_are_cut_into_lists() -> None:
+    core = compiled.core
+    if core is None:
+        return
+    words, numbers = ("O", "B-PER", "É"), np.array([2, 0, 0, 1])
+    assert core.lists_of(words, numbers, np.array([0, 1, 1, 4])) == [["É"], [], ["O", "O", "B-PER"]]
+    assert core.lists_of(words, numbers[:0], np.array([0])) == []
+    assert core.lists_of((), numbers[:0], np.array([0, 0])) == [[]]
+    for wrong in ([0, 3], [1, 4], [0, 5], [0, 3, 2, 4], []):
+        with pytest.raises(ValueError, match="offsets: expected to rise from 0 to the number of numbers"):
+            core.lists_of(words, numbers, np.array(wrong, np.int64))
+    for number in (3, -1):
+        with pytest.raises(ValueError, match="numbers: expected numbers of words"):
+            core.lists_of(words, np.array([number]), np.array([0, 1]))

@@ -14,7 +14,7 @@ from tagline.models.explaining import Explanation
 from tagline.readers.corpus import Corpus
 
 
-def explain_text(model: CRF, text: str, tokens: str = AUTO) -> Explanation:
+def explain_text(model: Any, text: str, tokens: str = AUTO) -> Explanation:
     """Explain the tags of a sentence.
 
     Arguments:
@@ -22,12 +22,14 @@ def explain_text(model: CRF, text: str, tokens: str = AUTO) -> Explanation:
         text: a sentence; where the template looks at several columns, tokens ``word/column1/…`` with blanks between.
         tokens: how the sentence is cut, as for `tag_stream`.
     """
-    template: Any = model.features
+    if not hasattr(model, "explain"):
+        raise InputError(f"--model: expected a model that can explain its tags, got a {type(model).__name__}")
     if not text.strip():
         raise InputError("sentence: expected words, got none")
-    if template.num_columns > 1:
-        return model.explain(_columns(text, template.num_columns)[0])
-    return model.explain(texts_as_corpus([text], cut_for(model, tokens))[0])
+    count = model.features.num_columns if isinstance(model, CRF) else 1
+    sentence = _columns(text, count)[0] if count > 1 else texts_as_corpus([text], cut_for(model, tokens))[0]
+    found: Explanation = model.explain(sentence)
+    return found
 
 
 def _columns(text: str, count: int) -> Corpus:
@@ -57,8 +59,10 @@ def only(explanation: Explanation, token: str) -> Explanation:
     return Explanation(kept)
 
 
-def legend(template: Template, explanation: Explanation, most: int = 5) -> list[str]:
+def legend(template: Template | None, explanation: Explanation, most: int = 5) -> list[str]:
     """Say in words what the template's lines look at that the first `most` reasons of each token come from."""
+    if template is None:
+        return []
     names = [one.name for token in explanation.tokens for one in token.contributions[:most] if one.name]
     longest_first = sorted(template.lines, key=lambda line: -len(line.literals[0]))
     used = {next((line for line in longest_first if name.startswith(line.literals[0])), None) for name in names}

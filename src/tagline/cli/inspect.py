@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
 
 from tagline.errors import InputError
+from tagline.models.answers import SequenceModel
 from tagline.models.crf import CRF
-from tagline.models.inspection import FeatureWeight, Summary, TransitionWeight
-from tagline.models.loading import load
-from tagline.readers.sources import PathLike
+from tagline.models.inspection import FeatureWeight, TransitionWeight
+
+
+class Summary(Protocol):
+    """A model in a few numbers."""
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """How it was trained."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+
+    def line(self) -> str:
+        """In one line."""
+
+    def text(self) -> str:
+        """A line for each fact."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What can be said of any model: its labels, and how it was trained."""
+
+    labels: list[str]
+    training: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return asdict(self)
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        return f"{len(self.labels)} labels"
+
+    def text(self) -> str:
+        """Write a line for each fact."""
+        lines = [f"labels      {len(self.labels)}: {' '.join(self.labels)}"]
+        lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
+        return "\n".join(lines) + "\n"
+
+
+def summary_of(model: Any) -> Summary:
+    """Return what the model says of itself, or what can be said of any."""
+    if hasattr(model, "summary"):
+        own: Summary = model.summary()
+        return own
+    return Outline([str(label) for label in model.labels_], model.training_.as_dict())
 
 
 @dataclass(frozen=True)
@@ -18,14 +65,16 @@ class ModelView:
 
     Attributes:
         summary: labels, counts, training facts.
-        features: for each label the features that speak most for it.
+        features: for each label the features that speak most for it, or the symbols that it emits most often.
         transitions, avoided: those with the largest weights, and with the smallest.
+        logarithms: whether weights are logarithms of probabilities, which are shown themselves then.
     """
 
     summary: Summary
-    features: dict[str, list[FeatureWeight]]
-    transitions: list[TransitionWeight]
-    avoided: list[TransitionWeight]
+    features: dict[str, list[FeatureWeight]] = field(default_factory=dict)
+    transitions: list[TransitionWeight] = field(default_factory=list)
+    avoided: list[TransitionWeight] = field(default_factory=list)
+    logarithms: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
@@ -44,38 +93,52 @@ class ModelView:
         parts = [self.summary.text()]
         for label, found in self.features.items():
             if found:
-                parts.append(f"\nspeaks for {label}\n")
-                parts += [f"{one.weight:+10.4f}  {one.attribute}\n" for one in found]
-        for title, pairs in (("transitions most liked", self.transitions), ("transitions least liked", self.avoided)):
+                parts.append(f"\n{'probable words of' if self.logarithms else 'speaks for'} {label}\n")
+                parts += [f"{self._shown(one.weight)}  {one.attribute}\n" for one in found]
+        most, least = ("probable", "improbable") if self.logarithms else ("most liked", "least liked")
+        for title, pairs in ((f"transitions {most}", self.transitions), (f"transitions {least}", self.avoided)):
             if pairs:
                 parts.append(f"\n{title}\n")
-                parts += [f"{one.weight:+10.4f}  {one.previous} → {one.label}\n" for one in pairs]
+                parts += [f"{self._shown(one.weight)}  {one.previous} → {one.label}\n" for one in pairs]
         return "".join(parts)
 
-
-def load_crf(path: PathLike) -> CRF:
-    """Load a model that has features to look at."""
-    model = load(path)
-    if not isinstance(model, CRF):
-        raise InputError(f"{path}: expected a feature CRF, got a {type(model).__name__}")
-    return model
+    def _shown(self, weight: float) -> str:
+        return f"{math.exp(weight):10.6f}" if self.logarithms else f"{weight:+10.4f}"
 
 
-def view(model: CRF, top: int = 5, label: str | None = None) -> ModelView:
+def view(model: SequenceModel, top: int = 5, label: str | None = None) -> ModelView:
     """Collect what there is to see.
 
     Arguments:
         top: features of each label, and transitions.
         label: this one only.
     """
+    names = [str(one) for one in model.labels_]
     if top < 0:
         raise InputError(f"--top: expected 0 or more, got {top}")
-    if label is not None and label not in model.labels_:
-        raise InputError(f"--label: expected one of {', '.join(model.labels_)}, got {label!r}")
-    labels = model.labels_ if label is None else [label]
+    if label is not None and label not in names:
+        raise InputError(f"--label: expected one of {', '.join(names)}, got {label!r}")
+    labels = names if label is None else [label]
+    if isinstance(model, CRF):
+        return ModelView(
+            model.summary(),
+            {one: [found for found in model.top_features(top, one) if found.weight > 0] for one in labels},
+            [one for one in model.top_transitions(top) if one.weight > 0],
+            [one for one in model.top_transitions(top, lowest=True) if one.weight < 0],
+        )
+    if not hasattr(model, "top_features"):
+        return ModelView(summary_of(model))
     return ModelView(
-        model.summary(),
-        {one: [found for found in model.top_features(top, one) if found.weight > 0] for one in labels},
-        [one for one in model.top_transitions(top) if one.weight > 0],
-        [one for one in model.top_transitions(top, lowest=True) if one.weight < 0],
+        summary_of(model),
+        {one: model.top_features(top, one) for one in labels},
+        model.top_transitions(top),  # type: ignore[attr-defined]
+        model.top_transitions(top, lowest=True),  # type: ignore[attr-defined]
+        logarithms=True,
     )
+
+
+def table_of(model: Any, option: str) -> Any:
+    """Return the model, or say that it has no weights to write or draw."""
+    if not hasattr(model, "write_weights"):
+        raise InputError(f"{option}: expected a model with weights, got a {type(model).__name__}")
+    return model

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from tagline.cli.kinds import KINDS, advice
+
 DATA, MODEL, DESCENT, TELL = "Data", "Model", "Training", "Messages"
 
 ModelFile = Annotated[str, typer.Option("-m", "--model", help="A model that tagline train wrote.")]
@@ -16,6 +18,7 @@ Encoding = Annotated[str, typer.Option(help="Of the input; what is written is UT
 
 
 def train(
+    context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -23,6 +26,7 @@ def train(
         ),
     ],
     output: Annotated[str, typer.Option("-o", "--output", help="The model to write.")],
+    model: Annotated[str, typer.Option("--model", help=f"What to train: {', '.join(KINDS)}; see above.")] = "crf",
     template: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +107,14 @@ def train(
         int | None,
         typer.Option(help="Number attributes by so many bits of a hash and keep no names.", rich_help_panel=MODEL),
     ] = None,
+    smoothing: Annotated[
+        str,
+        typer.Option(help="Of an HMM's counts: add-k, witten-bell or dirichlet (no prior).", rich_help_panel=MODEL),
+    ] = "add-k",
+    add_k: Annotated[float, typer.Option(help="Pseudo-count of --smoothing add-k.", rich_help_panel=MODEL)] = 0.1,
+    unknown: Annotated[
+        str, typer.Option(help="Words that an HMM never saw: smooth, or error.", rich_help_panel=MODEL)
+    ] = "smooth",
     algorithm: Annotated[
         str,
         typer.Option(
@@ -150,7 +162,7 @@ def train(
         bool, typer.Option("--json", help="Print the facts as JSON to stdout.", rich_help_panel=TELL)
     ] = False,
 ) -> None:
-    """Train a model: a feature CRF, from labelled sentences to a file.
+    """Train a model, from labelled sentences to a file.
 
     Ctrl-C ends training early: what was learned so far is saved, and the exit code is 130.
 
@@ -158,9 +170,11 @@ def train(
     Examples:
       tagline train train.txt -o model.tagline
       tagline train train.txt -o model.tagline --dev dev.txt --template my.template --c2 0.1
+      tagline train train.txt -o model.tagline --model hmm --smoothing witten-bell
       tagline train huge.txt.gz -o model.tagline --cache /tmp/compiled --hash-bits 22
     """
     from tagline import compiled
+    from tagline.cli.kinds import settings_for
     from tagline.cli.labelled import Source
     from tagline.cli.outcome import report_lines
     from tagline.cli.progress import Limits, reporting
@@ -169,7 +183,9 @@ def train(
 
     if threads is not None:
         compiled.set_threads(threads, "--threads")
-    settings = {
+    values = {
+        "template": template,
+        "cache": cache,
         "scheme": None if scheme.lower() == "none" else scheme,
         "on_illegal": on_illegal,
         "min_frequency": min_frequency,
@@ -189,8 +205,14 @@ def train(
         "delta": delta,
         "period": period,
         "random_state": seed,
+        "smoothing": smoothing,
+        "k": add_k,
+        "unknown": unknown,
     }
-    plan = Plan(file, output, template, dev, Source(form, tag_column, tokens, encoding, lenient), settings, cache)
+    settings = settings_for(model, values, _given(context))
+    source = Source(form, tag_column, tokens, encoding, lenient)
+    used = settings.pop("template", None), settings.pop("cache", None)
+    plan = Plan(file, output, used[0], dev, source, settings, used[1], model)
     limits = Limits(most_passes(algorithm, max_iterations, passes), max_seconds, period, delta)
     try:
         with reporting(limits, quiet=quiet, verbose=verbose) as tell:
@@ -205,6 +227,17 @@ def train(
         typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))
     if done.interrupted:
         raise typer.Exit(130)
+
+
+train.__doc__ = f"{train.__doc__}\n    \b\n    Models:\n{advice()}"
+
+
+def _given(context: typer.Context) -> list[str]:
+    """The parameters whose options stand on the command line."""
+    named = {"seed": "random_state", "add_k": "k"}
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = (name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+    return [named.get(name, name) for name in given]
 
 
 def tag(
@@ -270,21 +303,24 @@ def inspect(
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
 
+    Of an HMM: what each tag emits most often, and which tag follows which, with their probabilities.
+
     \b
     Examples:
       tagline inspect model.tagline --top 10 --label B-PER
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
     """
-    from tagline.cli.inspect import load_crf, view
+    from tagline.cli.inspect import table_of, view
+    from tagline.models.loading import load
 
-    loaded = load_crf(model)
+    loaded = load(model)
     seen = view(loaded, top, label)
     typer.echo(json.dumps(seen.as_dict(), ensure_ascii=False, indent=2) if as_json else seen.text().rstrip("\n"))
     if weights is not None:
-        loaded.write_weights(weights)
+        table_of(loaded, "--weights").write_weights(weights)
         typer.echo(f"wrote {weights}", err=True)
     if plot is not None:
-        loaded.plot_transitions(plot)
+        table_of(loaded, "--plot").plot_transitions(plot)
         typer.echo(f"wrote {plot}", err=True)
 
 
@@ -321,5 +357,5 @@ def explain(
         typer.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))
     else:
         typer.echo(explanation.text(most), nl=False)
-        for line in legend(loaded.features, explanation, most):
+        for line in legend(getattr(loaded, "features", None), explanation, most):
             typer.echo(line)

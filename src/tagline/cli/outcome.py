@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from tagline.cli.inspect import summary_of
 from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
 from tagline.features.templates import Template
-from tagline.models.crf import CRF
-from tagline.models.inspection import Summary
 from tagline.training.monitor import Pass
 
 
@@ -23,17 +22,17 @@ class Training:
         path: of the model file.
         model: the estimator.
         sentences, tokens: learned from.
-        template: of the features.
+        template: of the features; None where the model has none.
         skipped: broken sentences that were left out.
         seconds: of the whole.
         dev: scores on the dev set.
     """
 
     path: str
-    model: CRF
+    model: Any
     sentences: int
     tokens: int
-    template: Template
+    template: Template | None
     skipped: int
     seconds: float
     dev: Report | None
@@ -46,7 +45,7 @@ class Training:
     @property
     def reason(self) -> str:
         """Why training stopped."""
-        return str(self.model.stop_reason_)
+        return str(self.model.training_.reason)
 
     @property
     def size(self) -> int:
@@ -56,12 +55,12 @@ class Training:
     @property
     def best_pass(self) -> Pass | None:
         """The pass with the best dev score, whose weights are kept where there is patience."""
-        scored = [one for one in self.model.training_log_ if one.dev_score is not None]
+        scored = [one for one in getattr(self.model, "training_log_", ()) if one.dev_score is not None]
         return max(scored, key=lambda one: (one.dev_score or 0.0, -one.iteration)) if scored else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
-        summary: Summary = self.model.summary()
+        summary = summary_of(self.model)
         best = self.best_pass
         return {
             "model": self.path,
@@ -69,7 +68,7 @@ class Training:
             "sentences": self.sentences,
             "tokens": self.tokens,
             "skipped": self.skipped,
-            "template": self.template.source,
+            "template": None if self.template is None else self.template.source,
             **{key: value for key, value in summary.as_dict().items() if key not in ("features", "training")},
             "training": summary.training,
             "interrupted": self.interrupted,
@@ -81,15 +80,14 @@ class Training:
 
 def report_lines(done: Training) -> list[str]:
     """Say how training ended, how good the model is, and what to try next."""
-    summary = done.model.summary()
-    passes = len(done.model.training_log_)
+    summary = summary_of(done.model)
     lines = [*summary.training.get("notes", ())]
-    lines.append(f"stopped after {passes} passes, {duration(done.seconds)} in all: {_reason(done)}")
-    counted = sum(summary.weights.values())
-    lines.append(
-        f"{len(summary.labels)} labels ({summary.scheme or 'no tag scheme'}), {summary.attributes:,} attributes, "
-        f"{counted:,} weights, {summary.active:,} of them not 0"
-    )
+    if done.reason == "counted":
+        lines.append(f"counted, {duration(done.seconds)} in all")
+    else:
+        passes = len(done.model.training_log_)
+        lines.append(f"stopped after {passes} passes, {duration(done.seconds)} in all: {_reason(done)}")
+    lines.append(summary.line())
     if done.dev is not None:
         lines += ["", *score_lines(done.dev), ""]
     lines.append(f"saved {done.path} ({done.size / 1e6:.1f} MB)")
@@ -105,7 +103,7 @@ def _reason(done: Training) -> str:
         "interrupted": "interrupted; what was learned so far is kept",
         "passes": "all passes are made",
     }.get(done.reason, done.reason)
-    if best is not None and done.model.patience is not None:
+    if best is not None and getattr(done.model, "patience", None) is not None:
         words += f"; pass {best.iteration} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
     return words
 
@@ -116,6 +114,7 @@ def _advice(done: Training) -> list[str]:
         (f"tagline inspect {done.path}", "shows what was learned"),
     ]
     if done.dev is None:
-        commands.append(("tagline train … --dev FILE", "scores each pass and stops in time"))
+        why = "scores the model" if done.reason == "counted" else "scores each pass and stops in time"
+        commands.append(("tagline train … --dev FILE", why))
     width = max(len(command) for command, _ in commands)
     return ["next:", *(f"  {command:{width}}  {why}" for command, why in commands)]

@@ -1,4 +1,4 @@
-"""Options of `tagline train` on their way to `CRF`: what they may be, checked before anything is read."""
+"""Options of `tagline train` on their way to a model: what they may be, checked before anything is read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tagline.cli.kinds import option_of
 from tagline.errors import InputError
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.models.fitting import ALGORITHMS
+from tagline.models.hmm_settings import UNKNOWN_SYMBOLS
+from tagline.models.smoothing import SMOOTHING
 from tagline.models.targets import ON_ILLEGAL
 from tagline.readers.roles import scheme
 
@@ -26,18 +29,20 @@ RANGES: dict[str, tuple[float, float]] = {
     "delta": (0, math.inf),
     "period": (0, math.inf),
     "random_state": (0, math.inf),
+    "k": (0, math.inf),
 }
+CHOICES = {"algorithm": ALGORITHMS, "on_illegal": ON_ILLEGAL, "smoothing": SMOOTHING, "unknown": UNKNOWN_SYMBOLS}
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise where a setting cannot be meant, before anything is read."""
     for name, value in settings.items():
-        option = "--" + {"random_state": "seed"}.get(name, name).replace("_", "-")
+        option = option_of(name)
         least, most = RANGES.get(name, (-math.inf, math.inf))
         if isinstance(value, int | float) and not least <= value <= most:
             span = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
             raise InputError(f"{option}: expected a number, {span}, got {value}")
-        choices = {"algorithm": ALGORITHMS, "on_illegal": ON_ILLEGAL}.get(name)
+        choices = CHOICES.get(name)
         if choices is not None and value not in choices:
             raise InputError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
     if settings.get("scheme") not in (None, "auto"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from tagline.cli.streams import BLOCK, Batch, read_stream
 from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
 from tagline.features.templates import Template
+from tagline.models.answers import SequenceModel
 from tagline.models.crf import CRF
 from tagline.models.entities import Reading
+from tagline.models.hmm import HMM
 from tagline.models.loading import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Column, Corpus
@@ -52,19 +54,26 @@ class Questions:
             raise InputError(f"--min-probability: expected a number from 0 to 1, got {self.min_probability}")
 
 
-def load_tagger(path: PathLike) -> CRF:
-    """Load a model that tags text: one whose features come from a template."""
+def load_tagger(path: PathLike) -> Any:
+    """Load a model that tags text: a CRF whose features come from a template, or one that emits words."""
     model = load(path)
-    if not isinstance(model, CRF) or not isinstance(model.features, Template):
+    if isinstance(model, CRF) and not isinstance(model.features, Template):
         raise InputError(
             f"{path}: expected a model that was trained with a template, got one whose features a program makes; "
             "tag with Python: tagline.load(path).predict(X)"
         )
+    if isinstance(model, HMM):
+        if not model.known_tokens():
+            raise InputError(
+                f"{path}: expected a model that emits words, got {model.emission_.family} emissions of numbers; tag "
+                "with Python: tagline.load(path).predict(X)"
+            )
+        model.parameters_ = replace(model.parameters_, numbers=False)  # states without names are written as digits
     return model
 
 
 def tag_stream(
-    model: CRF,
+    model: Any,
     paths: Sequence[PathLike] = ("-",),
     questions: Questions | None = None,
     *,
@@ -115,7 +124,7 @@ def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])
 
 
-def _reading(model: CRF, needed: bool) -> Reading | None:
+def _reading(model: SequenceModel, needed: bool) -> Reading | None:
     """How tags become spans; None where they are not of a scheme, which is an error where spans are needed."""
     try:
         return Reading.of(model.labels_, model.scheme_name)
@@ -125,7 +134,7 @@ def _reading(model: CRF, needed: bool) -> Reading | None:
         return None
 
 
-def answers_for(model: CRF, batch: Batch, ask: Questions, reading: Reading | None = None) -> Answers:
+def answers_for(model: SequenceModel, batch: Batch, ask: Questions, reading: Reading | None = None) -> Answers:
     """Ask a model about a batch; with a reading, the spans of each labelling are marked."""
     corpus = feature_columns(model, batch.corpus)
     ranked: list[list[tuple[list[str], float | None]]]
@@ -158,15 +167,18 @@ def _marks(reading: Reading, tags: Sequence[int]) -> list[Mark]:
     return [Mark(*span) for span in spans.to_lists(1)[0]]
 
 
-def feature_columns(model: CRF, corpus: Corpus) -> Corpus:
+def feature_columns(model: SequenceModel, corpus: Corpus) -> Corpus:
     """Return the columns that the model looks at, counted from the left; too few are an error with their place."""
-    template: Any = model.features
-    needed = max(1, template.num_columns - (model.dictionary is not None and model.dictionary.priority == "feature"))
+    needed, source = 1, ""
+    if isinstance(model, CRF):
+        template: Any = model.features
+        matches = model.dictionary is not None and model.dictionary.priority == "feature"
+        needed, source = max(1, template.num_columns - matches), template.source
     names = corpus.names
     if len(names) < needed:
         first = " ".join(word for column in corpus.columns.values() for word in column[:1])
         raise InputError(
-            f"{corpus.place(0)}: expected {needed} columns or more, as {template.source} names them, got {len(names)} "
+            f"{corpus.place(0)}: expected {needed} columns or more, as {source} names them, got {len(names)} "
             f"({shown(first)}); give one token a line, with its columns"
         )
     kept: dict[str, Column] = {name: corpus.columns[name] for name in names[:needed]}

@@ -1,7 +1,8 @@
 """How raw text is cut for a model: as the tokens were that it learned from.
 
-A model's attributes say which tokens it has seen. One that knows hardly anything but single characters cuts every text
-into characters; one that knows Chinese characters beside words cuts each text by its script; any other cuts words.
+A model's attributes or symbols say which tokens it has seen. One that knows hardly anything but single characters cuts
+every text into characters; one that knows Chinese characters beside words cuts each text by its script; any other cuts
+words.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def cut_for(model: Any, name: str = AUTO) -> Cut:
     """Return what cuts texts for a model.
 
     Arguments:
-        model: a CRF with a template.
+        model: as `load_tagger` gives it.
         name: ``words``, ``characters``, ``whitespace``, or ``auto``: as the model's tokens were.
     """
     if name != AUTO:
@@ -57,7 +58,8 @@ def cut_for(model: Any, name: str = AUTO) -> Cut:
         return partial(tokenize, tokenizer=name)
     known = _tokens_of(model)
     if not known:
-        source = model.features.source.removesuffix(".txt") if isinstance(model.features, Template) else ""
+        template = getattr(model, "features", None)
+        source = template.source.removesuffix(".txt") if isinstance(template, Template) else ""
         return partial(tokenize, tokenizer="characters" if source in _BY_CHARACTER else "words")
     single = sum(len(token) == 1 for token in known) / len(known)
     if single >= 0.95:
@@ -67,9 +69,11 @@ def cut_for(model: Any, name: str = AUTO) -> Cut:
 
 
 def _tokens_of(model: Any) -> list[str]:
-    """Tokens that the model's attributes name; none where names were hashed away."""
+    """Tokens that the model has seen, or that its attributes name; none where names were hashed away."""
+    template = getattr(model, "features", None)
+    if template is None:
+        return list(model.known_tokens())[:MOST_NAMES] if hasattr(model, "known_tokens") else []
     names = model.parameters_.states
-    template = model.features
     if names is None or not isinstance(template, Template):
         return []
     for line in template.states:

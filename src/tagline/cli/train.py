@@ -1,4 +1,4 @@
-"""What `tagline train` does: read, choose a template, train, save, score the dev set.
+"""What `tagline train` does: read, choose a template where the model needs one, train, save, score the dev set.
 
 Options and the place to write to are tried before anything is read, so that an hour's work is not lost to a typing
 mistake.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tagline.cli.kinds import kind_of
 from tagline.cli.labelled import Source, choose_set, named_template
 from tagline.cli.outcome import Training
 from tagline.cli.progress import Reporter, Silent
@@ -23,6 +24,7 @@ from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
+from tagline.models.answers import SequenceModel
 from tagline.models.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf import CRF
 from tagline.readers import format_of
@@ -40,8 +42,9 @@ class Plan:
         template: the name of a ready-made set or a path; chosen from the data when None.
         dev: a file to score after each pass.
         source: how files are read.
-        settings: of `CRF`, by name.
+        settings: of the estimator, by name.
         cache: a folder for the compiled corpus, where the data are larger than memory.
+        model: the kind of it, as of `kinds`.
     """
 
     train: str
@@ -51,6 +54,7 @@ class Plan:
     source: Source = field(default_factory=Source)
     settings: Mapping[str, Any] = field(default_factory=dict)
     cache: str | None = None
+    model: str = "crf"
 
 
 def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
@@ -62,6 +66,8 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     tell, begun = tell or Silent(), time.perf_counter()
     check_settings(plan.settings)
     check_writable(plan.output)
+    if not kind_of(plan.model).template:
+        return _counted(plan, tell, begun)
     if plan.cache is not None and plan.settings.get("min_frequency", 0) > 1:
         raise InputError("--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute")
     named = None if plan.template is None else named_template(plan.template)
@@ -82,6 +88,25 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     report = None if dev is None else score(model, dev)
     seconds = time.perf_counter() - begun
     return Training(plan.output, model, len(data), data.num_tokens, template, len(sample.problems), seconds, report)
+
+
+def _counted(plan: Plan, tell: Reporter, begun: float) -> Training:
+    """Train a model that looks at words alone."""
+    dev = None if plan.dev is None else plan.source.read(plan.dev)
+    tell.stage(f"reading {plan.train}")
+    data = plan.source.read(plan.train)
+    tell.say(f"learning from {len(data):,} sentences, {data.num_tokens:,} tokens")
+    if data.problems:
+        tell.say(f"skipped {len(data.problems)} broken sentences; the first: {data.problems[0]}")
+    if len(data.names) > 2:
+        tell.say(f"looking at the column {data.names[0]} alone; --model crf looks at the others, too")
+    tell.stage("counting")
+    model = kind_of(plan.model).estimator(**plan.settings).fit(data)
+    tell.stage(f"saving {plan.output}")
+    model.save(plan.output)
+    report = None if dev is None else score(model, dev)
+    seconds = time.perf_counter() - begun
+    return Training(plan.output, model, len(data), data.num_tokens, None, len(data.problems), seconds, report)
 
 
 def _fitted(plan: Plan, template: Template, data: Corpus | CompiledCorpus, dev: Corpus | None, tell: Reporter) -> CRF:
@@ -122,7 +147,7 @@ def _introduce(
         tell.say(f"skipped {len(problems)} broken sentences; the first: {problems[0]}")
 
 
-def score(model: CRF, dev: Corpus) -> Report:
+def score(model: SequenceModel, dev: Corpus) -> Report:
     """Score a model on labelled sentences: spans where the tags mark any, else tokens."""
     rule = None if detect(dev).scheme is None else "conlleval"
     return evaluate(dev, model.predict(dev), rule)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
+from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.entities import Entity, Reading, characters_of, find_entities
@@ -211,9 +212,13 @@ class SequenceModel:
         return labelled, predicted
 
     def _names(self, labels: IntArray, offsets: IntArray) -> list[list[str]]:
+        if compiled.core is not None:
+            found: list[list[str]] = compiled.core.lists_of(
+                tuple(self.labels_), np.ascontiguousarray(labels, np.int64), offsets
+            )
+            return found
         names = np.array(self.labels_, object)[labels].tolist()
-        bounds = offsets.tolist()
-        return [names[first:last] for first, last in pairwise(bounds)]
+        return [names[first:last] for first, last in pairwise(offsets.tolist())]
 
 
 def _wrapped(**inputs: Any) -> dict[str, Any]:

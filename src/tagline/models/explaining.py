@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -135,28 +135,66 @@ def explain(parameters: Parameters, chain: Chain, features: Features, tokens: Se
         features: its attributes.
         tokens: its words.
     """
+    weights = _Weights(parameters)
+    return explain_chain(chain, parameters.labels, tokens, lambda *pair: weights.differences(features, *pair))
+
+
+def explain_chain(
+    chain: Chain,
+    labels: Sequence[str],
+    tokens: Sequence[str],
+    differences: Callable[[IntArray, IntArray], Iterator[Contribution]] | None = None,
+) -> Explanation:
+    """Explain the best labelling of one sentence.
+
+    Arguments:
+        chain: the sentence scored.
+        labels: their names.
+        tokens: its words.
+        differences: the terms in which two labellings ``[T]`` may differ; when left out, the scores of the chain
+            themselves: each emission under the name of its token.
+    """
     if not tokens:
         return Explanation(())
     best = engine.viterbi(chain).labels
     nodes = engine.marginals(chain).nodes
-    weights = _Weights(parameters)
     found = []
     for t, label in enumerate(best.tolist()):
         rival = _rival(chain, t, label)
         other = None if rival is None else int(rival[t])
-        terms = () if rival is None else _ranked(weights.differences(features, best, rival))
+        terms: tuple[Contribution, ...] = ()
+        if rival is not None:
+            told = _scores(chain, labels, tokens, best, rival) if differences is None else differences(best, rival)
+            terms = _ranked(told)
         found.append(
             TokenExplanation(
                 tokens[t],
                 t,
-                parameters.labels[label],
+                labels[label],
                 float(nodes[t, label]),
-                None if other is None else parameters.labels[other],
+                None if other is None else labels[other],
                 None if other is None else float(nodes[t, other]),
                 terms,
             )
         )
     return Explanation(tuple(found))
+
+
+def _scores(
+    chain: Chain, labels: Sequence[str], tokens: Sequence[str], mine: IntArray, other: IntArray
+) -> Iterator[Contribution]:
+    """The scores of a chain with transitions ``[L, L]`` in which two labellings differ."""
+    for n, (a, b) in enumerate(zip(mine.tolist(), other.tolist(), strict=True)):
+        told = (labels[a],), (labels[b],)
+        if a != b:
+            yield Contribution("state", tokens[n], n, *told, float(chain.emissions[n, a] - chain.emissions[n, b]))
+        if n == 0:
+            yield Contribution("start", "", n, *told, float(chain.start[a] - chain.start[b]))
+            continue
+        before = int(mine[n - 1]), int(other[n - 1])
+        moved = (labels[before[0]], labels[a]), (labels[before[1]], labels[b])
+        amount = chain.transitions[before[0], a] - chain.transitions[before[1], b]
+        yield Contribution("transition", "", n, *moved, float(amount))
 
 
 def _rival(chain: Chain, t: int, label: int) -> IntArray | None:

@@ -70,6 +70,13 @@ class Summary:
         """Return everything as plain numbers, lists and strings."""
         return asdict(self)
 
+    def line(self) -> str:
+        """Say in one line what there is."""
+        return (
+            f"{len(self.labels)} labels ({self.scheme or 'no tag scheme'}), {self.attributes:,} attributes, "
+            f"{sum(self.weights.values()):,} weights, {self.active:,} of them not 0"
+        )
+
     def text(self) -> str:
         """Write a line for each fact."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.weights.items() if count)

@@ -9,7 +9,11 @@ from tagline.errors import StorageError
 from tagline.models.answers import SequenceModel
 from tagline.storage import Path, read
 
-_HOMES = {"crf": ("tagline.models.crf", "CRF")}
+_HOMES = {
+    "crf": ("tagline.models.crf", "CRF"),
+    "hmm": ("tagline.models.hmm", "HMM"),
+    "trigram": ("tagline.models.trigram", "TrigramTagger"),
+}
 
 
 def load(path: Path, *, verify: bool = True, **options: Any) -> SequenceModel:

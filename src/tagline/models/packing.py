@@ -118,6 +118,11 @@ def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes."""
     p = saved.parameters.pruned()
     s = p.structure
+    if np.isneginf(p.weights).any():
+        raise InputError(
+            "weights: expected finite numbers to save, got -inf, the logarithm of 0; fit the HMM that it was made of "
+            "with smoothing or priors"
+        )
     config = {
         "model": MODEL,
         "version": VERSION,
@@ -128,7 +133,7 @@ def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "features": _described(saved.way),
         "hash_bits": saved.hash_bits,
         "dictionary": None,
-        "settings": {name: plain for name, value in saved.settings.items() if (plain := _plain(value)) is not _NO_DATA},
+        "settings": plain_settings(saved.settings),
         "training": saved.training.as_dict(),
     }
     arrays: dict[str, NDArray[Any]] = {
@@ -166,7 +171,7 @@ def unpack(file: ModelFile) -> SavedCRF:
             hash_bits,
             _dictionary(file),
             file.setting("settings", dict),
-            _facts(file),
+            facts_of(file),
         )
 
 
@@ -179,7 +184,8 @@ def reading(file: ModelFile) -> Iterator[None]:
         raise StorageError(f"{file.source}: {error}; {_DAMAGED}") from None
 
 
-def _bad(file: ModelFile, expected: str, got: object) -> StorageError:
+def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
+    """The error for what a file must not say."""
     return StorageError(f"{file.source}: expected {expected}, got {got!r:.60}; {_DAMAGED}")
 
 
@@ -189,14 +195,14 @@ def _bad(file: ModelFile, expected: str, got: object) -> StorageError:
 def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     labels = file.setting("labels", list)
     if not 1 <= len(labels) <= MOST_LABELS or len(set(map(str, labels))) != len(labels):
-        raise _bad(file, f"1 to {MOST_LABELS} labels, each once", labels)
+        raise bad_file(file, f"1 to {MOST_LABELS} labels, each once", labels)
     if not all(isinstance(label, str) for label in labels):
-        raise _bad(file, "labels that are strings", labels)
+        raise bad_file(file, "labels that are strings", labels)
     name = _optional(file, "scheme", str)
     structure = _structure(file, len(labels))
     weights = file.tensor("weights", np.float32, structure.size)
     if not np.isfinite(weights).all():
-        raise _bad(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
+        raise bad_file(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
     found = Parameters(
@@ -213,7 +219,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
     edge_counts = _numbers(file, "edges.counts", None)
     pairs = _pairs(file, "edges.pairs", L)
     if labels.max(initial=0) >= L:
-        raise _bad(file, f"label numbers below {L}", int(labels.max()))
+        raise bad_file(file, f"label numbers below {L}", int(labels.max()))
     offsets, edge_offsets = (
         _offsets(file, "states", counts, len(labels)),
         _offsets(file, "edges", edge_counts, len(pairs)),
@@ -225,7 +231,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
         ("edges.pairs", edge_offsets, _keys(pairs, L)),
     ):
         if not _ascending(bounds, keys):
-            raise _bad(file, f"{part} that ascend", "others")
+            raise bad_file(file, f"{part} that ascend", "others")
     ends = file.setting("start", bool), file.setting("end", bool)
     return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
 
@@ -240,7 +246,7 @@ def _numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
 def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
     pairs = _numbers(file, name, None, 2)
     if pairs.max(initial=0) >= L:
-        raise _bad(file, f"label numbers below {L} in {name}", int(pairs.max()))
+        raise bad_file(file, f"label numbers below {L} in {name}", int(pairs.max()))
     return pairs.astype(np.int32)
 
 
@@ -248,7 +254,7 @@ def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> In
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, dtype=np.int64, out=offsets[1:])
     if offsets[-1] != total:
-        raise _bad(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
+        raise bad_file(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
     return offsets
 
 
@@ -272,7 +278,7 @@ def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Voca
         return None
     names = Vocabulary.from_arrays(stored)
     if hash_bits is not None or len(names) != size:
-        raise _bad(file, f"names of {size if hash_bits is None else 'no'} {part}", len(names))
+        raise bad_file(file, f"names of {size if hash_bits is None else 'no'} {part}", len(names))
     return names
 
 
@@ -300,12 +306,12 @@ def _way(file: ModelFile) -> Way:
     if described is None:
         return None
     if not all(isinstance(value, str) for value in described.values()):
-        raise _bad(file, "features that are described by strings", described)
+        raise bad_file(file, "features that are described by strings", described)
     if set(described) == {"template", "source"}:
         return Template.parse(described["template"], described["source"])
     if set(described) == {"function"}:
         return MissingFunction(described["function"])
-    raise _bad(file, "features by a template or a function", described)
+    raise bad_file(file, "features by a template or a function", described)
 
 
 def _dictionary(file: ModelFile) -> Dictionary | None:
@@ -313,16 +319,16 @@ def _dictionary(file: ModelFile) -> Dictionary | None:
     if described is None:
         return None
     if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
-        raise _bad(file, "priority and fold_case of the dictionary", described)
+        raise bad_file(file, "priority and fold_case of the dictionary", described)
     text = file.tensor("dictionary", np.uint8, None).tobytes()
     try:
         entries = {tuple(tokens): kind for tokens, kind in json.loads(text)}
     except (ValueError, TypeError, RecursionError) as error:
-        raise _bad(file, "phrases and types in the array 'dictionary'", str(error)) from None
+        raise bad_file(file, "phrases and types in the array 'dictionary'", str(error)) from None
     return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])
 
 
-def _facts(file: ModelFile) -> Facts:
+def facts_of(file: ModelFile) -> Facts:
     """How the model was trained, as far as the file says it."""
     told = {name: value for name, value in file.setting("training", dict).items() if value is not None}
     kinds: dict[str, type[Any]] = {one.name: type(one.default) for one in fields(Facts)}
@@ -331,7 +337,7 @@ def _facts(file: ModelFile) -> Facts:
         found["notes"] = tuple(map(str, notes))
     for name, value in found.items():
         if type(value) is not kinds[name]:
-            raise _bad(file, f"{kinds[name].__name__} as {name} of the training", value)
+            raise bad_file(file, f"{kinds[name].__name__} as {name} of the training", value)
     return Facts(**found)
 
 
@@ -340,10 +346,15 @@ def _facts(file: ModelFile) -> Facts:
 _NO_DATA = object()
 
 
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that JSON can hold; the others are code."""
+    return {name: plain for name, value in settings.items() if (plain := _plain(value)) is not _NO_DATA}
+
+
 def _plain(value: Any) -> Any:
     """The value as JSON holds it, or `_NO_DATA`."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -362,5 +373,5 @@ def _optional(file: ModelFile, name: str, kind: type[Any]) -> Any:
         return None
     value = file.setting(name, kind)
     if name == "hash_bits" and not 1 <= value <= MOST_HASH_BITS:
-        raise _bad(file, f"hash_bits from 1 to {MOST_HASH_BITS}", value)
+        raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", value)
     return value

@@ -79,6 +79,13 @@ class Categorical(Emission):
         """Return log p of each symbol in each state, ``[V, K]``, C order: what the E step over symbols reads."""
         return np.ascontiguousarray(log(self.probabilities).T)
 
+    def with_unseen(self, observations: IntArray) -> tuple[Float64Array, IntArray]:
+        """Return `log_table`, and the observations by its rows, where unknown symbols have a row of their own."""
+        if self.unseen is None:
+            return self.log_table(), observations
+        rows = np.concatenate([self.log_table(), log(self.unseen)[None]])
+        return rows, np.where(observations == UNKNOWN, self.num_symbols, observations)
+
     def _log_likelihood(self, observations: NDArray[Any]) -> Float64Array:
         unseen = np.full(self.num_states, np.nan) if self.unseen is None else log(self.unseen)
         # Negative numbers count from the end: UNKNOWN is the last row but one, MISSING the last.

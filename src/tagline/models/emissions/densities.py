@@ -3,7 +3,8 @@
 For diagonal Σ the square is multiplied out, Σ_d (x − μ)²/σ² = x²·(1/σ²) − 2x·(μ/σ²) + μ²·(1/σ²), which is one product
 of ``[N, 2D + 1]`` and ``[2D + 1, K]``. Where a state is narrow and far from the middle of the states the three terms
 cancel; there, and only there, the square is computed as it is written, so that the result is that of the definition
-to 1e-10. NaN is a missing number: it is integrated out.
+to 1e-10. The compiled core, which does rows without holes, always does that. NaN is a missing number: it is integrated
+out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tagline import compiled
 from tagline.models.emissions.products import ROWS, blocks
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -25,13 +27,21 @@ Pattern: TypeAlias = tuple[IntArray, IntArray]
 
 def diagonal(X: Float64Array, means: Float64Array, variances: Float64Array) -> Float64Array:
     """Return log densities ``[N, K]`` of states with variances ``[K, D]``."""
+    if not np.isnan(X).any():
+        return _whole(X, means, variances)
     holes = np.isnan(X).any(axis=1)
-    if not holes.any():
-        return _products(X, means, variances, False)
     out = np.empty((len(X), len(means)))
-    out[~holes] = _products(X[~holes], means, variances, False)
+    out[~holes] = _whole(X[~holes], means, variances)
     out[holes] = _products(X[holes], means, variances, True)
     return out
+
+
+def _whole(X: Float64Array, means: Float64Array, variances: Float64Array) -> Float64Array:
+    """Rows without missing numbers: the compiled core computes the squares as they are written, and fast."""
+    if compiled.core is None:
+        return _products(X, means, variances, False)
+    given = [np.ascontiguousarray(part, np.float64) for part in (X, means, variances)]
+    return np.asarray(compiled.core.log_densities(*given))
 
 
 def _products(X: Float64Array, means: Float64Array, variances: Float64Array, holes: bool) -> Float64Array:

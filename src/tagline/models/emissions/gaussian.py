@@ -161,6 +161,32 @@ class Gaussian(Emission):
         covars = self.covars if "covars" in self.frozen else self._new_covars(found)
         return replace(self, means=found.means, covars=covars)
 
+    @property
+    def learns_from_moments(self) -> bool:
+        """Whether `from_moments` can be the M step."""
+        return self.tied is None and not self._is_matrix
+
+    def from_moments(self, mass: Float64Array, first: Float64Array, second: Float64Array) -> Self | None:
+        """Return the M step of spherical and diagonal states that are not tied, from sums over whole observations.
+
+        Arguments:
+            mass: ``[K]``, Σ_n γ.
+            first, second: ``[K, D]``, Σ_n γ (x_n − μ) and Σ_n γ (x_n − μ)² around the means of now.
+
+        Returns:
+            None where the means have moved so far that digits of the scatter are lost.
+        """
+        if set(self.parameters) <= set(self.frozen):
+            return self
+        weight = np.broadcast_to(mass[:, None], first.shape)
+        means = self._new_means(weight, first + weight * self.means)
+        near = means - self.means
+        scatter = second - near * (2 * first - near * weight)
+        if (second > densities.LIMIT * scatter).any():
+            return None
+        found = Moments(weight, means, scatter)
+        return replace(self, means=means, covars=self.covars if "covars" in self.frozen else self._new_covars(found))
+
     def _new_means(self, mass: Float64Array, sums: Float64Array) -> Float64Array:
         if "means" in self.frozen:
             return self.means

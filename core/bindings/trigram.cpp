@@ -1,0 +1,299 @@
+// The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
+#include "../trigram.h"
+#include "module.h"
+#include "training.h"
+#include "vocabulary.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace tagline::bindings {
+
+namespace {
+
+constexpr int64_t kMostStates = 1 << 16;
+
+struct OwnTrigrams {
+    Array table, rows;  // kept alive
+    Trigrams model;
+
+    OwnTrigrams(const Array& given_table, const Array& given_rows) : table(given_table), rows(given_rows) {
+        const float* scores = checked<float>("table", table, {-1, -1});
+        const int64_t R = int64_t(table.shape(0)), width = int64_t(table.shape(1));
+        if (width < 2 || width > kMostStates) throw nb::value_error("table: expected 1 to 65535 states, got others");
+        const int32_t* numbers = checked<int32_t>("rows", rows, {width, width});
+        for (int64_t n = 0; n < width * width; ++n)
+            if (numbers[n] < 0 || numbers[n] >= R)
+                throw nb::value_error("rows: expected rows of the table, got others");
+        for (int64_t n = 0; n < R * width; ++n)
+            if (std::isnan(scores[n]) || scores[n] == HUGE_VALF)
+                throw nb::value_error("table: expected finite scores or -inf, got others");
+        model = {scores, numbers, width - 1};
+    }
+};
+
+struct OwnCandidates {
+    std::vector<int64_t> offsets;
+    std::vector<Candidate> lists;
+    int64_t num_states, widest = 1;
+
+    OwnCandidates(const Array& given_offsets, const Array& given_states, const Array& given_scores, int64_t S)
+        : num_states(S) {
+        const int64_t M = int64_t(given_states.size()), W = int64_t(given_offsets.size()) - 1;
+        const int64_t* bounds = checked<int64_t>("offsets", given_offsets, {-1});
+        const int32_t* states = checked<int32_t>("states", given_states, {-1});
+        const float* scores = checked<float>("scores", given_scores, {M});
+        if (W < 0 || W > kMostNames) throw nb::value_error("offsets: expected 1 to 2147483647 of them, got others");
+        rising("offsets", bounds, W + 1, M);
+        offsets.assign(bounds, bounds + W + 1);
+        lists.reserve(size_t(M + kBehind));
+        for (int64_t word = 0; word < W; ++word) {
+            widest = std::max(widest, bounds[word + 1] - bounds[word]);
+            for (int64_t m = bounds[word], least = 0; m < bounds[word + 1]; ++m) {
+                if (states[m] < least || states[m] >= S)
+                    throw nb::value_error("states: expected states that ascend in each list, got others");
+                if (std::isnan(scores[m]) || scores[m] == HUGE_VALF)
+                    throw nb::value_error("scores: expected finite scores or -inf, got others");
+                least = states[m] + 1;
+                lists.push_back({states[m], scores[m]});
+            }
+        }
+        lists.resize(size_t(M + kBehind), {0, 0});
+    }
+
+    Candidates view() const { return {offsets.data(), lists.data(), int64_t(offsets.size()) - 1, widest}; }
+};
+
+// The words of a call, each below the number of lists.
+Words as_words(const OwnTrigrams& model, const OwnCandidates& candidates, const Array& ids, const Array& offsets) {
+    const Words words{checked<int32_t>("words", ids, {-1}), checked<int64_t>("offsets", offsets, {-1}),
+                      int64_t(offsets.size()) - 1};
+    if (words.B < 0) throw nb::value_error("offsets: expected at least one number, got none");
+    rising("offsets", words.offsets, words.B + 1, int64_t(ids.size()));
+    for (size_t n = 0; n < ids.size(); ++n)
+        if (words.ids[n] < 0 || words.ids[n] >= candidates.view().W)
+            throw nb::value_error("words: expected numbers of lists of candidates, got others");
+    if (candidates.num_states != model.model.S) throw nb::value_error("candidates: expected states of the model");
+    return words;
+}
+
+struct OwnLexicon {
+    VocabularyParts words, small, capital;
+    Lexicon lexicon;
+
+    OwnLexicon(const VocabularyParts& given_words, const VocabularyParts& given_small,
+               const VocabularyParts& given_capital, int64_t longest)
+        : words(given_words), small(given_small), capital(given_capital) {
+        lexicon = {as_vocabulary(words), {as_vocabulary(small), as_vocabulary(capital)}, longest};
+        if (lexicon.size() > kMostNames) throw nb::value_error("words, endings: expected up to 2147483646, got more");
+    }
+
+    Result<int32_t> find(const nb::list& words) const;
+};
+
+// The UTF-8 of a string; one that has none is a word without a known ending.
+Text text_of(PyObject* word) {
+    if (PyUnicode_IS_COMPACT_ASCII(word)) {
+        const char* text = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(word));
+        const size_t size = size_t(PyUnicode_GET_LENGTH(word));
+        return {{text, size}, size && text[0] >= 'A' && text[0] <= 'Z'};
+    }
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(word, &size);
+    if (!text) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+        PyErr_Clear();
+    }
+    const bool capital = PyUnicode_GET_LENGTH(word) > 0 && Py_UNICODE_ISUPPER(PyUnicode_READ_CHAR(word, 0));
+    return {{text, text ? size_t(size) : 0}, capital};
+}
+
+// Strings, held while the core reads them without the GIL.
+class Texts {
+public:
+    ~Texts() {
+        for (PyObject* word : held_) Py_DECREF(word);
+    }
+
+    void reserve(size_t count) {
+        held_.reserve(count);
+        texts_.reserve(count);
+    }
+
+    // False for anything but a string.
+    bool add(PyObject* word) {
+        if (!PyUnicode_Check(word)) return false;
+        texts_.push_back(text_of(word));
+        held_.push_back(Py_NewRef(word));
+        return true;
+    }
+
+    int64_t size() const { return int64_t(texts_.size()); }
+    const Text* data() const { return texts_.data(); }
+
+private:
+    std::vector<PyObject*> held_;
+    std::vector<Text> texts_;
+};
+
+Result<int32_t> OwnLexicon::find(const nb::list& words) const {
+    Texts texts;
+    texts.reserve(nb::len(words));
+    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(words.ptr()); ++n)
+        if (!texts.add(PyList_GET_ITEM(words.ptr(), n)))
+            throw nb::type_error("words: expected strings, got something else");
+    Result<int32_t> found = make<int32_t>({size_t(texts.size())});
+    lexicon.find_all(texts.data(), texts.size(), found.data());
+    return found;
+}
+
+using Best = std::tuple<Result<int32_t>, Result<double>>;
+
+Best best(const OwnTrigrams& self, const OwnCandidates& candidates, const Array& ids, const Array& offsets) {
+    const Words words = as_words(self, candidates, ids, offsets);
+    Best out{make<int32_t>({ids.size()}), make<double>({size_t(words.B)})};
+    ask([&] {
+        return best_states(self.model, candidates.view(), words, std::get<0>(out).data(), std::get<1>(out).data(),
+                           signalled);
+    });
+    return out;
+}
+
+using Posterior = std::tuple<Result<double>, Result<double>, Result<double>>;
+
+Posterior posterior(const OwnTrigrams& self, const OwnCandidates& candidates, const Array& ids, const Array& offsets,
+                    bool allow_no_path) {
+    const Words words = as_words(self, candidates, ids, offsets);
+    std::vector<int64_t> begins{0};
+    for (size_t n = 0; n < ids.size(); ++n) begins.push_back(begins.back() + candidates.view().count(words.ids[n]));
+    Posterior out{make<double>({size_t(words.B)}), make<double>({size_t(words.B)}),
+                  make<double>({size_t(begins.back())})};
+    const TrigramPosterior want{std::get<0>(out).data(), std::get<1>(out).data(), std::get<2>(out).data(),
+                                begins.data()};
+    ask([&] { return trigram_posterior(self.model, candidates.view(), words, want, signalled); }, allow_no_path);
+    return out;
+}
+
+Result<int32_t> sample(const OwnTrigrams& self, const OwnCandidates& candidates, const Array& ids,
+                       const Array& offsets, const Array& uniforms) {
+    const Words words = as_words(self, candidates, ids, offsets);
+    const double* numbers = checked<double>("uniforms", uniforms, {-1, int64_t(ids.size())});
+    Result<int32_t> out = make<int32_t>({uniforms.shape(0), ids.size()});
+    ask([&] {
+        return sample_states(self.model, candidates.view(), words, numbers, int64_t(uniforms.shape(0)), out.data(),
+                             signalled);
+    });
+    return out;
+}
+
+std::vector<std::tuple<Result<int64_t>, Result<double>>> k_best(const OwnTrigrams& self,
+                                                                const OwnCandidates& candidates, const Array& ids,
+                                                                const Array& offsets, int64_t k) {
+    const Words words = as_words(self, candidates, ids, offsets);
+    if (k < 1) throw nb::value_error("k: expected 1 or more, got less");
+    std::vector<Ranked> found;
+    ask([&] { return rank_states(self.model, candidates.view(), words, k, found, signalled); });
+    std::vector<std::tuple<Result<int64_t>, Result<double>>> out;
+    for (size_t b = 0; b < found.size(); ++b) {
+        const size_t count = found[b].scores.size();
+        Result<int64_t> states = make<int64_t>({count, size_t(words.offsets[b + 1] - words.offsets[b])});
+        Result<double> scores = make<double>({count});
+        std::copy(found[b].labels.begin(), found[b].labels.end(), states.data());
+        std::copy(found[b].scores.begin(), found[b].scores.end(), scores.data());
+        out.emplace_back(states, scores);
+        found[b] = {};
+    }
+    return out;
+}
+
+// --- lists of strings in, lists of strings out --------------------------------------------------------------------
+
+bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+// The words of lists of strings; false where they are anything else.
+bool read_words(PyObject* sentences, Texts& texts, std::vector<int64_t>& bounds) {
+    const Py_ssize_t B = PySequence_Fast_GET_SIZE(sentences);
+    PyObject** rows = PySequence_Fast_ITEMS(sentences);
+    bounds.reserve(size_t(B) + 1);
+    bounds.push_back(0);
+    for (Py_ssize_t b = 0; b < B; ++b) {
+        if (!is_row(rows[b])) return false;
+        bounds.push_back(bounds.back() + PySequence_Fast_GET_SIZE(rows[b]));
+    }
+    texts.reserve(size_t(bounds.back()));
+    for (Py_ssize_t b = 0; b < B; ++b)
+        for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(rows[b]); ++t)
+            if (!texts.add(PySequence_Fast_GET_ITEM(rows[b], t))) return false;
+    return true;
+}
+
+nb::list written(const std::vector<int32_t>& states, const std::vector<int64_t>& bounds, PyObject* labels) {
+    const auto list_of = [](int64_t size) {
+        PyObject* list = PyList_New(Py_ssize_t(size));
+        if (!list) throw nb::python_error();
+        return nb::steal<nb::list>(list);
+    };
+    const int64_t B = int64_t(bounds.size()) - 1;
+    nb::list out = list_of(B);
+    for (int64_t b = 0; b < B; ++b) {
+        nb::list sentence = list_of(bounds[size_t(b) + 1] - bounds[size_t(b)]);
+        for (int64_t n = bounds[size_t(b)]; n < bounds[size_t(b) + 1]; ++n) {
+            PyObject* label = PyTuple_GET_ITEM(labels, states[size_t(n)]);
+            Py_INCREF(label);
+            PyList_SET_ITEM(sentence.ptr(), Py_ssize_t(n - bounds[size_t(b)]), label);
+        }
+        PyList_SET_ITEM(out.ptr(), Py_ssize_t(b), sentence.release().ptr());
+    }
+    return out;
+}
+
+std::optional<nb::list> tag(const OwnTrigrams& self, const OwnCandidates& candidates, const OwnLexicon& lexicon,
+                            nb::handle sentences, const nb::tuple& labels) {
+    const int64_t S = self.model.S;
+    if (candidates.view().W != lexicon.lexicon.size() || candidates.num_states != S || int64_t(nb::len(labels)) != S)
+        throw nb::value_error("candidates, labels: expected those of the lexicon and the model, got others");
+    if (!is_row(sentences.ptr())) return std::nullopt;
+    Texts texts;
+    std::vector<int64_t> bounds;
+    if (!read_words(sentences.ptr(), texts, bounds)) return std::nullopt;
+    std::vector<int32_t> states(size_t(texts.size()));
+    ask([&] {
+        return tag_texts(self.model, candidates.view(), lexicon.lexicon, texts.data(), bounds.data(),
+                         int64_t(bounds.size()) - 1, states.data(), signalled);
+    });
+    return written(states, bounds, labels.ptr());
+}
+
+}  // namespace
+
+#define TAGLINE_WORDS_ARGS "candidates"_a, "words"_a, "offsets"_a
+
+void bind_trigram(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<OwnCandidates>(m, "Candidates", "Lists of states that words may have, with scores.")
+        .def(nb::init<const Array&, const Array&, const Array&, int64_t>(), "offsets"_a, "states"_a, "scores"_a,
+             "num_states"_a);
+    nb::class_<OwnLexicon>(m, "Lexicon", "Which list of candidates a word has: its own, or that of its ending.")
+        .def(nb::init<const VocabularyParts&, const VocabularyParts&, const VocabularyParts&, int64_t>(), "words"_a,
+             "small"_a, "capital"_a, "longest"_a)
+        .def("find", &OwnLexicon::find, "words"_a, "Number the lists of words [n].");
+    nb::class_<OwnTrigrams>(m, "Trigrams", "log p(c | a, b) = table[rows[a, b], c], and questions about sentences.")
+        .def(nb::init<const Array&, const Array&>(), "table"_a, "rows"_a)
+        .def("best", best, TAGLINE_WORDS_ARGS, "Find the best states [N] and their scores [B].")
+        .def("posterior", posterior, TAGLINE_WORDS_ARGS, "allow_no_path"_a = false,
+             "Compute (log Z [B], entropy [B], the probability of each candidate of each token [sum of counts]).")
+        .def("sample", sample, TAGLINE_WORDS_ARGS, "uniforms"_a, "Draw states [n, N] by uniform numbers [n, N].")
+        .def("k_best", k_best, TAGLINE_WORDS_ARGS, "k"_a,
+             "Find the k best labellings of each sentence: [(states [K, T], scores [K])].")
+        .def("tag", tag, "candidates"_a, "lexicon"_a, "sentences"_a.none(), "labels"_a,
+             "Tag lists of strings: lists of labels; None where the sentences are anything else.");
+}
+
+}  // namespace tagline::bindings
