@@ -1,0 +1,342 @@
+"""How fast is the CRF layer? `tagline.nn.CRF` against pytorch-crf and torch-struct, on the CPU or on a GPU.
+
+A padded batch ``[B, T, L]`` with lengths drawn from T/2 to T and random scores. loss+gradient is what a training step
+calls: ``crf.loss(emissions, tags, mask).backward()``, gradients of emissions and parameters included. decode ends in
+lists on the CPU (what pytorch-crf returns) and in tensors on a GPU. On a GPU each is measured as called, and replayed
+from a CUDA graph; once with the mask, once with the lengths instead of it.
+
+Losses, gradients and paths are compared first, with each other and with plain PyTorch in float64; no time is printed
+where they disagree. On a GPU a median is reported; on the CPU, where neighbours only ever make things slower, the
+fastest sample of several (PyTorch's threads wait for each other in every operation, so use ``--threads 1`` on a busy
+machine).
+
+    python benchmarks/layer.py                  CPU
+    python benchmarks/layer.py --device cuda    the sizes for a GPU; needs PyTorch and Triton, no compiled core
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import tagline
+from tagline.nn import CRF, using_tensor_engine
+
+CPU_SIZES = ((32, 64, 9), (32, 128, 22))
+GPU_SIZES = ((32, 128, 9), (64, 512, 32), (256, 128, 128), (8, 8192, 32), (1024, 128, 9), (4096, 128, 17))
+CPU_BARS = {"loss+gradient": 20.0, "decode": 50.0}
+GPU_BARS = {
+    "loss+gradient": (0.08, 0.18, 0.35, 0.8, 0.14, 0.6),
+    "decode": (0.05, 0.15, 0.4, 0.8, 0.06, 0.2),
+}
+MARGINAL_BAR = 1e-6
+RIVAL_SECONDS = 8.0  # for all calls of a rival at one size
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Scores, tags and mask, and the layer whose parameters the rivals share."""
+
+    crf: CRF
+    emissions: Tensor
+    tags: Tensor
+    mask: Tensor
+    lengths: Tensor
+
+    def fresh(self) -> Batch:
+        """Return the same batch with leaves that no stream has seen, as capturing `backward` in a graph asks for."""
+        emissions = self.emissions.detach().clone().requires_grad_()
+        return replace(self, crf=copy.deepcopy(self.crf), emissions=emissions)
+
+    def step(self, **given: Tensor) -> Tensor:
+        """Compute the loss and its gradients, which are left on emissions and parameters."""
+        self.emissions.grad = None
+        self.crf.zero_grad(set_to_none=True)
+        loss = self.crf.loss(self.emissions, self.tags, **given)
+        loss.backward()
+        return loss
+
+
+def make(B: int, T: int, L: int, device: torch.device) -> Batch:
+    """Draw a batch."""
+    torch.manual_seed(B + T + L)
+    lengths = torch.randint(T // 2, T + 1, (B,), device=device)
+    mask = torch.arange(T, device=device) < lengths[:, None]
+    emissions = torch.randn(B, T, L, device=device).mul_(2).requires_grad_()
+    tags = torch.randint(0, L, (B, T), device=device)
+    crf = CRF(L).to(device)
+    with torch.no_grad():
+        for parameter in crf.parameters():
+            parameter.normal_()
+    return Batch(crf, emissions, tags, mask, lengths)
+
+
+def pytorch_crf(batch: Batch) -> Any:
+    """The rival with the same parameters; None where it is not installed."""
+    try:
+        import torchcrf
+    except ImportError:
+        return None
+    rival = torchcrf.CRF(batch.crf.num_tags, batch_first=True).to(batch.emissions.device)
+    rival.load_state_dict(batch.crf.state_dict())
+    return rival
+
+
+def torch_struct_step(batch: Batch) -> Callable[[], object] | None:
+    """log Z and its gradient by torch-struct; None where it is not installed."""
+    try:
+        import torch_struct
+    except ImportError:
+        return None
+    crf, emissions = batch.crf, batch.emissions.detach().requires_grad_()
+
+    def step() -> object:
+        edges = emissions[:, 1:, :, None] + crf.transitions.detach().T  # [B, T - 1, next, previous]
+        first = emissions[:, 0, None, :] + crf.start_transitions.detach()
+        edges = torch.cat([edges[:, :1] + first[:, None], edges[:, 1:]], 1)
+        torch_struct.LinearChainCRF(edges, lengths=batch.lengths).partition.sum().backward()
+        return emissions.grad
+
+    return step
+
+
+def compare(batch: Batch, rival: Any) -> list[str]:
+    """Return what disagrees."""
+    wrong = []
+    loss = batch.step(mask=batch.mask).detach()
+    gradients = [batch.emissions.grad.clone(), batch.crf.transitions.grad.clone()]
+    again = batch.step(mask=batch.mask).detach()
+    same = torch.equal(loss, again) and torch.equal(gradients[0], batch.emissions.grad)
+    if not (same and torch.equal(gradients[1], batch.crf.transitions.grad)):
+        wrong.append("two runs differ in their bits")
+    by_lengths = batch.step(lengths=batch.lengths).detach()
+    if not torch.allclose(loss, by_lengths, rtol=1e-6):
+        wrong.append(f"loss by mask {loss:.6f}, by lengths {by_lengths:.6f}")
+    with torch.no_grad():
+        error = marginal_error(batch)
+        if error > MARGINAL_BAR:
+            wrong.append(f"marginals are off by {error:.1e}")
+        _, scores = batch.crf.decode(batch.emissions, batch.mask, pad_tag=0)
+        with using_tensor_engine("batched"):
+            _, best = batch.crf.decode(batch.emissions, batch.mask, pad_tag=0)
+        if not torch.allclose(scores, best, rtol=1e-5):
+            wrong.append("decoding finds another best score")
+    if rival is None:
+        return wrong
+    theirs = -rival(batch.emissions, batch.tags, batch.mask, reduction="mean")
+    batch.emissions.grad = None
+    rival.zero_grad()
+    theirs.backward()
+    if not torch.allclose(loss, theirs.detach(), rtol=1e-4):
+        wrong.append(f"loss {loss:.6f}, pytorch-crf {theirs:.6f}")
+    if not torch.allclose(gradients[0], batch.emissions.grad, atol=1e-2 / len(batch.lengths)):
+        wrong.append("gradients of the emissions differ from pytorch-crf's")
+    return wrong
+
+
+def waits(batch: Batch) -> list[str]:
+    """Return which calls wait for a GPU; they must not."""
+    found = []
+    torch.cuda.set_sync_debug_mode("error")
+    for given in ({"mask": batch.mask}, {"lengths": batch.lengths}):
+        try:
+            batch.step(**given)
+            batch.crf.decode(batch.emissions.detach(), pad_tag=0, **given)
+        except RuntimeError as error:
+            found.append(f"by {next(iter(given))}: {str(error).splitlines()[0]}")
+    torch.cuda.set_sync_debug_mode("default")
+    return found
+
+
+def marginal_error(batch: Batch) -> float:
+    """The worst marginal against plain PyTorch in float64."""
+    found = batch.crf.marginals(batch.emissions, batch.mask)
+    with using_tensor_engine("batched"):
+        exact = batch.crf.marginals(batch.emissions.double(), batch.mask)
+    return float((found - exact).abs().max())
+
+
+def seconds(call: Callable[[], object], device: torch.device, budget: float) -> float:
+    """The time of a call: the median on a GPU, the fastest sample on the CPU."""
+    begin = time.perf_counter()
+    call()
+    _settle(device)
+    once = time.perf_counter() - begin
+    each = max(1, min(200, int(0.02 / max(once, 1e-9))))
+    least = 3 if once < 2.0 else 1
+    rounds = max(least, min(25, int(budget / max(once * each, 1e-9))))
+    taken = [_sample(call, device, each) for _ in range(rounds)]
+    return statistics.median(taken) if device.type == "cuda" else min(taken)
+
+
+def _settle(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _sample(call: Callable[[], object], device: torch.device, calls: int) -> float:
+    if device.type != "cuda":
+        begin = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return (time.perf_counter() - begin) / calls
+    begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    begun.record()
+    for _ in range(calls):
+        call()
+    ended.record()
+    torch.cuda.synchronize()
+    return float(begun.elapsed_time(ended)) / 1e3 / calls
+
+
+def graphed(call: Callable[[], object]) -> Callable[[], object]:
+    """Capture a call in a CUDA graph, on the stream that it was warmed up on."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        call()
+    return graph.replay
+
+
+def on_cpu(sizes: tuple[tuple[int, int, int], ...]) -> bool:
+    """Print the table of the CPU; return whether the bars are met."""
+    device, met = torch.device("cpu"), True
+    print("| B, T, L | work | tagline ms | pytorch-crf ms | ratio | bar |\n|---|---|---|---|---|---|")
+    for size in sizes:
+        batch = make(*size, device)
+        rival = pytorch_crf(batch)
+        if wrong := compare(batch, rival):
+            print(f"{size}: no times, {'; '.join(wrong)}")
+            return False
+
+        def theirs(batch: Batch = batch, rival: Any = rival) -> None:
+            rival.zero_grad()
+            (-rival(batch.emissions, batch.tags, batch.mask, reduction="mean")).backward()
+
+        works = {
+            "loss+gradient": (lambda batch=batch: batch.step(mask=batch.mask), theirs),
+            "decode": (
+                lambda batch=batch: batch.crf.decode(batch.emissions, batch.mask),
+                lambda batch=batch, rival=rival: rival.decode(batch.emissions, batch.mask),
+            ),
+        }
+        for work, (ours, other) in works.items():
+            own = seconds(ours, device, 2.0)
+            peer = seconds(other, device, RIVAL_SECONDS / 4) if rival is not None else float("nan")
+            met &= not peer / own < CPU_BARS[work]
+            name = ", ".join(map(str, size))
+            ratio = f"{peer / own:.0f}× | ≥ {CPU_BARS[work]:.0f}×"
+            print(f"| {name} | {work} | {own * 1e3:.3f} | {peer * 1e3:.1f} | {ratio} |")
+    return met
+
+
+def on_gpu(sizes: tuple[tuple[int, int, int], ...], rivals: bool) -> bool:
+    """Print the table of the GPU; return whether the bars are met."""
+    device, met = torch.device("cuda"), True
+    print(
+        "| B, T, L | work | eager ms | graph ms | graph, lengths ms | bar ms | pytorch-crf ms | torch-struct ms "
+        "| worst marginal | peak MB |\n|---|---|---|---|---|---|---|---|---|---|"
+    )
+    for place, size in enumerate(sizes):
+        batch = make(*size, device)
+        rival = pytorch_crf(batch) if rivals else None
+        if wrong := compare(batch, rival) + waits(batch):
+            print(f"{size}: no times, {'; '.join(wrong)}")
+            met = False
+            continue
+        error = marginal_error(batch)
+        works: dict[str, tuple[Callable[..., object], Callable[[], object] | None, Callable[[], object] | None]] = {
+            "loss+gradient": (
+                Batch.step,
+                None
+                if rival is None
+                else lambda batch=batch, rival=rival: (
+                    -rival(batch.emissions, batch.tags, batch.mask, reduction="mean")
+                ).backward(),
+                torch_struct_step(batch) if rivals else None,
+            ),
+            "decode": (
+                lambda own, **given: own.crf.decode(own.emissions.detach(), pad_tag=0, **given),
+                None if rival is None else lambda batch=batch, rival=rival: rival.decode(batch.emissions, batch.mask),
+                None,
+            ),
+        }
+        for work, (ours, other, third) in works.items():
+            torch.cuda.reset_peak_memory_stats()
+            eager = seconds(lambda ours=ours, own=batch: ours(own, mask=own.mask), device, 2.0)
+            peak = torch.cuda.max_memory_allocated() / 2**20
+            masked, bare = batch.fresh(), batch.fresh()
+            graph = seconds(graphed(lambda ours=ours, own=masked: ours(own, mask=own.mask)), device, 2.0)
+            short = seconds(graphed(lambda ours=ours, own=bare: ours(own, lengths=own.lengths)), device, 2.0)
+            peers = [_rival_ms(call, device) for call in (other, third)]
+            bar = GPU_BARS[work][place] if sizes == GPU_SIZES else float("nan")
+            met &= not short * 1e3 > bar
+            cells = [eager, graph, short]
+            print(
+                f"| {', '.join(map(str, size))} | {work} | "
+                + " | ".join(f"{cell * 1e3:.3f}" for cell in cells)
+                + f" | {bar} | {peers[0]} | {peers[1]} | {error:.1e} | {peak:.0f} |",
+                flush=True,
+            )
+    return met
+
+
+def _rival_ms(call: Callable[[], object] | None, device: torch.device) -> str:
+    if call is None:
+        return "–"
+    try:
+        return f"{seconds(call, device, RIVAL_SECONDS / 8) * 1e3:.1f}"
+    except torch.OutOfMemoryError:
+        return "out of memory"
+
+
+def versions(device: torch.device) -> str:
+    """Name what was measured, on what."""
+    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+    found = [f"Python {platform.python_version()}", f"torch {torch.__version__}", f"{torch.get_num_threads()} threads"]
+    for package in ("triton", "torchcrf", "torch_struct"):
+        try:
+            found.append(f"{package} {getattr(__import__(package), '__version__', '')}".strip())
+        except ImportError:
+            continue
+    return f"{name}; {', '.join(found)}; {time.strftime('%Y-%m-%d')}"
+
+
+def main() -> int:
+    """Measure, print, and tell by the exit status whether the bars are met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--quick", action="store_true", help="only the first size")
+    parser.add_argument("--no-rivals", action="store_true", help="leave the rivals out")
+    parser.add_argument("--threads", type=int, help="on the CPU, for Tagline and PyTorch; all by default")
+    options = parser.parse_args()
+    if options.threads:
+        tagline.set_threads(options.threads)
+        torch.set_num_threads(options.threads)
+    device = torch.device(options.device)
+    print(versions(device) + "\n")
+    if device.type == "cuda":
+        met = on_gpu(GPU_SIZES[:1] if options.quick else GPU_SIZES, not options.no_rivals)
+    else:
+        met = on_cpu(CPU_SIZES[:1] if options.quick else CPU_SIZES)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""What travels between a PyTorch layer and its backends: scores on a batch of chains, as tensors.
+
+Tokens lie in rows, as in `tagline.types.Chain`, but rows between two sequences are allowed: a padded batch
+``[B, T, L]`` is the view ``[B·T, L]`` with ``first = 0, T, 2T, …``, and packed sequences cost nothing more. Rows that
+belong to no sequence are never read (they may hold NaN) and get gradient 0. A score of −∞ forbids, with gradient 0.
+
+Backends are modules with the same functions: `batched` (plain PyTorch), `hosted` (the compiled core), `fused` (Triton).
+`tagline.chain.tensor_dispatch` chooses among them.
+
+    log_partition(c) -> [B]                 log Z, 0 for an empty sequence, −∞ where there is no legal path
+    log_likelihood(c, tags [N]) -> [B]      score of the tags less log Z
+    marginals(c) -> [N, L]                  in the type of the emissions, 0 in rows of no sequence
+    viterbi(c) -> (tags [N], scores [B])    int64, −1 in rows of no sequence
+
+Results ``[B]`` are of type `wide`, so that differences of long sequences keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class TensorChain:
+    """Scores on a batch of linear chains, as tensors on one device; shapes and types are trusted.
+
+    Attributes:
+        emissions: ``[N, L]``, float32 or float64, contiguous.
+        first: ``[B]`` int64, the row of each sequence's first token; its tokens lie in consecutive rows.
+        lengths: ``[B]`` int64, 0 allowed.
+        longest: a bound of the lengths that is known without asking the device.
+        transitions: ``[L, L]`` as ``[previous, next]``; or ``[N, L, L]``, leading into each row (that of a first
+            token is never read).
+        start, end: ``[L]``.
+        free: True where it is known without asking the device that no score is −∞.
+    """
+
+    emissions: Tensor
+    first: Tensor
+    lengths: Tensor
+    longest: int
+    transitions: Tensor
+    start: Tensor
+    end: Tensor
+    free: bool = False
+
+    @property
+    def num_rows(self) -> int:
+        """N."""
+        return self.emissions.shape[0]
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return self.emissions.shape[1]
+
+    @property
+    def num_sequences(self) -> int:
+        """B."""
+        return self.first.shape[0]
+
+    @property
+    def per_position(self) -> bool:
+        """Whether the transitions are ``[N, L, L]``."""
+        return self.transitions.dim() == 3
+
+    @property
+    def scores(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What gradients are taken of: emissions, transitions, start, end."""
+        return self.emissions, self.transitions, self.start, self.end
+
+    @property
+    def needs_gradient(self) -> bool:
+        """Whether autograd is recording and any score asks for it."""
+        return torch.is_grad_enabled() and any(part.requires_grad for part in self.scores)
+
+    def with_scores(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
+        """Return the same sequences with other scores."""
+        return replace(self, emissions=emissions, transitions=transitions, start=start, end=end)
+
+    def detach(self) -> TensorChain:
+        """Return the chain without its history."""
+        return self.with_scores(*(part.detach() for part in self.scores))
+
+    def table(self) -> tuple[Tensor, Tensor]:
+        """Return the rows ``[B, T]`` of each sequence's tokens, and which of them are inside; T is at least 2, so
+        that every score is used, be it with gradient 0.
+
+        Entries outside point to some row that exists (N is at least 1).
+        """
+        steps = torch.arange(max(2, min(self.longest, self.num_rows)), device=self.first.device)
+        rows = (self.first[:, None] + steps).clamp(max=max(0, self.num_rows - 1))
+        return rows, steps < self.lengths[:, None]
+
+    def inside(self) -> Tensor:
+        """Return which rows ``[N]`` belong to a sequence."""
+        rows, inside = self.table()
+        marks = torch.zeros(self.num_rows + 1, dtype=torch.bool, device=self.first.device)
+        return marks.index_fill(0, torch.where(inside, rows, self.num_rows).flatten(), True)[:-1]
+
+
+def wide(device: torch.device) -> torch.dtype:
+    """Return float64, or float32 on a device that has nothing wider."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def path_score(c: TensorChain, tags: Tensor) -> Tensor:
+    """Sum the scores along tags ``[N]`` for each sequence, ``[B]``, with gradients; −∞ where they are forbidden."""
+    rows, inside = c.table()
+    path = torch.where(inside, not_empty(tags)[rows], 0)  # [B, T]
+    nodes = not_empty(c.emissions)[rows, path]
+    if c.per_position:
+        edges = not_empty(c.transitions)[rows[:, 1:], path[:, :-1], path[:, 1:]]
+    else:
+        edges = c.transitions[path[:, :-1], path[:, 1:]]
+    last = path.gather(1, (c.lengths - 1).clamp(min=0)[:, None])[:, 0]
+    kept = inside[:, :1]
+    parts = (
+        _counted(nodes, inside),
+        _counted(edges, inside[:, 1:]),
+        _counted(c.start[path[:, :1]], kept),
+        _counted(c.end[last][:, None], kept),
+    )
+    return sum_of(parts)
+
+
+def not_empty(values: Tensor) -> Tensor:
+    """Return rows as they are, or one row of 0 where there are none: for tables that must point somewhere."""
+    return values if values.shape[0] else torch.cat([values, values.new_zeros(1, *values.shape[1:])])
+
+
+def sum_of(parts: Sequence[Tensor]) -> Tensor:
+    """Sum tensors ``[B, n]`` along and together, in the wide type."""
+    total = parts[0].sum(1)
+    for part in parts[1:]:
+        total = total + part.sum(1)
+    return total
+
+
+def _counted(scores: Tensor, inside: Tensor) -> Tensor:
+    """The scores inside, 0 elsewhere; a forbidden one passes no gradient on."""
+    scores = torch.where(torch.isneginf(scores), scores.detach(), scores)
+    return torch.where(inside, scores, 0.0).to(wide(scores.device))

@@ -1,0 +1,1 @@
+"""Other tools' interfaces: names, files and command lines that their users know."""

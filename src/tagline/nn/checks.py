@@ -1,0 +1,135 @@
+"""What the CRF layer checks at the door.
+
+Shapes and types always; values (NaN, tags out of range, no legal path) need an answer from the device, so they are
+checked on the CPU, elsewhere only where the layer was made with ``check=True``, and never while a graph is traced.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagline.chain.checks import forbidden_gold, no_path
+from tagline.errors import InputError
+
+LAYOUTS = {True: ("batch", "steps"), False: ("steps", "batch")}
+FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:
+    """Say what is wrong with the shape or the type of emissions."""
+    axes = ", ".join(LAYOUTS[batch_first])
+    if emissions.dim() != 3 or emissions.shape[2] != num_tags:
+        raise InputError(
+            f"emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {list(emissions.shape)}"
+        )
+    if emissions.dtype not in FLOATS:
+        raise InputError(
+            f"emissions: expected floating-point scores, got {emissions.dtype}; integers carry no gradient, so pass "
+            "the output of your last linear layer as it is"
+        )
+
+
+def check_same_shape(name: str, values: Tensor, emissions: Tensor) -> None:
+    """Say where two shapes differ."""
+    if values.shape != emissions.shape[:2]:
+        raise InputError(
+            f"{name}: expected shape {list(emissions.shape[:2])}, that of the emissions' first two axes, "
+            f"got {list(values.shape)}"
+        )
+
+
+def check_tags(tags: Tensor, emissions: Tensor) -> None:
+    """Say what is wrong with the shape or the type of tags."""
+    if tags.dtype == torch.bool:
+        if tags.shape != emissions.shape:
+            raise InputError(
+                f"tags: expected shape {list(emissions.shape)} for sets of labels (booleans), got {list(tags.shape)}"
+            )
+        return
+    check_same_shape("tags", tags, emissions)
+    if tags.dtype.is_floating_point or tags.dtype.is_complex:
+        raise InputError(f"tags: expected integers, or booleans [batch, steps, labels], got {tags.dtype}")
+
+
+def as_mask(mask: Tensor, emissions: Tensor) -> Tensor:
+    """Return a mask as booleans."""
+    check_same_shape("mask", mask, emissions)
+    if mask.dtype.is_complex:
+        raise InputError(f"mask: expected booleans or 0 and 1, got {mask.dtype}")
+    return mask if mask.dtype == torch.bool else mask != 0
+
+
+def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
+    """Say what is wrong with lengths ``[B]``; with `look`, with their values too."""
+    B, T = emissions.shape[:2]
+    if lengths.shape != (B,) or lengths.dtype.is_floating_point or lengths.dtype == torch.bool:
+        raise InputError(f"lengths: expected integers of shape [{B}], got {lengths.dtype} {list(lengths.shape)}")
+    if look and B and (int(lengths.min()) < 0 or int(lengths.max()) > T):
+        raise InputError(f"lengths: expected 0 to {T}, got {int(lengths.min())} to {int(lengths.max())}")
+
+
+def looks(device: torch.device, check: bool) -> bool:
+    """Whether values are checked."""
+    return (check or device.type == "cpu") and not torch.compiler.is_compiling()
+
+
+def check_tag_range(tags: Tensor, num_tags: int) -> None:
+    """Say which tag that counts is out of range, for tags ``[N]`` of counted tokens."""
+    if not tags.shape[0]:
+        return
+    low, high = (int(bound) for bound in tags.aminmax())
+    if low < 0 or high >= num_tags:
+        wrong = low if low < 0 else high
+        raise InputError(
+            f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; mask such tokens, or give their "
+            "tag to the layer as ignore_index"
+        )
+
+
+def check_numbers(name: str, values: Tensor) -> bool:
+    """Say where there is a NaN or a +∞; return whether all scores are finite."""
+    values = values.detach()
+    total = values.numpy().sum() if values.device.type == "cpu" else values.sum().item()
+    if math.isfinite(total):  # one pass over good input
+        return True
+    wrong = torch.isnan(values) | torch.isposinf(values)
+    if bool(wrong.any()):
+        place = [int(axis) for axis in wrong.nonzero()[0]]
+        raise InputError(
+            f"{name}: expected finite scores, or -inf for what is forbidden, got {float(values[wrong][0])} at {place}; "
+            "look for a division by zero or too high a learning rate"
+        )
+    return not bool(torch.isneginf(values).any())
+
+
+def check_paths(log_z: Tensor) -> None:
+    """Raise where a sequence has no legal labelling, given log Z ``[B]``."""
+    gone = np.flatnonzero(np.isneginf(log_z.detach().cpu().numpy()))
+    if len(gone):
+        raise no_path(int(gone[0]))
+
+
+def check_gold(log_likelihood: Tensor) -> None:
+    """Raise where the tags of a sequence are forbidden, given log p ``[B]``."""
+    gone = np.flatnonzero(np.isneginf(log_likelihood.detach().cpu().numpy()))
+    if len(gone):
+        raise forbidden_gold(int(gone[0]))
+
+
+def warn_of_probabilities(rows: Tensor) -> None:
+    """Warn where all rows of emissions are probabilities: a softmax was applied before the CRF."""
+    values = rows.detach()
+    if values.shape[0] < 2 or values.shape[1] < 2 or float(values.min()) < 0:
+        return
+    if float((values.sum(1) - 1).abs().max()) < 1e-3:
+        warnings.warn(
+            "tagline.nn.CRF: every row of the emissions is a probability distribution; a CRF wants the scores before "
+            "the softmax (probabilities leave it a range of 1 to tell labels apart)",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,104 @@
+"""Decoding for `torch.export` and ONNX: any batch and any length, no Python loop over time.
+
+A loop over T would be unrolled for the T that was traced, so the recursions are `scan`s, a higher-order operator of
+PyTorch that becomes ONNX's Scan. Parameters and constraints are fixed when the decoder is made.
+
+    decoder = ViterbiDecoder(crf)
+    program = torch.export.export(decoder, (emissions, mask), dynamic_shapes=DYNAMIC_SHAPES)
+    export_onnx(crf, "decoder.onnx")
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._higher_order_ops.scan import scan
+
+from tagline.nn.crf import CRF
+
+DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
+"""Batch and time of emissions and mask."""
+
+
+class ViterbiDecoder(nn.Module):
+    """The decoding of a trained CRF layer: emissions ``[B, T, L]`` and mask ``[B, T]`` in, tags and scores out.
+
+    Arguments:
+        crf: the layer; its scores of now are copied.
+        pad_tag: what stands where the mask is off.
+
+    Masks may have any pattern, as in the layer. T must be at least 1.
+    """
+
+    transitions: Tensor
+    start: Tensor
+    end: Tensor
+
+    def __init__(self, crf: CRF, pad_tag: int = -1) -> None:
+        super().__init__()
+        dtype = next(crf.parameters()).dtype
+        for name, part in zip(("transitions", "start", "end"), crf.scores(dtype), strict=True):
+            self.register_buffer(name, part.detach().clone())
+        self.pad_tag = pad_tag
+
+    def forward(self, emissions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Find tags ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
+        kept = mask != 0
+        spots, inside = _compaction(kept)
+        steps = torch.arange(kept.shape[1], device=kept.device)
+        order = torch.zeros_like(spots).scatter(1, spots, steps + torch.zeros_like(spots))
+        rows = emissions.to(self.transitions.dtype).gather(1, order[:, :, None].expand(-1, -1, emissions.shape[2]))
+        rows = torch.where(inside[:, :, None], rows, 0.0)
+        first = (steps == 0)[:, None] & torch.ones_like(inside.transpose(0, 1))
+        best, pointers = scan(
+            self._onward,
+            torch.zeros_like(rows[:, 0]),
+            (rows.transpose(0, 1), inside.transpose(0, 1), first),
+        )
+        scores, last = (best + self.end).max(1)
+        _, path = scan(_back, last, pointers, reverse=True)  # [T, B]
+        tags = path.transpose(0, 1).gather(1, spots)
+        empty = ~kept.any(1)
+        return torch.where(kept, tags, self.pad_tag), torch.where(empty, 0.0, scores)
+
+    def _onward(self, best: Tensor, step: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        emissions, inside, first = (step[0], step[1][:, None], step[2][:, None])
+        top, came_from = (best[:, :, None] + self.transitions).max(1)
+        itself = torch.arange(self.start.shape[0], device=best.device) + torch.zeros_like(came_from)
+        onward = torch.where(first, self.start, top) + emissions
+        return torch.where(inside, onward, best), torch.where(inside & ~first, came_from, itself)
+
+
+def _back(label: Tensor, came_from: Tensor) -> tuple[Tensor, Tensor]:
+    return came_from.gather(1, label[:, None])[:, 0], label.clone()
+
+
+def _compaction(kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Where each token goes when those that count move to the front ``[B, T]``, and which places they then fill."""
+    counted = kept.to(torch.int64).cumsum(1)
+    lengths = counted[:, -1:]
+    steps = torch.arange(kept.shape[1], device=kept.device)
+    return torch.where(kept, counted - 1, lengths + steps - counted), steps < lengths
+
+
+def export_onnx(crf: CRF, path: str | Path, pad_tag: int = -1) -> None:
+    """Write the decoding of a layer as an ONNX model: inputs emissions and mask, outputs tags and scores.
+
+    Needs the extra packages onnx and onnxscript: ``pip install 'tagline[onnx]'``.
+    """
+    example = (torch.zeros(2, 3, crf.num_tags), torch.ones(2, 3, dtype=torch.bool))
+    decoder = ViterbiDecoder(crf, pad_tag).float().cpu().eval()
+    program = torch.onnx.export(
+        decoder,
+        example,
+        input_names=["emissions", "mask"],
+        output_names=["tags", "scores"],
+        dynamic_shapes=DYNAMIC_SHAPES,
+        dynamo=True,
+        verbose=False,
+    )
+    assert program is not None
+    program.save(str(path))

@@ -1,0 +1,181 @@
+"""What a CRF layer learns: transition, start and end scores, in one of three forms, and what is forbidden of them.
+
+    dense      transitions [L, L]                                    the names and shapes of pytorch-crf
+    low rank   transitions_from [L, R] · transitions_to [R, L]       2·L·R numbers for large label sets
+    tied       tied_transitions [G], one number for each group of label pairs
+
+The forbidden ones are −∞ in every answer of the layer; what is forbidden is no part of the state dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from tagline.chain.checks import as_count
+from tagline.errors import InputError
+from tagline.readers.roles import Rules
+
+LARGEST_INITIAL = 0.1
+
+
+class TransitionModule(nn.Module):
+    """The parameters of a CRF over `num_tags` labels; see `tagline.nn.CRF` for the arguments."""
+
+    may_follow: Tensor | None
+    may_start: Tensor | None
+    may_end: Tensor | None
+
+    def __init__(
+        self,
+        num_tags: int,
+        *,
+        constraints: Rules | ArrayLike | None,
+        start_end: bool,
+        rank: int | None,
+        tied: ArrayLike | None,
+        frozen: bool,
+    ) -> None:
+        super().__init__()
+        self.num_tags = as_count("num_tags", num_tags, 1)
+        self.start_end = start_end
+        self.rank = None if rank is None else as_count("rank", rank, 1)
+        L = self.num_tags
+        if rank is not None and tied is not None:
+            raise InputError("tied: expected None where a rank is given, got both; choose one")
+        if start_end:
+            self.start_transitions = nn.Parameter(torch.empty(L))
+            self.end_transitions = nn.Parameter(torch.empty(L))
+        if self.rank is not None:
+            self.transitions_from = nn.Parameter(torch.empty(L, self.rank))
+            self.transitions_to = nn.Parameter(torch.empty(self.rank, L))
+        elif tied is not None:
+            groups = _as_groups(tied, L)
+            self.register_buffer("groups", groups, persistent=False)
+            self.tied_transitions = nn.Parameter(torch.empty(int(groups.max()) + 1))
+        else:
+            self.transitions = nn.Parameter(torch.empty(L, L))
+        self._forbid(constraints)
+        self.reset_parameters()
+        if frozen:
+            self.requires_grad_(False)
+
+    def _forbid(self, constraints: Rules | ArrayLike | None) -> None:
+        L = self.num_tags
+        given: tuple[Any, Any, Any] = (None, None, None)
+        if isinstance(constraints, Rules):
+            given = (constraints.transitions, constraints.start, constraints.end)
+        elif constraints is not None:
+            given = (constraints, None, None)
+        shapes = ((L, L), (L,), (L,))
+        for name, rules, shape in zip(("may_follow", "may_start", "may_end"), given, shapes, strict=True):
+            value = None if rules is None else _as_rules(rules, shape)
+            self.register_buffer(name, value, persistent=False)
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew, uniformly from −0.1 to 0.1."""
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -LARGEST_INITIAL, LARGEST_INITIAL)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether anything is forbidden."""
+        return self.may_follow is not None
+
+    def scores(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+        """Return transitions ``[L, L]``, start and end ``[L]`` in a type of number, −∞ where they are forbidden."""
+        moves = self._moves(dtype)
+        if self.start_end:
+            start, end = self.start_transitions.to(dtype), self.end_transitions.to(dtype)
+        else:
+            start = end = moves.new_zeros(self.num_tags)
+        return (
+            _where_allowed(self.may_follow, moves),
+            _where_allowed(self.may_start, start),
+            _where_allowed(self.may_end, end),
+        )
+
+    def _moves(self, dtype: torch.dtype) -> Tensor:
+        if self.rank is not None:
+            left, right = self.transitions_from.to(dtype), self.transitions_to.to(dtype)
+            with torch.autocast(left.device.type, enabled=False):
+                return left @ right
+        if "tied_transitions" in self._parameters:
+            groups: Tensor = self.groups  # type: ignore[assignment]
+            return self.tied_transitions.to(dtype)[groups]
+        return self.transitions.to(dtype)
+
+    @torch.no_grad()
+    def initialise_from_tags(self, sequences: Iterable[Sequence[int]], smoothing: float = 1.0) -> None:
+        """Set the scores to the logarithms of a Markov chain over the tags of training sequences.
+
+        ``transitions[i, j] = log (n_ij + s) / (n_i + s·(L + 1))`` with n_ij how often j follows i, n_i how often i
+        occurs and s the smoothing; start and end likewise. A network whose emissions are near 0 at first then begins
+        with what is known of the labels alone.
+        """
+        if self.rank is not None or not hasattr(self, "transitions"):
+            raise InputError("initialise_from_tags: expected dense transitions, got low-rank or tied ones")
+        pairs, first, last = _count(sequences, self.num_tags)
+        L = self.num_tags
+        uses = pairs.sum(1) + last + smoothing * (L + 1)
+        with np.errstate(all="ignore"):
+            moves = np.log((pairs + smoothing) / uses[:, None])
+            end = np.log((last + smoothing) / uses)
+            start = np.log((first + smoothing) / (first.sum() + smoothing * L))
+        if not all(np.isfinite(part).all() for part in (moves, start, end)):
+            raise InputError(f"smoothing: expected more than 0 where some pairs never occur, got {smoothing}")
+        self.transitions.copy_(torch.from_numpy(moves))
+        if self.start_end:
+            self.start_transitions.copy_(torch.from_numpy(start))
+            self.end_transitions.copy_(torch.from_numpy(end))
+
+    def extra_repr(self) -> str:
+        """Name what was asked for."""
+        facts = [f"num_tags={self.num_tags}"]
+        facts += [] if self.rank is None else [f"rank={self.rank}"]
+        facts += ["tied"] if "tied_transitions" in self._parameters else []
+        facts += ["constrained"] if self.constrained else []
+        facts += [] if self.start_end else ["start_end=False"]
+        return ", ".join(facts)
+
+
+def _where_allowed(allowed: Tensor | None, scores: Tensor) -> Tensor:
+    return scores if allowed is None else torch.where(allowed, scores, -torch.inf)
+
+
+def _as_rules(rules: Any, shape: tuple[int, ...]) -> Tensor:
+    given = torch.as_tensor(np.array(rules) if not isinstance(rules, Tensor) else rules)
+    if given.dtype != torch.bool or given.shape != shape:
+        raise InputError(
+            f"constraints: expected booleans (True = allowed) of shape {list(shape)}, "
+            f"got {given.dtype} {list(given.shape)}"
+        )
+    return given.detach().clone()
+
+
+def _as_groups(tied: Any, L: int) -> Tensor:
+    given = torch.as_tensor(np.array(tied) if not isinstance(tied, Tensor) else tied)
+    if given.shape != (L, L) or given.dtype.is_floating_point or given.dtype == torch.bool or int(given.min()) < 0:
+        raise InputError(
+            f"tied: expected the group of each label pair, integers from 0 of shape [{L}, {L}], "
+            f"got {given.dtype} {list(given.shape)}"
+        )
+    return given.detach().long().clone()
+
+
+def _count(sequences: Iterable[Sequence[int]], L: int) -> tuple[Any, Any, Any]:
+    pairs, first, last = np.zeros((L, L)), np.zeros(L), np.zeros(L)
+    for number, sequence in enumerate(sequences):
+        tags = np.asarray(sequence)
+        if tags.ndim != 1 or (tags.size and (tags.dtype.kind not in "iu" or tags.min() < 0 or tags.max() >= L)):
+            raise InputError(f"sequences[{number}]: expected tags from 0 to {L - 1}, got {sequence!r}")
+        if len(tags):
+            np.add.at(pairs, (tags[:-1], tags[1:]), 1)
+            first[tags[0]] += 1
+            last[tags[-1]] += 1
+    return pairs, first, last

@@ -1,0 +1,98 @@
+"""What the layer refuses or warns of, and what it says."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tagline import InputError  # noqa: E402
+from tagline.nn import CRF, tensor_engine, use_tensor_engine, using_tensor_engine  # noqa: E402
+
+EMISSIONS = torch.randn(2, 3, 4)
+TAGS = torch.zeros(2, 3, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("emissions", "tags", "mask", "text"),
+    [
+        (EMISSIONS[0], TAGS, None, r"emissions: expected shape \[batch, steps, 4\] \(batch_first=True\), got \[3, 4\]"),
+        (EMISSIONS[:, :, :3], TAGS, None, r"emissions: expected shape .* got \[2, 3, 3\]"),
+        (EMISSIONS.long(), TAGS, None, "emissions: expected floating-point scores, got torch.int64; integers carry no"),
+        (EMISSIONS, TAGS[:, :2], None, r"tags: expected shape \[2, 3\], that of the emissions' first two axes"),
+        (EMISSIONS, TAGS.float(), None, "tags: expected integers"),
+        (EMISSIONS, TAGS.bool(), None, r"tags: expected shape \[2, 3, 4\] for sets of labels"),
+        (EMISSIONS, TAGS, TAGS[:, :2], "mask: expected shape"),
+        (EMISSIONS, TAGS + 4, None, "tags: expected 0 to 3 where the mask is on, got 4; mask such tokens"),
+        (EMISSIONS, TAGS - 1, None, "tags: expected 0 to 3 where the mask is on, got -1"),
+        (EMISSIONS * torch.nan, TAGS, None, r"emissions: expected finite scores, or -inf .* got nan at \[0, 0\]"),
+        (EMISSIONS.exp() * torch.inf, TAGS, None, "emissions: expected finite scores, .* got inf"),
+    ],
+)
+def test_errors(emissions: Any, tags: Any, mask: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        CRF(4).loss(emissions, tags, mask)
+
+
+def test_other_errors() -> None:
+    crf = CRF(4)
+    with pytest.raises(InputError, match="reduction: expected one of none, sum, mean, token_mean, got 'max'"):
+        crf.loss(EMISSIONS, TAGS, reduction="max")
+    with pytest.raises(InputError, match="num_tags: expected at least 1, got 0"):
+        CRF(0)
+    with pytest.raises(InputError, match="rank: expected at least 1"):
+        CRF(3, rank=0)
+    with pytest.raises(InputError, match=r"constraints: expected booleans \(True = allowed\) of shape \[3, 3\]"):
+        CRF(3, constraints=[[True]])
+    with pytest.raises(InputError, match="k: expected at least 1, got 0"):
+        crf.k_best(EMISSIONS, 0)
+    with pytest.raises(InputError, match=r"lengths: expected integers of shape \[2\]"):
+        crf.decode(EMISSIONS, lengths=torch.tensor([3.0, 1.0]))
+    with torch.no_grad():
+        crf.transitions[0, 1] = torch.nan
+    with pytest.raises(InputError, match=r"transitions: expected finite scores, .* got nan at \[0, 1\]"):
+        crf.decode(EMISSIONS)
+
+
+def test_tags_where_the_mask_is_off_may_be_anything() -> None:
+    crf, mask = CRF(4), torch.tensor([[1, 1, 0], [1, 0, 0]])
+    wild = torch.where(mask == 1, TAGS, 999)
+    torch.testing.assert_close(crf.loss(EMISSIONS, wild, mask), crf.loss(EMISSIONS, TAGS, mask))
+
+
+def test_one_warning_of_probabilities() -> None:
+    crf, probabilities = CRF(4), EMISSIONS.softmax(2)
+    with pytest.warns(UserWarning, match="every row of the emissions is a probability distribution"):
+        crf.loss(probabilities, TAGS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crf.loss(probabilities, TAGS)
+        CRF(4).loss(EMISSIONS, TAGS)
+        CRF(4).loss(EMISSIONS.log_softmax(2), TAGS)
+
+
+def test_the_engine_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tensor_engine() == "auto"
+    with using_tensor_engine("batched"):
+        assert tensor_engine() == "batched"
+        with pytest.raises(InputError, match="tensor engine: expected one of auto, native, fused, batched, got 'fast'"):
+            use_tensor_engine("fast")
+    assert tensor_engine() == "auto"
+    monkeypatch.setenv("TAGLINE_TENSOR_ENGINE", "batched")
+    assert tensor_engine() == "batched"
+    monkeypatch.setenv("TAGLINE_TENSOR_ENGINE", "wrong")
+    with pytest.raises(InputError, match="TAGLINE_TENSOR_ENGINE: expected one of"):
+        CRF(4).decode(EMISSIONS)
+
+
+def test_the_core_is_for_the_cpu() -> None:
+    pytest.importorskip("tagline._core")
+    crf = CRF(4).to("meta")
+    with (
+        using_tensor_engine("native"),
+        pytest.raises(InputError, match="expected tensors on the CPU, got some on meta"),
+    ):
+        crf.log_partition(EMISSIONS.to("meta"))

@@ -1,0 +1,73 @@
+"""Where tokens lie: packed on the CPU, permuted elsewhere, and the same answers from both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tagline.nn import CRF, layout  # noqa: E402
+
+from .batches import MASKS, make_mask, poisoned  # noqa: E402
+
+B, T, L = 4, 6, 3
+
+
+@pytest.fixture(params=MASKS)
+def mask(request: pytest.FixtureRequest) -> Any:
+    return make_mask(request.param, B, T)
+
+
+@pytest.mark.parametrize("lay", [layout._packed, layout._permuted], ids=["packed", "permuted"])
+def test_tokens_that_count_keep_their_order(mask: Any, lay: Any) -> None:
+    plan = lay(mask)
+    values = torch.arange(B * T).view(B, T)
+    rows = plan.pack(values)
+    for b in range(B):
+        first, length = int(plan.first[b]), int(plan.lengths[b])
+        assert rows[first : first + length].tolist() == values[b][mask[b]].tolist()
+    assert torch.equal(plan.unpack(rows, -1), torch.where(mask, values, -1))
+    assert int(plan.num_tokens()) == int(mask.sum())
+
+
+@pytest.mark.parametrize("lay", [layout._packed, layout._permuted], ids=["packed", "permuted"])
+def test_packing_can_be_differentiated_twice(mask: Any, lay: Any) -> None:
+    plan = lay(mask)
+    values = torch.randn(B, T, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(plan.pack, values)
+    assert torch.autograd.gradgradcheck(plan.pack, values)
+
+
+def test_both_give_the_same_answers(mask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    crf = CRF(L, constraints=[[True, True, False], [True, True, True], [True, True, True]]).double()
+    emissions = poisoned(torch.randn(B, T, L, dtype=torch.float64), mask).requires_grad_()
+    tags = torch.where(mask, torch.randint(0, 2, (B, T)), -100)
+
+    def answers() -> tuple[Any, ...]:
+        numbers = torch.Generator().manual_seed(1)
+        loss = crf.loss(emissions, tags, mask, reduction="none")
+        gradients = torch.autograd.grad(loss.sum(), [emissions, *crf.parameters()])
+        kept = (crf.marginals(emissions, mask), crf.entropy(emissions, mask), crf.log_partition(emissions, mask))
+        ranked, decoded = crf.k_best(emissions, 3, mask), crf.decode(emissions, mask, pad_tag=-7)
+        assert crf.sample(emissions, 2, mask, generator=numbers)[:, ~mask].eq(-1).all()
+        assert crf.decode(emissions, mask) == [tags_[on].tolist() for tags_, on in zip(decoded.tags, mask, strict=True)]
+        return (loss, *gradients, *kept, *ranked, *decoded)
+
+    expected = answers()
+    monkeypatch.setattr(layout, "by_mask", layout._permuted)
+    for found, wanted in zip(answers(), expected, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_nothing_at_all() -> None:
+    crf = CRF(L)
+    for B_, T_ in ((0, 3), (2, 0), (0, 0)):
+        emissions, tags = torch.randn(B_, T_, L), torch.zeros(B_, T_, dtype=torch.long)
+        assert crf.loss(emissions, tags, reduction="sum").item() == 0
+        assert crf.decode(emissions) == [[] for _ in range(B_)]
+        assert crf.marginals(emissions).shape == (B_, T_, L)
+        for lay in (layout._packed, layout._permuted):
+            assert lay(tags.bool()).lengths.tolist() == [0] * B_
