@@ -199,6 +199,14 @@ def test_many_words_are_told_apart(tmp_path: Path) -> None:
     assert column.vocabulary == tuple(dict.fromkeys(chosen))
 
 
+@pytest.mark.parametrize("head", ["abcdefgh", "ABCDEFGH", "12345678", "x-------", "éééé"])
+def test_words_that_begin_alike_and_meet_in_the_table(tmp_path: Path, head: str) -> None:
+    words = [*(head + chr(c) for c in range(33, 127)), *(head + str(k) for k in range(10, 310)), head, head[:-1]]
+    column = read_columns(save(tmp_path, "".join(f"{word} O\n" for word in words * 2))).columns["token"]
+    assert column.strings == words * 2
+    assert column.vocabulary == tuple(words)
+
+
 def test_pieces_are_joined_in_order(tmp_path: Path) -> None:
     """Several megabytes, so that the core cuts the file: ids follow the first use, places the lines."""
     sentences = [f"w{n} A\nv{n % 7} B\n\n" for n in range(200_000)]
