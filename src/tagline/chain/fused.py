@@ -30,7 +30,6 @@ LONG, FEW = 1024, 128  # sequences of so many rows, and so few of them, are cut 
 POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
 PAIR = {16: (64, 2, 528), 32: (64, 2, 528), 64: (64, 4, 264), 128: (64, 8, 132)}  # rows, warps, programs by labels
-REGISTERS = 168  # of a thread in a wide sweep: three programs at a time
 AGAIN = 16  # programs that look for flagged sequences
 
 
@@ -92,10 +91,12 @@ class _Sweep:
             sweeps.sweep_blocks[grid](*swept, B, Lp, SIDE, BLOCK, num_warps=4, num_stages=1)
         else:
             pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
-            if _is_long(c, Lp):
+            if not pairs:
+                sweeps.sweep_wide[(B, 2)](*given, self.states, sums, L, self.N, Lp, num_warps=warps, num_stages=1)
+            elif _is_long(c, Lp):
                 self._in_chunks(given, sums)
             else:
-                sweeps.sweep[(B, 2)](*swept, Lp, pairs, False, num_warps=warps, maxnreg=None if pairs else REGISTERS)
+                sweeps.sweep[(B, 2)](*swept, Lp, pairs, False, num_warps=warps)
             sweeps.sweep[(B, 2)](*swept, Lp, pairs, True, num_warps=warps)
         logs.finish[(B,)](
             e, c.first, c.lengths, *edges, facts, parts, sums, self.flags, self.scratch, self.log_z, self.likelihood, L,

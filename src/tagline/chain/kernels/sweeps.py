@@ -132,6 +132,40 @@ def sweep(
 
 
 @triton.jit
+def sweep_wide(x, first, lengths, moves, facts, states, sums, L, N, Lp: tl.constexpr):
+    """What `sweep` writes without TRACK, for more labels than one warp takes.
+
+    The vector is ``[1, Lp]`` and a step a sum over the middle axis of ``[1, Lp, Lp]``: laid out for that, a step takes
+    half the time that it does with ``[Lp, Lp]`` (1.0 against 1.9 µs for 128 labels on an H200).
+    """
+    b, backward = tl.program_id(0) + tl.arange(0, 1), tl.program_id(1)
+    n = tl.load(lengths + b).to(tl.int32)
+    j = tl.arange(0, Lp)
+    here = (j < L)[None, :]
+    if tl.load(facts + 2) == 0:
+        a = tl.load(moves + backward * Lp * Lp + j[:, None] * Lp + j[None, :])
+        cells = (tl.load(first + b) + backward * (n - 1))[:, None] * L + j[None, :]
+        target = states + backward.to(tl.int64) * N * L
+        step = (1 - 2 * backward) * L
+        some = (n > 0)[:, None] & here
+        v = tl.load(moves + 2 * Lp * Lp + backward * Lp + j)[None, :] * tl.load(x + cells, mask=some, other=0.0)
+        tl.store(target + cells, v, mask=some)
+        shifts = n * 0
+        own = tl.load(x + cells + step, mask=(n > 1)[:, None] & here, other=0.0)
+        for t in range(1, tl.max(n)):
+            after = tl.load(x + cells + (t + 1) * step, mask=(t + 1 < n)[:, None] & here, other=0.0)
+            s, scale = rescale(tl.max(v, axis=1))
+            shifts += s
+            v = tl.sum(v[:, :, None] * a[None, :, :], axis=1) * (own * scale[:, None])
+            tl.store(target + cells + t * step, v, mask=here)
+            own = after
+        if backward == 0:
+            last = tl.load(moves + 2 * Lp * Lp + Lp + j)[None, :]
+            total = tl.log(tl.sum(v * last, axis=1).to(tl.float64)) - shifts.to(tl.float64) * LN_2
+            tl.store(sums + b, total, mask=n > 0)
+
+
+@triton.jit
 def split(a):
     """A matrix as two that tensor cores hold exactly (tf32): the leading bits, and the rest to as many."""
     high = ((a.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)  # rounded: errors cancel
