@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
     from tagline.features.templates import Template
+    from tagline.models.bilstm import BiLSTMCRF
     from tagline.models.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf import CRF
     from tagline.models.hmm import HMM
     from tagline.models.loading import load
+    from tagline.models.transformer import TransformerCRF
     from tagline.models.trigram import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
@@ -28,10 +30,12 @@ _HOMES = {
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
+    "tagline.models.bilstm": ("BiLSTMCRF",),
     "tagline.models.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.crf": ("CRF",),
     "tagline.models.hmm": ("HMM",),
     "tagline.models.loading": ("load",),
+    "tagline.models.transformer": ("TransformerCRF",),
     "tagline.models.trigram": ("TrigramTagger",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
@@ -42,6 +46,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CRF",
     "HMM",
+    "BiLSTMCRF",
     "Chain",
     "CompiledCorpus",
     "Corpus",
@@ -58,6 +63,7 @@ __all__ = [
     "StorageError",
     "TaglineError",
     "Template",
+    "TransformerCRF",
     "TrigramTagger",
     "__version__",
     "chain",

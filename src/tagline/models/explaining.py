@@ -27,8 +27,8 @@ class Contribution:
     """One term in which the predicted labelling and its rival differ.
 
     Attributes:
-        kind: "state", "transition", "edge", "start" or "end".
-        name: of the attribute, ``#7`` where names were hashed away; empty for the other kinds.
+        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest".
+        name: of the attribute, ``#7`` where names were hashed away; the word; empty for the other kinds.
         token: where it counts; a transition leads into this token.
         labels: (label,) or (previous, label) in the predicted labelling.
         rival: the same in the other.
@@ -46,6 +46,7 @@ class Contribution:
         """Say it in words."""
         told = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
         what = {"state": self.name, "edge": f"{self.name} with {told}", "transition": told}
+        what |= {"input": f"the word {self.name}", "rest": self.name}
         return what.get(self.kind, f"{self.kind} with {told}")
 
 

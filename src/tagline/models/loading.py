@@ -12,6 +12,8 @@ from tagline.storage import Path, read
 _HOMES = {
     "crf": ("tagline.models.crf", "CRF"),
     "hmm": ("tagline.models.hmm", "HMM"),
+    "bilstm": ("tagline.models.bilstm", "BiLSTMCRF"),
+    "transformer": ("tagline.models.transformer", "TransformerCRF"),
     "trigram": ("tagline.models.trigram", "TrigramTagger"),
 }
 
@@ -23,7 +25,7 @@ def load(path: Path, *, verify: bool = True, **options: Any) -> SequenceModel:
         path: of the file.
         verify: compare the checksum, which reads the whole file once.
         options: what a kind of model cannot keep in a file. For a CRF: ``features``, the function that it was trained
-            with.
+            with. For neural taggers: ``device``.
 
     >>> import os, tempfile
     >>> from tagline import CRF, load

@@ -10,6 +10,7 @@ import logging
 import mmap
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,7 +54,7 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: expected a file, got none of that name; check the path") from None
     except PermissionError:
         raise InputError(f"{name}: expected a readable file, got one without permission") from None
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{name}: expected gzip, got something else ({error})") from None
 
 

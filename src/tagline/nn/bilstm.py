@@ -1,0 +1,144 @@
+"""The BiLSTM encoder: words in, one vector a token out, that of a sentence independent of its batch.
+
+    word vector ⊕ case vector ⊕ character vector  →  dropout  →  (BiLSTM → dropout) × layers
+
+Both directions begin with zeros and read the tokens of a sentence only (packed sequences), never padding. What a word
+looks like is worked out once for each distinct spelling of a batch. References: Lample et al. (2016), Ma and Hovy
+(2016), Huang et al. (2015).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence
+
+from tagline.chain.checks import as_count
+from tagline.errors import InputError
+from tagline.features.words import NUM_CASES, PADDING
+from tagline.nn.batches import WordBatch
+from tagline.nn.characters import CharacterCNN, CharacterLSTM
+from tagline.nn.dropout import VariationalDropout, WordDropout
+from tagline.nn.initialisation import fill_embedding, fill_lstm
+
+CHARACTERS = ("cnn", "lstm", None)
+
+
+class BiLSTMEncoder(nn.Module):
+    """Layers of bidirectional LSTMs over words; see `forward`.
+
+    Arguments:
+        num_words, num_characters: how many numbers words and characters have (`FormTable`).
+        word_dim: the size of a word's vector; that of `vectors` where they are given.
+        vectors: ``[num_words, D]``, the vectors of words to begin with; drawn at random when left out.
+        freeze_words: whether they stay as they are.
+        characters: what reads characters: "cnn", "lstm", or None for nothing.
+        char_dim, char_size: the size of a character's vector, and of what is made of a word's characters.
+        case_dim: the size of a case's vector, 0 for none.
+        hidden: the size of each direction.
+        layers: how many BiLSTMs lie on top of each other.
+        dropout: the share of features left out before, between and after them, the same at every step of a sentence.
+        word_dropout: the share of known words that are taken for unknown ones in training.
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        num_characters: int,
+        *,
+        word_dim: int = 100,
+        vectors: Tensor | None = None,
+        freeze_words: bool = False,
+        characters: str | None = "cnn",
+        char_dim: int = 30,
+        char_size: int = 50,
+        case_dim: int = 8,
+        hidden: int = 200,
+        layers: int = 1,
+        dropout: float = 0.5,
+        word_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        sizes = {"word_dim": word_dim, "char_dim": char_dim, "char_size": char_size, "hidden": hidden, "layers": layers}
+        for name, value in sizes.items():
+            as_count(name, value, 1)
+        as_count("case_dim", case_dim, 0)
+        self.words = _word_vectors(num_words, word_dim, vectors)
+        self.words.weight.requires_grad_(not freeze_words)
+        self.cases = nn.Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None
+        if self.cases is not None:
+            fill_embedding(self.cases)
+        self.characters = _character_reader(characters, num_characters, char_dim, char_size)
+        inputs = self.words.embedding_dim + case_dim + (0 if self.characters is None else self.characters.size)
+        self.size = 2 * hidden
+        lstms = [nn.LSTM(self.size if k else inputs, hidden, bidirectional=True) for k in range(layers)]
+        for lstm in lstms:
+            fill_lstm(lstm)
+        self.layers = nn.ModuleList(lstms)
+        self.word_dropout = WordDropout(word_dropout)
+        self.dropout = VariationalDropout(dropout)
+
+    def forward(self, batch: WordBatch) -> Tensor:
+        """Return one vector for each token, ``[B, T, size]``, 0 at padding."""
+        return self.encode(self.embed(batch), batch)
+
+    def embed(self, batch: WordBatch) -> Tensor:
+        """Return what the first LSTM is given of each token, ``[B, T, D]``."""
+        return functional.embedding(batch.forms, self.spellings(batch), PADDING)
+
+    def by_word(self, values: Tensor, batch: WordBatch) -> Tensor:
+        """Sum what belongs to each token, ``[B, T]``, of numbers as `embed` lays them out."""
+        return values.sum(2)
+
+    def encode(self, embedded: Tensor, batch: WordBatch) -> Tensor:
+        """Return the vectors ``[B, T, size]`` for what `embed` returned."""
+        B, T = batch.forms.shape
+        if not batch.cells.shape[0]:
+            return embedded.new_zeros(B, T, self.size)
+        tokens: Tensor = self.dropout(embedded)
+        for lstm in self.layers:
+            packed = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
+            states = lstm(packed)[0].data  # [N, size]
+            padded = states.new_zeros(B * T, self.size).index_copy(0, batch.cells, states)
+            tokens = self.dropout(padded.view(B, T, self.size))
+        return tokens
+
+    def spellings(self, batch: WordBatch) -> Tensor:
+        """Return the vectors ``[U, D]`` of the distinct spellings of a batch."""
+        parts = [self.words(self.word_dropout(batch.words))]
+        if self.cases is not None:
+            parts.append(self.cases(batch.cases))
+        if self.characters is not None:
+            parts.append(self.characters(batch.characters))
+        return torch.cat(parts, 1)
+
+
+def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.Embedding:
+    if vectors is None:
+        table = nn.Embedding(num_words, word_dim, padding_idx=PADDING)
+        fill_embedding(table)
+        return table
+    if vectors.dim() != 2 or vectors.shape[0] != num_words or not vectors.dtype.is_floating_point:
+        raise InputError(
+            f"vectors: expected floating-point numbers of shape [{num_words}, D], one row a word with padding and the "
+            f"unknown word first, got {vectors.dtype} {list(vectors.shape)}"
+        )
+    table = nn.Embedding(num_words, vectors.shape[1], padding_idx=PADDING)
+    with torch.no_grad():
+        table.weight.copy_(vectors)
+    return table
+
+
+def _character_reader(
+    kind: str | None, num_characters: int, char_dim: int, char_size: int
+) -> CharacterCNN | CharacterLSTM | None:
+    if kind is None:
+        return None
+    if kind == "cnn":
+        return CharacterCNN(num_characters, char_dim, char_size)
+    if kind == "lstm":
+        if char_size % 2:
+            raise InputError(f"char_size: expected an even number for two directions, got {char_size}")
+        return CharacterLSTM(num_characters, char_dim, char_size // 2)
+    raise InputError(f"characters: expected one of {', '.join(map(repr, CHARACTERS))}, got {kind!r}")

@@ -1,0 +1,210 @@
+"""From the vectors of an encoder to scores of labels, the loss to train on, and the chain to decode on.
+
+    CRFHead      e = W h + b, then a CRF: the labels of a sentence are scored together
+    SoftmaxHead  e = W h + b, then a softmax: each token by itself, rules hold in decoding only
+    Tagger       an encoder and a head
+
+Losses are sums over the tokens of a sequence, weighted, and means over sequences. Both heads hand out transition,
+start and end scores, so that a `tagline.types.Chain` answers every question about either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from tagline.errors import InputError
+from tagline.nn import checks, losses
+from tagline.nn.crf import CRF
+from tagline.nn.dropout import check_probability
+from tagline.readers.roles import Rules
+
+Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
+
+
+class Head(nn.Module):
+    """What the heads share: a linear layer, and how losses of sequences become one number."""
+
+    def __init__(self, size: int, num_labels: int, smoothing: float) -> None:
+        super().__init__()
+        self.smoothing = check_probability("smoothing", smoothing)
+        self.linear = nn.Linear(size, num_labels)
+
+    def emissions(self, hidden: Tensor) -> Tensor:
+        """Return the scores of labels ``[B, T, L]`` for vectors ``[B, T, size]``, never in half precision."""
+        with torch.autocast(hidden.device.type, enabled=False):
+            scores: Tensor = self.linear(hidden.to(self.linear.weight.dtype))
+        return scores
+
+    def loss(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute Σ_b weight_b · loss_b / B, 0 for a batch without sequences.
+
+        Arguments:
+            tags: ``[B, T]`` integers, anything at padding; or booleans ``[B, T, L]``, sets of labels of which any
+                will do (without smoothing).
+            lengths: ``[B]``, the tokens of each sequence.
+            weights: ``[B]``, 1 when left out.
+        """
+        if self.smoothing and tags.dtype == torch.bool:
+            raise InputError("smoothing: expected one tag a token, got sets of labels; train on sets with smoothing=0")
+        values = self.sequence_losses(emissions, tags, lengths)
+        if weights is not None:
+            values = values * weights
+        return values.sum() / max(1, values.shape[0])
+
+    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the loss of each sequence, ``[B]``."""
+        raise NotImplementedError
+
+    def scores(self) -> Scores:
+        """Return transitions ``[L, L]``, start and end ``[L]``, −∞ where the rules forbid."""
+        raise NotImplementedError
+
+
+class CRFHead(Head):
+    """A linear layer and a CRF.
+
+    Arguments:
+        size: of the encoder's vectors.
+        num_labels: L.
+        rules: what is legal, in training and in decoding; None for everything.
+        smoothing: the share ε of the target that goes to all legal labellings evenly (`losses.LabelSmoothing`).
+    """
+
+    def __init__(self, size: int, num_labels: int, *, rules: Rules | None = None, smoothing: float = 0.0) -> None:
+        super().__init__(size, num_labels, smoothing)
+        self.crf = CRF(num_labels, constraints=rules)
+
+    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the negative log-likelihood of each sequence, or the smoothed one, ``[B]``."""
+        objective = losses.LabelSmoothing(self.smoothing) if self.smoothing else losses.nll
+        return self.crf.loss(emissions, tags, reduction="none", objective=objective, lengths=lengths)
+
+    @torch.no_grad()
+    def scores(self) -> Scores:
+        """Return the CRF's scores."""
+        moves, start, end = (part.cpu().numpy() for part in self.crf.scores(torch.float32))
+        return moves, start, end
+
+
+class SoftmaxHead(Head):
+    """A linear layer and a softmax; the arguments of `CRFHead`, with the rules for decoding only."""
+
+    def __init__(self, size: int, num_labels: int, *, rules: Rules | None = None, smoothing: float = 0.0) -> None:
+        super().__init__(size, num_labels, smoothing)
+        self.rules = rules
+
+    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the cross-entropy of each sequence, summed over its tokens, ``[B]``."""
+        checks.check_tags(tags, emissions)
+        inside = torch.arange(emissions.shape[1], device=emissions.device) < lengths[:, None]  # [B, T]
+        look = checks.looks(emissions.device, check=False)
+        if tags.dtype == torch.bool:
+            terms = self._of_sets(emissions, tags | ~inside[:, :, None])
+        else:
+            if look:
+                checks.check_tag_range(tags[inside], emissions.shape[2])
+            terms = self._of_tags(emissions, torch.where(inside, tags, 0))
+        values = torch.where(inside, terms, 0.0).sum(1)
+        if look:
+            checks.check_gold(-values)
+        return values
+
+    def _of_tags(self, emissions: Tensor, tags: Tensor) -> Tensor:
+        """−(1 − ε) log p(tag) − ε · mean_k log p(k) for each token, ``[B, T]``."""
+        logs = emissions.log_softmax(2)
+        gold = logs.gather(2, tags[:, :, None])[:, :, 0]
+        return -gold if not self.smoothing else -(1 - self.smoothing) * gold - self.smoothing * logs.mean(2)
+
+    def _of_sets(self, emissions: Tensor, sets: Tensor) -> Tensor:
+        """−log Σ_(k in the set) p(k) for each token, ``[B, T]``."""
+        within = torch.where(sets, emissions, -torch.inf)
+        return emissions.logsumexp(2) - within.logsumexp(2)
+
+    def scores(self) -> Scores:
+        """Return zeros, −∞ where the rules forbid."""
+        L = self.linear.out_features
+        if self.rules is None:
+            return np.zeros((L, L), np.float32), np.zeros(L, np.float32), np.zeros(L, np.float32)
+        moves, start, end = (
+            np.where(allowed, np.float32(0), np.float32(-np.inf))
+            for allowed in (self.rules.transitions, self.rules.start, self.rules.end)
+        )
+        return moves, start, end
+
+
+class Batch(Protocol):
+    """What a tagger asks of a batch itself; the rest is for the encoder."""
+
+    @property
+    def device_lengths(self) -> Tensor:
+        """The tokens of each sequence, ``[B]``, on the device."""
+
+
+class Tagger(nn.Module):
+    """An encoder and a head: batches in, loss or emissions out.
+
+    Arguments:
+        encoder: a module with a `size` that turns a batch into ``[B, T, size]``.
+        head: of that size.
+    """
+
+    def __init__(self, encoder: nn.Module, head: Head) -> None:
+        super().__init__()
+        if encoder.size != head.linear.in_features:
+            raise InputError(
+                f"head: expected one for vectors of the encoder's size {encoder.size}, got {head.linear.in_features}"
+            )
+        self.encoder = encoder
+        self.head = head
+
+    def forward(self, batch: Batch, tags: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute the loss, the mean over the sequences of a batch; see `Head.loss`."""
+        return self.head.loss(self.emissions(batch), tags, batch.device_lengths, weights)
+
+    def emissions(self, batch: Batch) -> Tensor:
+        """Return the scores of labels, ``[B, T, L]``."""
+        return self.head.emissions(self.encoder(batch))
+
+    def groups(self, rates: Mapping[str, float]) -> list[dict[str, Any]]:
+        """Sort the parameters that are trained into groups for an optimiser.
+
+        Arguments:
+            rates: what to multiply the learning rate by, for parameters whose dotted name begins with a key, such as
+                ``{"head.crf": 100, "encoder.words": 0.1}``; the longest key that fits counts, 1 where none does.
+
+        Returns:
+            Groups with ``params``, ``rate`` and ``name``. One whose parameters must not decay has ``weight_decay`` 0:
+            biases, norms, the CRF, and vectors of words (those that a corpus lacks would fade).
+        """
+        fixed = self._undecayed()
+        groups: dict[tuple[str, bool], dict[str, Any]] = {}
+        for name, parameter in self.named_parameters():
+            if parameter.requires_grad:
+                key = max((key for key in rates if _begins(name, key)), key=len, default="")
+                group = {"params": [], "rate": float(rates.get(key, 1.0)), "name": key or "rest"}
+                if name in fixed:
+                    group |= {"weight_decay": 0.0, "name": f"{group['name']}, no decay"}
+                groups.setdefault((key, name in fixed), group)["params"].append(parameter)
+        return list(groups.values())
+
+    def _undecayed(self) -> set[str]:
+        return {
+            name
+            for place, module in self.named_modules()
+            for name, parameter in _own(place, module)
+            if parameter.dim() < 2 or isinstance(module, nn.Embedding | CRF)
+        }
+
+
+def _own(place: str, module: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:
+    return module.named_parameters(place, recurse=False)
+
+
+def _begins(name: str, key: str) -> bool:
+    return name == key or name.startswith(f"{key}.")

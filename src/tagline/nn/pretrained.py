@@ -1,0 +1,126 @@
+"""Pretrained encoders from a folder or the hub: a model and its tokenizer, checked to belong together.
+
+A name is looked for as a folder, then among the files that were downloaded before, then on the Hugging Face hub. Code
+that a repository brings along is never run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from tagline.errors import InputError
+from tagline.features.subwords import PieceTable
+from tagline.nn.transformer import TransformerEncoder, max_length_of
+
+USUAL_LENGTH = 512
+"""Pieces of a window unless more are asked for: attention costs their square."""
+
+Loaded = TypeVar("Loaded")
+
+
+def pretrained(
+    name: str | PathLike[str], *, max_length: int | None = None, stride: int = 64, **settings: Any
+) -> tuple[TransformerEncoder, PieceTable]:
+    """Load an encoder and its tokenizer.
+
+    Arguments:
+        name: a folder with config.json, weights and tokenizer, or a name on the hub such as "bert-base-cased".
+        max_length: pieces of a window; 512 or what the encoder takes, whichever is less, when left out.
+        stride: pieces of context where a long sentence is cut.
+        settings: pooling, dropout, freeze, checkpointing of `TransformerEncoder`.
+    """
+    try:
+        import transformers
+    except ImportError as error:
+        raise ImportError(
+            f"encoders need the package transformers ({error}); install it with: pip install 'tagline[transformers]'"
+        ) from None
+    place = fspath(name)
+    with _quietly():
+        model, report = _found(
+            place,
+            lambda **where: transformers.AutoModel.from_pretrained(
+                place, trust_remote_code=False, dtype=torch.float32, output_loading_info=True, **where
+            ),
+        )
+        tokenizer = _found(
+            place, lambda **where: transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **where)
+        )
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise InputError(
+            f"encoder {place}: expected weights for all of it, got none for {missing[0]} and {len(missing) - 1} more; "
+            "its files are of another kind of model than its config.json says"
+        )
+    encoder = TransformerEncoder(model, **settings)
+    table = piece_table(tokenizer, model, max_length=max_length, stride=stride)
+    encoder.check(table)
+    return encoder, table
+
+
+def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, stride: int = 64) -> PieceTable:
+    """Make the table of a tokenizer of the library transformers for a model of it."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise InputError(
+            f"tokenizer: expected a fast one, which has a tokenizer.json, got {type(tokenizer).__name__}; save "
+            "the fast one of this encoder beside its weights"
+        )
+    limits = [max_length_of(model), int(min(tokenizer.model_max_length, 2**31))]
+    limit = min(one for one in (*limits, USUAL_LENGTH) if one is not None)
+    known = [tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id]
+    padding = [tokenizer.pad_token_id, model.config.pad_token_id, 0]
+    return PieceTable(
+        tokenizer.backend_tokenizer.to_str(),
+        unknown=next((one for one in known if one is not None), 0),
+        padding=next(one for one in padding if one is not None),
+        max_length=limit if max_length is None else max_length,
+        stride=stride,
+    )
+
+
+def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
+    """Load from a folder, from what was downloaded before, or from the hub."""
+    if Path(place).is_dir():
+        try:
+            return load(local_files_only=True)
+        except Exception as error:  # the library's errors are of many classes
+            raise InputError(f"encoder {place}: expected an encoder that loads, got: {_shown(error)}") from error
+    try:
+        return load(local_files_only=True)
+    except Exception:
+        pass  # not downloaded yet, or not all of it
+    try:
+        return load()
+    except Exception as error:
+        raise InputError(
+            f"encoder {place}: expected a folder, or a name on the Hugging Face hub, got neither: no such folder, "
+            f"nothing downloaded before, and the hub gave nothing ({_shown(error)}); where there is no network, "
+            f"download it elsewhere (hf download {place} --local-dir FOLDER) and give the folder"
+        ) from error
+
+
+def _shown(error: Exception) -> str:
+    """The first line of a message."""
+    return (str(error).strip() or type(error).__name__).partition("\n")[0][:300]
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep the library's reports and progress bars off the screen; what matters in them is checked."""
+    from transformers.utils import logging
+
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,208 @@
+"""A run in one file, from which it goes on as if it had never stopped: our model file's format, written atomically.
+
+    weights/NAME, best/NAME    the network now, and where its dev score was best
+    optimiser/NUMBER/NAME      the state of each parameter
+    sums, generators           of the epoch under way; uint8 [processes, n], random numbers
+
+The settings hold where the run stands, its history, and the facts that a resumed run must share.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import Module
+
+from tagline.errors import InputError, StorageError
+from tagline.storage import ModelFile, Path, read, write
+from tagline.training.neural import randomness
+from tagline.training.neural.journal import Epoch
+from tagline.training.neural.optimisers import parameters_of
+from tagline.training.neural.settings import Descent
+from tagline.training.neural.steps import Steps
+from tagline.types import IntArray
+
+KIND = "training checkpoint"
+_DAMAGED = "the file is damaged; start anew without resume"
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """Weights that scored best, on the CPU."""
+
+    epoch: int
+    score: float
+    weights: dict[str, Tensor]
+
+
+@dataclass(eq=False)
+class Standing:
+    """Where a run stands: `step` steps of `epoch` are done, which took `training` seconds; the run took `seconds`."""
+
+    epoch: int = 1
+    step: int = 0
+    seconds: float = 0.0
+    training: float = 0.0
+    history: list[Epoch] = field(default_factory=list)
+    best: Best | None = None
+
+
+def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps, generators: Tensor) -> None:
+    """Write a checkpoint; it takes the place of an older one when it is whole."""
+    best = standing.best
+    config = {
+        "model": KIND,
+        "facts": dict(facts),
+        **{name: getattr(standing, name) for name in ("epoch", "step", "seconds", "training")},
+        "history": [{name: _written(value) for name, value in asdict(one).items()} for one in standing.history],
+        "best": None if best is None else {"epoch": best.epoch, "score": best.score},
+        "scaler": steps.scaler.state_dict(),
+    }
+    tensors = {f"weights/{name}": value for name, value in weights_of(steps.module).items()}
+    tensors |= {f"best/{name}": value for name, value in (best.weights if best else {}).items()}
+    for number, state in steps.optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser/{number}/{name}": value for name, value in state.items() if value is not None}
+    tensors |= {"sums": steps.sums, "generators": generators}
+    write(path, config, {name: _stored(value) for name, value in tensors.items()})
+
+
+def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
+    """Put network, optimiser and random numbers back to a checkpoint, and return where the run stands.
+
+    The network is not changed unless the whole file fits. A file of other settings or data is an error that says what differs.
+    """
+    file = read(path)
+    if (kind := file.setting("model", str)) != KIND:
+        raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
+    _check_facts(file.source, file.setting("facts", dict), facts)
+    standing = _standing(file, steps.module)
+    sums, states = _restored(file, "sums", steps.sums), _optimiser_state(file, steps)
+    scaler = file.setting("scaler", dict)
+    _restore_generators(file, steps)
+    put(steps.module, _weights(file, "weights", steps.module))
+    steps.optimiser.load_state_dict({"state": states, "param_groups": steps.optimiser.state_dict()["param_groups"]})
+    steps.sums.copy_(sums)
+    if scaler:
+        steps.scaler.load_state_dict(scaler)
+    return standing
+
+
+def facts_of(lengths: IntArray, descent: Descent, steps: Steps) -> dict[str, Any]:
+    """Return what must be the same for a run to be resumed; when to stop need not be."""
+    settings = {name: value for name, value in asdict(descent).items() if name not in ("patience", "max_seconds")}
+    sizes = np.ascontiguousarray(lengths, np.int64)
+    shapes = {name: (list(value.shape), str(value.dtype)) for name, value in weights_of(steps.module).items()}
+    return {
+        **settings,
+        "precision": steps.precision,
+        "device": steps.device.type,
+        "processes": steps.world.count,
+        "sentences": len(sizes),
+        "tokens": int(sizes.sum()),
+        "lengths": f"{zlib.crc32(sizes.tobytes()):08x}",
+        "weights": sum(value.numel() for value in weights_of(steps.module).values()),
+        "shapes": f"{zlib.crc32(json.dumps(shapes).encode()):08x}",
+    }
+
+
+def weights_of(module: Module) -> dict[str, Tensor]:
+    """Return parameters and buffers by name; they share memory with the network."""
+    return {name: value for name, value in module.state_dict().items() if isinstance(value, Tensor)}
+
+
+def copy_of(module: Module) -> dict[str, Tensor]:
+    """Return a copy of the weights on the CPU, where memory is plenty."""
+    return {name: value.detach().to("cpu", copy=True) for name, value in weights_of(module).items()}
+
+
+def put(module: Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy weights into a network."""
+    with torch.no_grad():
+        for name, value in weights_of(module).items():
+            value.copy_(weights[name])
+
+
+def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -> None:
+    now = json.loads(json.dumps(facts))
+    odd = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
+    if odd:
+        what = ", ".join(f"{name} was {saved.get(name)!r} and is {now.get(name)!r}" for name in odd)
+        raise InputError(
+            f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
+            "those, or start anew without resume"
+        )
+
+
+def _standing(file: ModelFile, module: Module) -> Standing:
+    best = None
+    if file.config.get("best") is not None:
+        kept = ModelFile(file.setting("best", dict), {}, source=file.source)
+        best = Best(kept.setting("epoch", int), kept.setting("score", float), _weights(file, "best", module))
+    found = file.setting("history", list)
+    try:
+        history = [Epoch(**{name: _read(value) for name, value in one.items()}) for one in found]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {_DAMAGED}") from None
+    epoch, step = file.setting("epoch", int), file.setting("step", int)
+    return Standing(epoch, step, file.setting("seconds", float), file.setting("training", float), history, best)
+
+
+def _written(value: Any) -> Any:
+    """A number as JSON has it; what is not finite as a string."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read(value: Any) -> Any:
+    return float(value) if isinstance(value, str) else value
+
+
+def _weights(file: ModelFile, group: str, module: Module) -> dict[str, Tensor]:
+    return {name: _restored(file, f"{group}/{name}", value) for name, value in weights_of(module).items()}
+
+
+def _restore_generators(file: ModelFile, steps: Steps) -> None:
+    rows = file.tensor("generators", "uint8", steps.world.count, len(randomness.state(steps.device)))
+    try:
+        randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
+    except RuntimeError as error:
+        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {_DAMAGED}") from None
+
+
+def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:
+    """The state of each parameter by its number; a counter is a single number, everything else like the parameter."""
+    parameters = list(parameters_of(steps.optimiser))
+    states: dict[int, dict[str, Tensor]] = {}
+    for name in file.tensors:
+        group, _, rest = name.partition("/")
+        if group == "optimiser":
+            number, _, key = rest.partition("/")
+            if not (number.isdecimal() and int(number) < len(parameters)):
+                raise StorageError(
+                    f"{file.source}: expected {len(parameters)} parameters, got {name!r:.60}; {_DAMAGED}"
+                )
+            like = torch.zeros(()) if key == "step" else parameters[int(number)]
+            states.setdefault(int(number), {})[key] = _restored(file, name, like)
+    return states
+
+
+def _stored(value: Tensor) -> NDArray[Any]:
+    """A tensor as a file has it: bfloat16 by its bits, since NumPy has no such type."""
+    plain = value.detach().cpu()
+    array: NDArray[Any] = (plain.view(torch.int16) if plain.dtype == torch.bfloat16 else plain).numpy()
+    return array
+
+
+def _restored(file: ModelFile, name: str, like: Tensor) -> Tensor:
+    """A tensor of a file, on the CPU, of the dtype and shape that are wanted."""
+    dtype = _stored(torch.empty(0, dtype=like.dtype)).dtype
+    value = torch.from_numpy(file.tensor(name, dtype, *like.shape).copy())
+    return value.view(torch.bfloat16) if like.dtype == torch.bfloat16 else value

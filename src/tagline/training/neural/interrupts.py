@@ -1,0 +1,37 @@
+"""Ctrl-C as a request: noted, and honoured after the step that is under way."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+
+
+class Interrupts:
+    """While it is entered, Ctrl-C is noted; the second one raises `KeyboardInterrupt` as ever.
+
+    Only Python's own handler is replaced: who ignores Ctrl-C or handles it goes on doing so. In other threads than the
+    main one nothing is changed, since signals never come there.
+    """
+
+    def __init__(self) -> None:
+        self.noted = False
+        self._replaced = False
+
+    def __enter__(self) -> Interrupts:
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
+            self._replaced = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._replaced:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.noted:
+            raise KeyboardInterrupt
+        self.noted = True

@@ -1,0 +1,104 @@
+"""How a network is trained, in one frozen value that is checked when it is made; needs no PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tagline.errors import InputError
+
+OPTIMIZERS = ("adamw", "sgd")
+SCHEDULES = ("linear", "cosine", "constant", "inverse")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Settings of a training run.
+
+    Attributes:
+        epochs: passes over the sentences, at most.
+        batch_size: sentences that one process takes at once.
+        max_tokens: of such a batch, padding included; a longer sentence goes alone. None for any number.
+        optimizer: "adamw" or "sgd".
+        learning_rate: the highest of the schedule; parameter groups multiply it.
+        momentum: of "sgd".
+        weight_decay: of the parameter groups that name none themselves; decoupled with "adamw".
+        warmup: the share of the run, from its beginning, over which the rate climbs from 0.
+        schedule: what follows: "linear" or "cosine" down to 0, "constant", or "inverse", 1 / (1 + 0.05·epochs done).
+        clip: the longest gradient; a longer one is shortened. None for any.
+        accumulate: batches whose gradients make one step.
+        precision: of products inside the network: "float32", "bfloat16", "float16", or "auto", which is bfloat16 on a
+            GPU that has it and float32 elsewhere. Weights and updates are in the network's own precision.
+        compile: run the network through `torch.compile`.
+        patience: stop after so many epochs without a better dev score; None for never.
+        max_seconds: budget of the run, those before a resumption included, looked at after each step.
+        seed: of the order of the sentences and of dropout.
+
+    >>> Descent(epochs=3, learning_rate=0.01).batch_size
+    32
+    """
+
+    epochs: int = 20
+    batch_size: int = 32
+    max_tokens: int | None = None
+    optimizer: str = "adamw"
+    learning_rate: float = 1e-3
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    warmup: float = 0.0
+    schedule: str = "linear"
+    clip: float | None = 5.0
+    accumulate: int = 1
+    precision: str = "auto"
+    compile: bool = False
+    patience: int | None = None
+    max_seconds: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "max_tokens", "accumulate", "patience"):
+            _check_whole(name, getattr(self, name), 1, optional=name in ("max_tokens", "patience"))
+        _check_whole("seed", self.seed, 0, optional=False)
+        for name, choices in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
+            _check_choice(name, getattr(self, name), choices)
+        _check_number("learning_rate", self.learning_rate, above=0.0)
+        _check_number("momentum", self.momentum, least=0.0, below=1.0)
+        _check_number("weight_decay", self.weight_decay, least=0.0)
+        _check_number("warmup", self.warmup, least=0.0, most=1.0)
+        if self.clip is not None:
+            _check_number("clip", self.clip, above=0.0)
+        if self.max_seconds is not None:
+            _check_number("max_seconds", self.max_seconds, least=0.0)
+        if not isinstance(self.compile, bool):
+            raise InputError(f"compile: expected True or False, got {self.compile!r}")
+
+
+def _check_whole(name: str, value: object, least: int, *, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        none = " or None" if optional else ""
+        raise InputError(f"{name}: expected a whole number of {least} or more{none}, got {value!r}")
+
+
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+
+
+def _check_number(
+    name: str,
+    value: object,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    most: float = math.inf,
+) -> None:
+    limits = {"above": above, "of at least": least, "below": below, "of at most": most}
+    wanted = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit))
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not (math.isfinite(number) and above < number < below and least <= number <= most):
+        raise InputError(f"{name}: expected a number {wanted}, got {value!r}")
