@@ -142,7 +142,7 @@ class Pieces:
         first = np.zeros((len(lengths), int(lengths.max(initial=0))), np.int64)
         order: Any = slice(None)
         if len(lengths) < W:  # the window with most context comes last and stays; of equal ones the earlier window
-            order = np.lexsort((-window, _context(held, window, ends, begin, end, offsets, sentence)))
+            order = np.lexsort((-window, _context(held, window, ends, begin, end)))
         first[sentence[window[order]], steps[held[order]]] = (window * S + place)[order]
         input_ids = self._input_ids(tokens[held], spots, widths, S)
         return PieceBatch(input_ids, widths, words.reshape(W, S), sentence, first, lengths)
@@ -273,7 +273,10 @@ def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
 def _special(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Find the special pieces that a tokenizer puts before and after a sentence, by showing it one."""
     for word in itertools.chain(("a", "的"), tokenizer.get_vocab(with_added_tokens=False)):
-        shown = tokenizer.encode([word], is_pretokenized=True)
+        try:
+            shown = tokenizer.encode([word], is_pretokenized=True)
+        except Exception as error:  # the tokenizer's own, of no particular class
+            raise InputError(f"tokenizer: expected one that cuts any word into pieces, got: {error}") from None
         inside = [place for place, number in enumerate(shown.word_ids) if number is not None]
         if inside:
             return tuple(shown.ids[: inside[0]]), tuple(shown.ids[inside[-1] + 1 :])
@@ -289,14 +292,13 @@ def _encodable(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def _context(
-    held: IntArray, window: IntArray, ends: IntArray, begin: IntArray, end: IntArray, offsets: IntArray, of: IntArray
-) -> IntArray:
-    """Count the pieces on the poorer side of each word of each window; a side where the sentence ends is never poor."""
-    much = int(ends[-1]) + 1
-    left = np.where(begin == offsets[of], much, 0)[window] + ends[held] - ends[begin][window]
-    right = np.where(end == offsets[of + 1], much, 0)[window] + ends[end][window] - ends[held + 1]
-    poorer: IntArray = np.minimum(left, right)
+def _context(held: IntArray, window: IntArray, ends: IntArray, begin: IntArray, end: IntArray) -> IntArray:
+    """Count the pieces on the poorer side of each word of each window.
+
+    From window to window a word has less on its left and more on its right, so that it does not matter that nothing is
+    missing on a side where the sentence ends: the best window is the same.
+    """
+    poorer: IntArray = np.minimum(ends[held] - ends[begin][window], ends[end][window] - ends[held + 1])
     return poorer
 
 

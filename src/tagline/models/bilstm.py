@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,13 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from tagline.chain.checks import as_count
 from tagline.errors import InputError
 from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import KNOWN, PADDING, Forms, FormTable
-from tagline.models.network import Coder, Network
-from tagline.models.neural import HEADS, Callback, NeuralTagger, make_head, words_of
+from tagline.features.words import KNOWN, Forms, FormTable
+from tagline.models.network import Coder, Network, check_weights, make_head, words_of
+from tagline.models.neural import Callback, NeuralTagger, plain
+from tagline.models.neural_saving import planned
 from tagline.models.packing import bad_file
 from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
@@ -71,6 +76,9 @@ class BiLSTMCRF(NeuralTagger):
         characters: "cnn", "lstm", or None for none.
         char_dim, char_size: numbers of a character's vector, and of what a word's characters make.
         case_dim: numbers for how a word is written (capitals, digits); 0 for none.
+        bigram_dim: numbers for a word together with the next one; 0 for none. Worth 50 where tokens are Chinese
+            characters.
+        word_dropout: share of known words that are read as unknown ones in training, so that unknown ones are learned.
         hidden, layers: size of the LSTM in each direction, and how many lie on top of each other.
         dropout: share of numbers left out in training, the same ones all along a sentence.
         head: "crf", or "softmax", which decides on each token by itself.
@@ -115,6 +123,8 @@ class BiLSTMCRF(NeuralTagger):
         char_dim: int = 30,
         char_size: int = 50,
         case_dim: int = 8,
+        bigram_dim: int = 0,
+        word_dropout: float = 0.0,
         hidden: int = 200,
         layers: int = 1,
         dropout: float = 0.5,
@@ -152,6 +162,8 @@ class BiLSTMCRF(NeuralTagger):
         self.char_dim = char_dim
         self.char_size = char_size
         self.case_dim = case_dim
+        self.bigram_dim = bigram_dim
+        self.word_dropout = word_dropout
         self.hidden = hidden
         self.layers = layers
         self.dropout = dropout
@@ -181,119 +193,133 @@ class BiLSTMCRF(NeuralTagger):
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[FormCoder, Tagger]:
-        read = self.embeddings
+    def known_tokens(self) -> list[str]:
+        """The words that the network has vectors for: in lower case, and with 0 for digits."""
+        coder = self._fitted().coder
+        assert isinstance(coder, FormCoder)
+        return list(coder.table.words)
+
+    def _check(self) -> None:
+        if not isinstance(self.embeddings, str | os.PathLike | Embeddings | None):
+            got = type(self.embeddings).__name__
+            raise InputError(f"embeddings: expected a file of word vectors, Embeddings or None, got {got}")
+        as_count("min_frequency", self.min_frequency, 1)
+        _outline(self._plan(), (KNOWN, KNOWN), 1, None)
+
+    def _plan(self, before: Network | None = None) -> dict[str, Any]:
+        plan = {name: plain(getattr(self, name)) for name in _PLAN}
+        plan["embeddings"] = _source(self.embeddings)
+        if before is not None and before.plan["embeddings"] is not None and self.embeddings is None:
+            plan["embeddings"] = before.plan["embeddings"]
+        if plan["embeddings"] is not None:  # which say themselves how many numbers a vector has
+            plan["word_dim"] = 1 if before is None else before.plan["word_dim"]
+        return plan
+
+    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[FormCoder, Tagger, dict[str, Any]]:
+        read, plan = self.embeddings, self._plan()
         if read is not None and not isinstance(read, Embeddings):
             read = read_embeddings(read)
         extra = () if read is None else read.words
         table = FormTable.learn(words_of(corpus), min_frequency=self.min_frequency, extra=extra)
-        vectors = None if read is None else start_vectors(table, read, self.random_state)
-        dim = self.word_dim if vectors is None else vectors.shape[1]
-        return FormCoder(table), self._tagger(table, dim, vectors, num_labels, rules)
+        vectors = None
+        if read is not None:
+            vectors = torch.from_numpy(read.table(table.words, np.random.default_rng(plain(self.random_state))))
+            plan["word_dim"] = read.size
+        return FormCoder(table), _tagger(plan, _sizes(table), num_labels, rules, vectors), plan
 
-    def _tagger(
-        self, table: FormTable, dim: int, vectors: torch.Tensor | None, num_labels: int, rules: Rules | None
+    def _build(
+        self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
     ) -> Tagger:
-        encoder = BiLSTMEncoder(
-            table.num_words,
-            table.num_characters,
-            word_dim=dim,
-            vectors=vectors,
-            freeze_words=self.freeze_words,
-            characters=self.characters,
-            char_dim=self.char_dim,
-            char_size=self.char_size,
-            case_dim=self.case_dim,
-            hidden=self.hidden,
-            layers=self.layers,
-            dropout=self.dropout,
-        )
-        return Tagger(encoder, make_head(self.head, encoder.size, num_labels, rules, self.smoothing))
+        assert isinstance(coder, FormCoder)
+        sizes = _sizes(coder.table)
+        check_weights(state, _outline(plan, sizes, num_labels, rules))
+        made = _tagger(plan, sizes, num_labels, rules)
+        made.load_state_dict(state)
+        return made
 
     def _settings(self) -> dict[str, Any]:
         found = super()._settings()
-        if not isinstance(found["embeddings"], str | None):
-            found["embeddings"] = str(found["embeddings"])
+        if isinstance(self.embeddings, Embeddings):
+            del found["embeddings"]  # what the network has learned from them is in its weights
         return found
 
     def _describe(self, network: Network) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert isinstance(network.coder, FormCoder)
-        assert isinstance(network.tagger.encoder, BiLSTMEncoder)
         table = network.coder.table
-        config = {
-            "word_dim": network.tagger.encoder.words.embedding_dim,
-            "lowercase": table.lowercase,
-            "longest": table.longest,
-            **{name: getattr(self, name) for name in _SHAPE},
-        }
         arrays = {
             f"{part}.{name}": array
             for part, names in zip(_NAMES, (table.words, table.characters), strict=True)
             for name, array in names.arrays().items()
         }
-        return config, arrays
+        return {"lowercase": table.lowercase, "longest": table.longest}, arrays
 
-    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> FormCoder:
+    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[FormCoder, dict[str, Any]]:
         words, characters = (
             Vocabulary.from_arrays({k.removeprefix(f"{p}."): a for k, a in arrays.items() if k.startswith(f"{p}.")})
             for p in _NAMES
         )
-        lowercase, longest = _setting(file, "lowercase", bool), _setting(file, "longest", int)
-        if not 1 <= longest <= 10_000:
-            raise bad_file(file, "words of 1 to 10,000 characters", longest)
-        return FormCoder(FormTable(words, characters, lowercase, longest))
-
-    def _skeleton(self, file: ModelFile, coder: Coder, num_labels: int, rules: Rules | None) -> Tagger:
-        assert isinstance(coder, FormCoder)
-        for name, (kinds, least, most) in _SHAPE.items():
-            value = _setting(file, name, *kinds)
-            if isinstance(value, int | float) and not least <= value <= most:
-                raise bad_file(file, f"{name} from {least} to {most}", value)
-            setattr(self, name, value)
-        dim = _setting(file, "word_dim", int)
-        if not 1 <= dim <= 100_000 or self.head not in HEADS:
-            raise bad_file(file, "a head and a size of word vectors", (self.head, dim))
-        return self._tagger(coder.table, dim, None, num_labels, rules)
+        lowercase, longest = planned(file, "lowercase", bool), planned(file, "longest", int)
+        if not 1 <= longest <= LONGEST:
+            raise bad_file(file, f"words of 1 to {LONGEST} characters", longest)
+        plan = {name: planned(file, name, *kinds) for name, kinds in _PLAN.items()}
+        if plan["layers"] > (most := len(file.tensors)):
+            raise bad_file(file, f"up to {most} layers, as there are arrays", plan["layers"])
+        return FormCoder(FormTable(words, characters, lowercase, longest)), plan
 
 
-# What shapes the network: types, the least and the most.
-_SHAPE: dict[str, tuple[tuple[type, ...], float, float]] = {
-    "characters": ((str, type(None)), 0, 0),
-    "char_dim": ((int,), 1, 100_000),
-    "char_size": ((int,), 1, 100_000),
-    "case_dim": ((int,), 0, 100_000),
-    "hidden": ((int,), 1, 100_000),
-    "layers": ((int,), 1, 100),
-    "dropout": ((float, int), 0, 1),
-    "head": ((str,), 0, 0),
-    "smoothing": ((float, int), 0, 1),
+LONGEST = 10_000  # characters of a word that are read, at most
+
+_PLAN: dict[str, tuple[type, ...]] = {
+    "embeddings": (str, type(None)),
+    "word_dim": (int,),
+    "freeze_words": (bool,),
+    "characters": (str, type(None)),
+    "char_dim": (int,),
+    "char_size": (int,),
+    "case_dim": (int,),
+    "bigram_dim": (int,),
+    "word_dropout": (float, int),
+    "hidden": (int,),
+    "layers": (int,),
+    "dropout": (float, int),
+    "head": (str,),
+    "smoothing": (float, int),
 }
+"""What the network is built from, and the types of it in a file."""
 
 
-def _setting(file: ModelFile, name: str, *kinds: type) -> Any:
-    """One of the numbers that the network is built from."""
-    described = file.setting("network", dict)
-    value = described.get(name, ...)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise bad_file(file, f"{name} of the network", value)
-    return value
+def _tagger(
+    plan: Mapping[str, Any],
+    sizes: tuple[int, int],
+    num_labels: int,
+    rules: Rules | None,
+    vectors: Tensor | None = None,
+) -> Tagger:
+    """The network of a plan, for so many words and characters; it checks what it is built from."""
+    own = {name: value for name, value in plan.items() if name not in ("embeddings", "head", "smoothing")}
+    encoder = BiLSTMEncoder(*sizes, vectors=vectors, **own)
+    return Tagger(encoder, make_head(plan["head"], encoder.size, num_labels, rules, plan["smoothing"]))
 
 
-def start_vectors(table: FormTable, read: Embeddings, seed: int) -> torch.Tensor:
-    """Word vectors ``[2 + W, D]`` to begin with: those of the file, small random ones for other words.
+def _outline(
+    plan: Mapping[str, Any], sizes: tuple[int, int], num_labels: int, rules: Rules | None
+) -> Mapping[str, Tensor]:
+    """Names, shapes and types of the weights of a plan's network; nothing is allocated for them."""
+    try:
+        with torch.device("meta"):
+            return _tagger(plan, sizes, num_labels, rules).state_dict()
+    except (RuntimeError, OverflowError) as error:
+        shown = str(error).partition("\n")[0]
+        raise InputError(f"hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}") from None
 
-    A word that the file has in lower case only begins with that.
-    """
-    D = read.vectors.shape[1]
-    if not len(read.words):
-        raise InputError("embeddings: expected word vectors, got none")
-    random = np.random.default_rng(seed)
-    scale = float(read.vectors.std())
-    vectors = random.normal(0.0, scale, (table.num_words, D)).astype(np.float32)
-    vectors[PADDING] = 0.0
-    places = {word: row for row, word in enumerate(read.words)}
-    for number, word in enumerate(table.words):
-        row = places.get(word, places.get(word.lower()))
-        if row is not None:
-            vectors[number + KNOWN] = read.vectors[row]
-    return torch.from_numpy(vectors)
+
+def _sizes(table: FormTable) -> tuple[int, int]:
+    return table.num_words, table.num_characters
+
+
+def _source(embeddings: Path | Embeddings | None) -> str | None:
+    """Where word vectors come from, as text."""
+    if isinstance(embeddings, Embeddings):
+        check = zlib.crc32(np.ascontiguousarray(embeddings.vectors).data)
+        return f"{len(embeddings.words)} vectors of {embeddings.size} numbers ({check:08x})"
+    return None if embeddings is None else os.fspath(embeddings)

@@ -6,21 +6,27 @@ belong to the head; the rules of a tag scheme are −∞ in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS, pieces
-from tagline.nn.heads import Tagger
-from tagline.readers.corpus import Corpus
+from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
+from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.readers.roles import Rules
 from tagline.training.neural.batching import bucketed
+from tagline.training.neural.processes import local_device
 from tagline.types import Chain, FloatArray, IntArray
 
 PADDED = 8192  # tokens of a batch that is scored, padding counted
 MOST_ON_GPU = 1 << 18  # tokens between two waits for a GPU
+
+HEADS: dict[str, type[CRFHead] | type[SoftmaxHead]] = {"crf": CRFHead, "softmax": SoftmaxHead}
 
 
 class Coded(Protocol):
@@ -49,12 +55,14 @@ class Network:
         labels: L names, sorted.
         scheme: the tag scheme whose rules hold; None for no rules.
         coder, tagger: sentences to numbers, numbers to scores. The tagger is in evaluation mode, but while it trains.
+        plan: what the tagger was built from, by the names of the estimator's parameters; of JSON's types.
     """
 
     labels: tuple[str, ...]
     scheme: str | None
     coder: Coder
     tagger: Tagger
+    plan: dict[str, Any]
 
     @property
     def device(self) -> torch.device:
@@ -86,6 +94,45 @@ class Network:
             inside = np.arange(scores.shape[1]) < lengths[some, None]
             found[rows_of(offsets, some)] = scores.cpu().numpy()[inside]
         return found
+
+
+def make_head(name: str, size: int, num_labels: int, rules: Rules | None, smoothing: float) -> Head:
+    """Return a head by its name, for vectors of this size."""
+    if name not in HEADS:
+        raise InputError(f"head: expected one of {', '.join(HEADS)}, got {name!r}")
+    return HEADS[name](size, num_labels, rules=rules, smoothing=smoothing)
+
+
+def words_of(corpus: Corpus) -> Column:
+    """Return the column of words: the one of that name, or the first."""
+    return corpus.column(TOKEN if TOKEN in corpus.columns else corpus.names[0])
+
+
+def device_of(name: str) -> torch.device:
+    """Return where to work: "auto" takes a GPU where PyTorch finds one, in each of several processes its own."""
+    if name == "auto":
+        return local_device()
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device).cpu()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = str(error).partition("\n")[0]
+        raise InputError(f'device: expected "auto", "cpu" or a GPU of this machine, got {name!r} ({why})') from None
+    return device
+
+
+def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Refuse weights of other names, shapes or types than those of a network."""
+    if strange := sorted(state.keys() ^ wanted.keys()):
+        raise InputError(
+            f"weights: expected {len(wanted)} arrays of the network, got {len(state)}; only one side has {strange[0]}"
+        )
+    for name, value in wanted.items():
+        given = state[name]
+        if given.shape != value.shape or given.dtype != value.dtype:
+            raise InputError(
+                f"weights: expected {name} as {value.dtype} {list(value.shape)}, got {given.dtype} {list(given.shape)}"
+            )
 
 
 def rows_of(bounds: IntArray, sentences: IntArray) -> IntArray:

@@ -16,55 +16,47 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain import constrain
+from tagline.chain.checks import as_count
 from tagline.errors import InputError
 from tagline.models.answers import SequenceModel, as_sentences, known_labels
 from tagline.models.explaining import Explanation, explain_chain
 from tagline.models.extraction import tokens_as_corpus
-from tagline.models.network import Coder, Network, rows_of
+from tagline.models.network import Coder, Network, device_of
 from tagline.models.neural_explaining import inputs_that_told
-from tagline.models.neural_fitting import DevScore, Examples, TaggingTask
-from tagline.models.neural_inspection import NetworkSummary
+from tagline.models.neural_fitting import DevScore, TaggingTask
+from tagline.models.neural_inspection import NetworkInspection
+from tagline.models.neural_lessons import Lesson, lesson_of
 from tagline.models.neural_saving import NeuralSaving
 from tagline.models.packing import Facts
-from tagline.models.targets import (
-    LabelledTokens,
-    allowed_labels,
-    check_sample_weight,
-    complete_labels,
-    match_lengths,
-    numbered,
-    read_labels,
-    scheme_of,
-    sentence_weights,
-    settle,
-    used_labels,
-)
-from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
-from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.roles import Rules, legal
+from tagline.models.targets import LabelledTokens, check_sample_weight, match_lengths, read_labels
+from tagline.nn.heads import Tagger
+from tagline.readers.corpus import Corpus
+from tagline.readers.roles import Rules
 from tagline.storage import Path
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.loop import train
 from tagline.training.neural.settings import Descent
-from tagline.types import Chain, IntArray
+from tagline.types import Chain
 
 Callback = Callable[[Epoch], bool | None]
 Progress = Callable[[int, int, float], None]
-
-HEADS: dict[str, type[CRFHead] | type[SoftmaxHead]] = {"crf": CRFHead, "softmax": SoftmaxHead}
 
 DESCENT = (
     *("epochs", "batch_size", "max_tokens", "optimizer", "learning_rate", "momentum", "weight_decay", "warmup"),
     *("schedule", "clip", "accumulate", "precision", "compile", "patience", "max_seconds"),
 )
 
+# Parts of a plan that are of training, not of the network: they may differ from one fit to the next.
+MAY_CHANGE = ("dropout", "word_dropout", "smoothing", "freeze_words", "freeze", "checkpointing")
 
-class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[misc]
+
+class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[misc]
     """An encoder and a CRF, or a softmax, on top: what `BiLSTMCRF` and `TransformerCRF` share."""
 
     scheme: str | None
     on_illegal: str
     label_weights: Any
+    smoothing: float
     patience: int | None
     random_state: int
     device: str
@@ -100,30 +92,23 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
 
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
         """
+        self._check()
+        descent, device = self._descent(), device_of(self.device)
         X, dev = as_sentences(X), self._dev(X_dev, y_dev)
-        descent = self._descent()
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         sizes = check_sample_weight(sample_weight, len(corpus))
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
-        scheme = scheme_of(labelled, self.scheme)
-        labels, rules = self._labels(labelled, scheme, before)
-        labelled, kept, notes = settle(labelled, rules, scheme, labels, self.on_illegal)
-        kept = kept[np.diff(labelled.bounds)[kept] > 0]
-        if sizes is not None:
-            kept = kept[sizes[kept] > 0]
-        if not len(kept):
-            raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
-        corpus, labelled = corpus.take(kept.tolist()), _taken(labelled, kept)
-        labels, rules = self._labels(labelled, scheme, before)  # of what is left and what was repaired
-        torch.manual_seed(self.random_state)
-        network = before or self._new(corpus, labels, scheme, rules)
-        weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
-        tags = np.maximum(numbered(labelled, labels), 0).astype(np.int64)
-        sets = allowed_labels(labelled, labels)
-        examples = Examples(network.coder.read(corpus), tags, sets, weights, labelled.bounds)
-        held = None if dev is None else DevScore(network.coder.read(dev[0]), dev[1])
-        task = TaggingTask(network, examples, self._rates(network.tagger), held)
+        about = {name: getattr(self, name) for name in ("scheme", "on_illegal", "label_weights")}
+        lesson = lesson_of(corpus, labelled, sizes, before, **about)
+        if lesson.labelled.sets and self.smoothing:
+            raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(descent.seed % 2**64)
+            coder, tagger, plan = self._begin(lesson, before)
+        network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
+        held = None if dev is None else DevScore(network, *dev)
+        task = TaggingTask(network, lesson, self._rates(tagger), held)
         told: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
         trained = train(
             task,
@@ -131,19 +116,34 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
             callbacks=(*told, *self.callbacks),
             checkpoint=checkpoint,
             resume=resume,
+            facts=task.facts(self.kind),
             log=log,
             progress=progress,
         )
-        network.tagger.eval()
+        tagger.eval()
         self.network_, self.training_log_ = network, trained.history
         last = trained.history[-1].loss if trained.history else float("nan")
-        self.training_ = Facts(len(corpus), len(trained.history), last, trained.reason, tuple(notes))
+        self.training_ = Facts(len(lesson.corpus), len(trained.history), last, trained.reason, tuple(lesson.notes))
         return self
+
+    def check(self) -> None:
+        """Refuse wrong parameters, as `fit` does before anything else."""
+        self._check()
+        self._descent()
+        device_of(self.device)
 
     # What a kind of tagger says.
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[Coder, Tagger]:
-        """What turns sentences into numbers, and the network that is to learn from these."""
+    def _check(self) -> None:
+        """Refuse wrong parameters before anything is read."""
+        raise NotImplementedError
+
+    def _plan(self, before: Network | None = None) -> dict[str, Any]:
+        """What a network is built from, by the estimator's parameters; `before` is what warm_start goes on with."""
+        raise NotImplementedError
+
+    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+        """What turns sentences into numbers, the network that is to learn from these, and its plan."""
         raise NotImplementedError
 
     def _rates(self, tagger: Tagger) -> Mapping[str, float]:
@@ -153,7 +153,10 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
     # The rest.
 
     def _descent(self) -> Descent:
-        return Descent(**{name: getattr(self, name) for name in DESCENT}, seed=self.random_state)
+        seed = plain(self.random_state)
+        if type(seed) is not int or seed < 0:
+            raise InputError(f"random_state: expected a whole number of 0 or more, got {seed!r}")
+        return Descent(**{name: plain(getattr(self, name)) for name in DESCENT}, seed=seed)
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
         if X is None and y is None:
@@ -167,23 +170,21 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
         match_lengths(corpus.offsets, labelled)
         return corpus, labelled
 
-    def _labels(
-        self, labelled: LabelledTokens, scheme: str | None, before: Network | None
-    ) -> tuple[list[str], Rules | None]:
-        labels = complete_labels(used_labels(labelled), scheme)
-        if not labels:
-            raise InputError("y: expected at least one sentence with a known label, got none")
-        if before is not None:
-            if new := sorted(set(labels) - set(before.labels)):
+    def _begin(self, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+        """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
+        L, rules = len(lesson.labels), lesson.rules
+        if before is None:
+            return self._make(lesson.corpus, L, rules)
+        plan = self._plan(before)
+        for name, value in plan.items():
+            if name not in MAY_CHANGE and value != before.plan[name]:
                 raise InputError(
-                    f"y: expected labels that the network has, with warm_start, got {', '.join(new)}; fit a new model"
+                    f"{name}: expected {before.plan[name]!r}, as it was for the network that warm_start goes on with, "
+                    f"got {value!r}; fit a new model"
                 )
-            labels = list(before.labels)
-        return labels, None if scheme is None else legal(labels, scheme)
-
-    def _new(self, corpus: Corpus, labels: list[str], scheme: str | None, rules: Rules | None) -> Network:
-        coder, tagger = self._make(corpus, len(labels), rules)
-        return Network(tuple(labels), scheme, coder, tagger.to(device_of(self.device)))
+        plan = {**before.plan, **plan}
+        state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
+        return before.coder, self._build(plan, before.coder, L, rules, state), plan
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]
@@ -212,10 +213,6 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
         self._fitted()
         return list(self.training_.notes)
 
-    def summary(self) -> NetworkSummary:
-        """Return the model in a few numbers."""
-        return NetworkSummary.of(self.kind, self._fitted(), self.training_)
-
     def explain(self, sentence: Any, *, known: Any = None) -> Explanation:
         """Say for each token of a sentence which words made its label win over the runner-up.
 
@@ -236,6 +233,8 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
 
     def _chains(self, X: Any, known: Any = None, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
         network = self._fitted()
+        if batch_size is not None:
+            as_count("batch_size", batch_size, 1)
         corpus = tokens_as_corpus(as_sentences(X))
         allowed = known_labels(known, network.labels, corpus.offsets)
         done = 0
@@ -257,34 +256,6 @@ class NeuralTagger(NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[
         return tags
 
 
-def make_head(name: str, size: int, num_labels: int, rules: Rules | None, smoothing: float) -> Head:
-    """Return a head by its name, for vectors of this size."""
-    if name not in HEADS:
-        raise InputError(f"head: expected one of {', '.join(HEADS)}, got {name!r}")
-    return HEADS[name](size, num_labels, rules=rules, smoothing=smoothing)
-
-
-def words_of(corpus: Corpus) -> Column:
-    """Return the column of words: the one of that name, or the first."""
-    return corpus.column(TOKEN if TOKEN in corpus.columns else corpus.names[0])
-
-
-def device_of(name: str) -> torch.device:
-    """Return where to work: "auto" takes a GPU where PyTorch finds one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(f'device: expected "auto", "cpu" or a GPU of this machine, got {name!r} ({error})') from None
-    return device
-
-
-def _taken(labelled: LabelledTokens, kept: IntArray) -> LabelledTokens:
-    """The labels of these sentences."""
-    rows = rows_of(labelled.bounds, kept)
-    bounds = np.concatenate([[0], np.cumsum(np.diff(labelled.bounds)[kept])]).astype(np.int64)
-    places = {int(row): place for place, row in enumerate(rows)} if labelled.sets else {}
-    sets = {places[n]: some for n, some in labelled.sets.items() if n in places}
-    return LabelledTokens(labelled.labels, labelled.ids[rows], sets, bounds)
+def plain(value: Any) -> Any:
+    """Return a number of NumPy's, such as a grid search sets, as Python's own; all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

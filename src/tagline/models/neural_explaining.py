@@ -63,7 +63,8 @@ def _slope(
     tagger: Tagger, given: Tensor, batch: Any, pairs: list[tuple[int, int]], here: list[int]
 ) -> tuple[Tensor, float]:
     """The gradient of D in what the encoder is given, and D."""
-    with torch.enable_grad():
+    # cuDNN has no gradients of an LSTM outside of training.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         inputs = given.detach().requires_grad_()
         scores = tagger.head.emissions(tagger.encoder.encode(inputs, batch))[0].double()  # type: ignore[operator]
         total = sum((scores[t, pairs[t][0]] - scores[t, pairs[t][1]] for t in here), scores.new_zeros(()))

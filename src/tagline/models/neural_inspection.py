@@ -1,12 +1,17 @@
-"""A neural tagger in a few numbers."""
+"""What a neural tagger has learned, as far as it can be looked at: a summary, and the transitions of a CRF."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.models.inspection import TransitionWeight
 from tagline.models.network import Network
 from tagline.models.packing import Facts
+from tagline.nn.heads import CRFHead
 
 
 @dataclass(frozen=True)
@@ -57,3 +62,33 @@ class NetworkSummary:
         lines += [f"  {name:28} {count:,}" for name, count in self.parameters.items()]
         lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
         return "\n".join(lines) + "\n"
+
+
+class NetworkInspection:
+    """The methods of a fitted tagger that show what it has learned."""
+
+    kind: ClassVar[str]
+    training_: Facts
+
+    def summary(self) -> NetworkSummary:
+        """Return the model in a few numbers."""
+        return NetworkSummary.of(self.kind, self._fitted(), self.training_)
+
+    def top_transitions(self, n: int = 20, *, lowest: bool = False) -> list[TransitionWeight]:
+        """Return the n transitions with the largest scores, the largest first; with `lowest` the smallest.
+
+        Those that the tag scheme forbids are left out, and a softmax head has none.
+        """
+        network = self._fitted()
+        if n < 0:
+            raise InputError(f"n: expected 0 or more, got {n}")
+        if not isinstance(network.tagger.head, CRFHead):
+            return []
+        labels, scores = network.labels, network.tagger.head.scores()[0].ravel()
+        places = np.flatnonzero(np.isfinite(scores))
+        order = np.argsort(scores[places] if lowest else -scores[places], kind="stable")[:n]
+        pairs = [divmod(int(place), len(labels)) for place in places[order]]
+        return [TransitionWeight(float(scores[a * len(labels) + b]), labels[a], labels[b]) for a, b in pairs]
+
+    def _fitted(self) -> Network:
+        raise NotImplementedError

@@ -2,28 +2,31 @@
 
     model, version      the kind ("bilstm", "transformer"), and the number of this layout
     labels, scheme      strings, and the tag scheme whose rules hold
-    network             what the network is built from; a kind of tagger says what that is
+    network             the plan that the network was built from, and what its coder needs besides arrays
     settings, training  the estimator's parameters; `Facts`
 
 and the arrays ``network.…``, the state of the PyTorch module by its names, and ``coder.…``, what turns sentences into
 numbers: vocabularies, or a tokenizer. No code is kept and none is run; names, shapes and types of all arrays are
-checked against the network that is built first, and every number must be finite.
+checked before a network is built from them, and every number must be finite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tagline import storage
-from tagline.errors import StorageError
-from tagline.models.network import Coder, Network
+from tagline.errors import StorageError, TaglineError
+from tagline.models.network import Coder, Network, device_of
 from tagline.models.packing import Facts, bad_file, facts_of, plain_settings, reading
 from tagline.nn.heads import Tagger
+from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.roles import Rules, legal, scheme
 from tagline.storage import ModelFile
 
@@ -38,6 +41,7 @@ class NeuralSaving:
     """The methods of a neural tagger that keep it."""
 
     kind: ClassVar[str]
+    device: str
     network_: Network
     training_: Facts
 
@@ -53,37 +57,44 @@ class NeuralSaving:
     @classmethod
     def from_file(cls, file: ModelFile, device: str = "auto") -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
+        place = device_of(device)
         out = cls()
         known = set(out._settings())
         with reading(file):
             for name, value in file.setting("settings", dict).items():
                 if name in known:
                     setattr(out, name, value)
-            out.device = device  # type: ignore[attr-defined]
-            out.network_, out.training_ = out._unpacked(file), facts_of(file)
+            out.device = device
+            out.network_, out.training_ = out._unpacked(file, place), facts_of(file)
         return out
 
     # What a kind of tagger says.
 
     def _describe(self, network: Network) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What the coder and the network are built from: plain data, and the coder's arrays."""
+        """What the coder is rebuilt from, besides the plan: plain data and arrays."""
         raise NotImplementedError
 
-    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> Coder:
-        """The coder that a file describes."""
+    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[Coder, dict[str, Any]]:
+        """The coder and the plan that a file describes."""
         raise NotImplementedError
 
-    def _skeleton(self, file: ModelFile, coder: Coder, num_labels: int, rules: Rules | None) -> Tagger:
-        """The network that a file describes, with any weights."""
+    def _build(
+        self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
+    ) -> Tagger:
+        """The network of a plan with these weights, which are checked before anything large is made."""
         raise NotImplementedError
 
     def _fitted(self) -> Network:
         raise NotImplementedError
 
     def _settings(self) -> dict[str, Any]:
-        """The estimator's parameters that may be plain data."""
+        """The estimator's parameters that may be plain data; paths as strings."""
         found: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return {name: value for name, value in found.items() if name not in _CODE}
+        return {
+            name: os.fspath(value) if isinstance(value, os.PathLike) else value
+            for name, value in found.items()
+            if name not in _CODE
+        }
 
     def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         network = self._fitted()
@@ -93,32 +104,32 @@ class NeuralSaving:
             "version": VERSION,
             "labels": list(network.labels),
             "scheme": network.scheme,
-            "network": described,
+            "network": {**network.plan, **described},
             "settings": plain_settings(self._settings()),
             "training": self.training_.as_dict(),
         }
         state = {_NETWORK + name: value.detach().cpu().numpy() for name, value in network.tagger.state_dict().items()}
         return config, {**{_CODER + name: array for name, array in arrays.items()}, **state}
 
-    def _unpacked(self, file: ModelFile) -> Network:
-        from tagline.models.neural import device_of
-
+    def _unpacked(self, file: ModelFile, device: torch.device) -> Network:
         version = file.setting("version", int)
         if version > VERSION:
             raise StorageError(
                 f"{file.source}: expected a {self.kind} tagger of layout {VERSION} or older, got {version}, written by "
                 "a newer Tagline; upgrade Tagline to read it"
             )
-        labels = _labels(file)
-        name = file.config.get("scheme")
+        labels, name = _labels(file), file.config.get("scheme")
         if name is not None and not isinstance(name, str):
             raise bad_file(file, "the name of a tag scheme", name)
+        file.tensor("network.head.linear.bias", np.float32, len(labels))  # before tables of L² numbers are made
         rules = None if name is None else legal(labels, scheme(name))
-        arrays = {key.removeprefix(_CODER): one for key, one in file.tensors.items() if key.startswith(_CODER)}
-        coder = self._rebuild(file, arrays)
-        tagger = self._skeleton(file, coder, len(labels), rules)
-        _fill(tagger, file)
-        return Network(tuple(labels), name, coder, tagger.to(device_of(self.device)).eval())  # type: ignore[attr-defined]
+        coder, plan = self._rebuild(file, dict(_arrays(file, _CODER)))
+        with torch.random.fork_rng(devices=[]):  # modules draw weights before they are given any
+            tagger = self._build(plan, coder, len(labels), rules, _state(file))
+        network = Network(tuple(labels), name, coder, tagger.eval(), plan)
+        _try_out(file, network)
+        tagger.to(device)
+        return network
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
@@ -133,8 +144,27 @@ class NeuralSaving:
         data = rest.pop("_file", None)
         self.__dict__.update(rest)
         if data is not None:
-            file = storage.loads(data, source="<pickle>")
-            self.network_, self.training_ = self._unpacked(file), facts_of(file)
+            file, place = storage.loads(data, source="<pickle>"), device_of(self.device)
+            with reading(file):
+                self.network_, self.training_ = self._unpacked(file, place), facts_of(file)
+
+
+def planned(file: ModelFile, name: str, *kinds: type) -> Any:
+    """Return one of the values that the network of a file is built from, which must be of one of these types."""
+    value = file.setting("network", dict).get(name, ...)
+    if type(value) not in kinds:
+        raise bad_file(file, f"{name} of the network", value)
+    return value
+
+
+def _try_out(file: ModelFile, network: Network) -> None:
+    """Refuse a network that cannot score a sentence: not all that a plan says shows in the shapes of weights."""
+    try:
+        list(network.chains(network.coder.read(Corpus.from_sentences([{TOKEN: ["a", "b"]}]))))
+    except TaglineError:
+        raise
+    except Exception as error:  # of PyTorch and of the libraries of encoders, of many classes
+        raise bad_file(file, "a network that scores sentences", str(error)) from None
 
 
 def _labels(file: ModelFile) -> list[str]:
@@ -146,17 +176,15 @@ def _labels(file: ModelFile) -> list[str]:
     return labels
 
 
-def _fill(tagger: Tagger, file: ModelFile) -> None:
-    """Load the weights of a file into a network of the same shape."""
+def _arrays(file: ModelFile, group: str) -> Iterable[tuple[str, NDArray[Any]]]:
+    return ((key.removeprefix(group), array) for key, array in file.tensors.items() if key.startswith(group))
+
+
+def _state(file: ModelFile) -> dict[str, Tensor]:
+    """The weights of a file; copies, for PyTorch knows no read-only memory."""
     state = {}
-    stored = {key.removeprefix(_NETWORK) for key in file.tensors if key.startswith(_NETWORK)}
-    wanted = tagger.state_dict()
-    if strange := stored ^ wanted.keys():
-        raise bad_file(file, f"{len(wanted)} arrays of the network", ", ".join(sorted(strange)))
-    for name, value in wanted.items():
-        kind = np.dtype(str(value.dtype).removeprefix("torch.").replace("bool", "bool_"))
-        array = file.tensor(_NETWORK + name, kind, *value.shape)
-        if kind.kind == "f" and not np.isfinite(array).all():
+    for name, array in _arrays(file, _NETWORK):
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise bad_file(file, f"finite numbers in {_NETWORK}{name}", "others")
-        state[name] = torch.from_numpy(np.array(array))  # a copy: PyTorch knows no read-only memory
-    tagger.load_state_dict(state)
+        state[name] = torch.from_numpy(np.array(array))
+    return state

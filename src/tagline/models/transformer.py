@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -10,16 +11,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
-from tagline.models.network import Coder, Network
-from tagline.models.neural import HEADS, Callback, NeuralTagger, make_head, words_of
+from tagline.models.network import Coder, Network, check_weights, make_head, words_of
+from tagline.models.neural import Callback, NeuralTagger, plain
+from tagline.models.neural_saving import planned
 from tagline.models.packing import bad_file
+from tagline.nn.dropout import check_probability
 from tagline.nn.heads import Tagger
 from tagline.nn.pretrained import pretrained
 from tagline.nn.subword_batches import SubwordBatch
-from tagline.nn.transformer import TransformerEncoder
+from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.roles import Rules
 from tagline.storage import ModelFile, Path
@@ -158,68 +162,95 @@ class TransformerCRF(NeuralTagger):
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[PieceCoder, Tagger]:
-        if self.encoder is None:
+    def known_tokens(self) -> list[str]:
+        """The pieces that the encoder has vectors for."""
+        coder = self._fitted().coder
+        assert isinstance(coder, PieceCoder)
+        return coder.table.strings(range(coder.table.num_pieces))
+
+    def _check(self) -> None:
+        if not isinstance(self.encoder, str | os.PathLike):
             raise InputError(
-                'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got None'
+                'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got '
+                f"{self.encoder!r:.60}"
             )
         for name in ("layer_decay", "head_rate", "crf_rate"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise InputError(f"{name}: expected a number above 0, got {getattr(self, name)!r}")
-        encoder, table = pretrained(self.encoder, max_length=self.max_length, stride=self.stride, **self._shape())
-        return PieceCoder(table), self._with_head(encoder, num_labels, rules)
+            value = plain(getattr(self, name))
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+                raise InputError(f"{name}: expected a number above 0, got {value!r}")
+        if self.pooling not in POOLINGS:
+            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        check_probability("dropout", plain(self.dropout))
+        with torch.device("meta"):
+            make_head(self.head, 1, 1, None, plain(self.smoothing))
 
-    def _shape(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("pooling", "dropout", "freeze", "checkpointing")}
+    def _plan(self, before: Network | None = None) -> dict[str, Any]:
+        assert self.encoder is not None
+        return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
 
-    def _with_head(self, encoder: TransformerEncoder, num_labels: int, rules: Rules | None) -> Tagger:
-        return Tagger(encoder, make_head(self.head, encoder.size, num_labels, rules, self.smoothing))
+    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
+        plan = self._plan()
+        encoder, table = pretrained(
+            plan["encoder"],
+            max_length=plan["max_length"],
+            stride=plan["stride"],
+            **{name: plan[name] for name in _ENCODER},
+        )
+        plan["config"] = encoder.encoder_config()
+        return PieceCoder(table), _with_head(encoder, plan, num_labels, rules), plan
 
     def _rates(self, tagger: Tagger) -> Mapping[str, float]:
         assert isinstance(tagger.encoder, TransformerEncoder)
-        layers = tagger.encoder.layer_rates(self.layer_decay)
+        layers = tagger.encoder.layer_rates(plain(self.layer_decay))
         own = {f"encoder.{name}": rate for name, rate in layers.items()}
-        return {**own, "head.linear": self.head_rate, "head.crf": self.crf_rate}
+        return {**own, "head.linear": plain(self.head_rate), "head.crf": plain(self.crf_rate)}
+
+    def _build(
+        self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
+    ) -> Tagger:
+        assert isinstance(coder, PieceCoder)
+        own = {name.removeprefix("encoder."): one for name, one in state.items() if name.startswith("encoder.")}
+        encoder = TransformerEncoder.from_parts(plan["config"], own, **{name: plan[name] for name in _ENCODER})
+        encoder.check(coder.table)
+        made = _with_head(encoder, plan, num_labels, rules)
+        check_weights(state, made.state_dict())
+        made.load_state_dict(state)
+        return made
 
     def _describe(self, network: Network) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert isinstance(network.coder, PieceCoder)
-        assert isinstance(network.tagger.encoder, TransformerEncoder)
         table = network.coder.table
-        config = {
-            "encoder": network.tagger.encoder.encoder_config(),
-            "pieces": table.settings(),
-            "pooling": self.pooling,
-            "dropout": self.dropout,
-            "head": self.head,
-            "smoothing": self.smoothing,
-        }
-        return config, {_TOKENIZER: np.frombuffer(table.tokenizer_json().encode(), np.uint8)}
+        return {"pieces": table.settings()}, {_TOKENIZER: np.frombuffer(table.tokenizer_json().encode(), np.uint8)}
 
-    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> PieceCoder:
-        described = file.setting("network", dict)
-        window = described.get("pieces")
-        if not isinstance(window, dict) or set(window) != set(_WINDOW):
+    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[PieceCoder, dict[str, Any]]:
+        window = planned(file, "pieces", dict)
+        if set(window) != set(_WINDOW):
             raise bad_file(file, f"{', '.join(_WINDOW)} of pieces", window)
         if set(arrays) != {_TOKENIZER} or arrays[_TOKENIZER].dtype != np.uint8:
             raise bad_file(file, "a tokenizer as bytes", ", ".join(arrays))
         try:
             text = arrays[_TOKENIZER].tobytes().decode()
-            json.loads(text)
-        except (ValueError, RecursionError) as error:
+        except UnicodeDecodeError as error:
             raise bad_file(file, "a tokenizer as JSON", str(error)) from None
-        return PieceCoder(PieceTable(text, **window))
+        plan = {name: planned(file, name, *kinds) for name, kinds in {**_PLAN, "config": (dict,)}.items()}
+        return PieceCoder(PieceTable(text, **window)), plan
 
-    def _skeleton(self, file: ModelFile, coder: Coder, num_labels: int, rules: Rules | None) -> Tagger:
-        assert isinstance(coder, PieceCoder)
-        described = file.setting("network", dict)
-        for name, kinds in (("pooling", str), ("dropout", float | int), ("head", str), ("smoothing", float | int)):
-            if not isinstance(described.get(name), kinds) or isinstance(described.get(name), bool):
-                raise bad_file(file, f"{name} of the network", described.get(name))
-            setattr(self, name, described[name])
-        if self.head not in HEADS or not isinstance(described.get("encoder"), dict):
-            raise bad_file(file, "a head and the configuration of an encoder", described.get("encoder"))
-        prefix = "network.encoder."
-        state = {key.removeprefix(prefix): one for key, one in file.tensors.items() if key.startswith(prefix)}
-        encoder = TransformerEncoder.from_parts(described["encoder"], state, pooling=self.pooling, dropout=self.dropout)
-        encoder.check(coder.table)
-        return self._with_head(encoder, num_labels, rules)
+
+_PLAN: dict[str, tuple[type, ...]] = {
+    "encoder": (str,),
+    "max_length": (int, type(None)),
+    "stride": (int,),
+    "pooling": (str,),
+    "dropout": (float, int),
+    "freeze": (int, str),
+    "checkpointing": (bool,),
+    "head": (str,),
+    "smoothing": (float, int),
+}
+"""What the network is built from, besides the configuration of its encoder, and the types of it in a file."""
+
+_ENCODER = ("pooling", "dropout", "freeze", "checkpointing")
+
+
+def _with_head(encoder: TransformerEncoder, plan: Mapping[str, Any], num_labels: int, rules: Rules | None) -> Tagger:
+    return Tagger(encoder, make_head(plan["head"], encoder.size, num_labels, rules, plan["smoothing"]))

@@ -23,6 +23,8 @@ from tagline.nn.dropout import VariationalDropout, WordDropout
 from tagline.nn.initialisation import fill_embedding, fill_lstm
 
 CHARACTERS = ("cnn", "lstm", None)
+BIGRAMS = 1 << 16  # rows of their table
+PRIME = 1_000_003
 
 
 class BiLSTMEncoder(nn.Module):
@@ -40,6 +42,8 @@ class BiLSTMEncoder(nn.Module):
         layers: how many BiLSTMs lie on top of each other.
         dropout: the share of features left out before, between and after them, the same at every step of a sentence.
         word_dropout: the share of known words that are taken for unknown ones in training.
+        bigram_dim: the size of a vector for a word and the next one, by a hash of both; 0 for none. For Chinese
+            characters it stands in for words.
     """
 
     def __init__(
@@ -58,19 +62,25 @@ class BiLSTMEncoder(nn.Module):
         layers: int = 1,
         dropout: float = 0.5,
         word_dropout: float = 0.0,
+        bigram_dim: int = 0,
     ) -> None:
         super().__init__()
         sizes = {"word_dim": word_dim, "char_dim": char_dim, "char_size": char_size, "hidden": hidden, "layers": layers}
         for name, value in sizes.items():
             as_count(name, value, 1)
         as_count("case_dim", case_dim, 0)
+        as_count("bigram_dim", bigram_dim, 0)
         self.words = _word_vectors(num_words, word_dim, vectors)
         self.words.weight.requires_grad_(not freeze_words)
         self.cases = nn.Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None
         if self.cases is not None:
             fill_embedding(self.cases)
+        self.bigrams = nn.Embedding(BIGRAMS, bigram_dim) if bigram_dim else None
+        if self.bigrams is not None:
+            fill_embedding(self.bigrams)
         self.characters = _character_reader(characters, num_characters, char_dim, char_size)
-        inputs = self.words.embedding_dim + case_dim + (0 if self.characters is None else self.characters.size)
+        inputs = self.words.embedding_dim + case_dim + bigram_dim
+        inputs += 0 if self.characters is None else self.characters.size
         self.size = 2 * hidden
         lstms = [nn.LSTM(self.size if k else inputs, hidden, bidirectional=True) for k in range(layers)]
         for lstm in lstms:
@@ -85,7 +95,12 @@ class BiLSTMEncoder(nn.Module):
 
     def embed(self, batch: WordBatch) -> Tensor:
         """Return what the first LSTM is given of each token, ``[B, T, D]``."""
-        return functional.embedding(batch.forms, self.spellings(batch), PADDING)
+        tokens = functional.embedding(batch.forms, self.spellings(batch), PADDING)
+        if self.bigrams is None:
+            return tokens
+        words = batch.words[batch.forms]  # [B, T]
+        pairs = (words * PRIME + functional.pad(words[:, 1:], (0, 1))) % BIGRAMS
+        return torch.cat([tokens, self.bigrams(pairs)], 2)
 
     def by_word(self, values: Tensor, batch: WordBatch) -> Tensor:
         """Sum what belongs to each token, ``[B, T]``, of numbers as `embed` lays them out."""

@@ -22,6 +22,7 @@ from tagline.errors import InputError
 from tagline.nn import checks, losses
 from tagline.nn.crf import CRF
 from tagline.nn.dropout import check_probability
+from tagline.nn.graphs import GraphedLoss
 from tagline.readers.roles import Rules
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
@@ -79,6 +80,13 @@ class CRFHead(Head):
     def __init__(self, size: int, num_labels: int, *, rules: Rules | None = None, smoothing: float = 0.0) -> None:
         super().__init__(size, num_labels, smoothing)
         self.crf = CRF(num_labels, constraints=rules)
+        self._graphed = GraphedLoss(self.crf, self.sequence_losses)
+
+    def loss(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute what `Head.loss` does; on a GPU, in training, from CUDA graphs."""
+        if not _replays(emissions, tags):
+            return super().loss(emissions, tags, lengths, weights)
+        return self._graphed(emissions, tags, lengths, weights)
 
     def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         """Compute the negative log-likelihood of each sequence, or the smoothed one, ``[B]``."""
@@ -90,6 +98,13 @@ class CRFHead(Head):
         """Return the CRF's scores."""
         moves, start, end = (part.cpu().numpy() for part in self.crf.scores(torch.float32))
         return moves, start, end
+
+
+def _replays(emissions: Tensor, tags: Tensor) -> bool:
+    """Whether a CUDA graph does: one tag a token, gradients wanted, and nobody else is recording."""
+    if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and tags.dtype == torch.int64):
+        return False
+    return not (torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing())
 
 
 class SoftmaxHead(Head):

@@ -7,9 +7,10 @@ that a repository brings along is never run.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from os import PathLike, fspath
-from pathlib import Path
+from os.path import isdir
 from typing import Any, TypeVar
 
 import torch
@@ -20,6 +21,8 @@ from tagline.nn.transformer import TransformerEncoder, max_length_of
 
 USUAL_LENGTH = 512
 """Pieces of a window unless more are asked for: attention costs their square."""
+
+_HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 Loaded = TypeVar("Loaded")
 
@@ -86,11 +89,13 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
 
 def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
     """Load from a folder, from what was downloaded before, or from the hub."""
-    if Path(place).is_dir():
+    if isdir(place):
         try:
             return load(local_files_only=True)
         except Exception as error:  # the library's errors are of many classes
             raise InputError(f"encoder {place}: expected an encoder that loads, got: {_shown(error)}") from error
+    if not _HUB_NAME.fullmatch(place):
+        raise InputError(f"encoder {place}: expected a folder, or a name on the Hugging Face hub, got no such folder")
     try:
         return load(local_files_only=True)
     except Exception:

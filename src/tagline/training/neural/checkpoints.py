@@ -2,7 +2,7 @@
 
     weights/NAME, best/NAME    the network now, and where its dev score was best
     optimiser/NUMBER/NAME      the state of each parameter
-    sums, generators           of the epoch under way; uint8 [processes, n], random numbers
+    generators                 uint8 [processes, n], states of random numbers
 
 The settings hold where the run stands, its history, and the facts that a resumed run must share.
 """
@@ -28,7 +28,7 @@ from tagline.training.neural import randomness
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
-from tagline.training.neural.steps import Steps
+from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
 
 KIND = "training checkpoint"
@@ -66,31 +66,32 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
         "history": [{name: _written(value) for name, value in asdict(one).items()} for one in standing.history],
         "best": None if best is None else {"epoch": best.epoch, "score": best.score},
         "scaler": steps.scaler.state_dict(),
+        "totals": asdict(steps.totals()),
     }
     tensors = {f"weights/{name}": value for name, value in weights_of(steps.module).items()}
     tensors |= {f"best/{name}": value for name, value in (best.weights if best else {}).items()}
     for number, state in steps.optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser/{number}/{name}": value for name, value in state.items() if value is not None}
-    tensors |= {"sums": steps.sums, "generators": generators}
+    tensors["generators"] = generators
     write(path, config, {name: _stored(value) for name, value in tensors.items()})
 
 
 def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     """Put network, optimiser and random numbers back to a checkpoint, and return where the run stands.
 
-    The network is not changed unless the whole file fits. A file of other settings or data is an error that says what differs.
+    The network is not changed unless the whole file fits. A file of other settings or data is an error that says what
+    differs.
     """
     file = read(path)
     if (kind := file.setting("model", str)) != KIND:
         raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
     _check_facts(file.source, file.setting("facts", dict), facts)
     standing = _standing(file, steps.module)
-    sums, states = _restored(file, "sums", steps.sums), _optimiser_state(file, steps)
-    scaler = file.setting("scaler", dict)
+    totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
     _restore_generators(file, steps)
     put(steps.module, _weights(file, "weights", steps.module))
     steps.optimiser.load_state_dict({"state": states, "param_groups": steps.optimiser.state_dict()["param_groups"]})
-    steps.sums.copy_(sums)
+    steps.reset(totals)
     if scaler:
         steps.scaler.load_state_dict(scaler)
     return standing
@@ -154,6 +155,11 @@ def _standing(file: ModelFile, module: Module) -> Standing:
         raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {_DAMAGED}") from None
     epoch, step = file.setting("epoch", int), file.setting("step", int)
     return Standing(epoch, step, file.setting("seconds", float), file.setting("training", float), history, best)
+
+
+def _totals(file: ModelFile) -> Totals:
+    found = ModelFile(file.setting("totals", dict), {}, source=file.source)
+    return Totals(found.setting("loss", float), found.setting("norms", float), found.setting("counted", int))
 
 
 def _written(value: Any) -> Any:

@@ -25,10 +25,10 @@ from tagline.training.neural.checkpoints import Best, Standing
 from tagline.training.neural.interrupts import Interrupts
 from tagline.training.neural.journal import Epoch, Journal, TrainedNetwork
 from tagline.training.neural.optimisers import optimiser_of
-from tagline.training.neural.processes import join
+from tagline.training.neural.processes import joined
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
-from tagline.training.neural.steps import Part, Steps
+from tagline.training.neural.steps import Part, Steps, Totals
 from tagline.training.neural.task import Callback, Progress, Task, scored
 from tagline.training.neural.watch import Watch
 from tagline.types import IntArray
@@ -75,8 +75,9 @@ def train(
         raise InputError("lengths: expected at least one sentence to learn from, got none")
     if (first := next(task.module.parameters(), None)) is None:
         raise InputError("module: expected parameters to train, got none")
-    world, device, mode = join(first.device), first.device, task.module.training
+    device, mode = first.device, task.module.training
     with (
+        joined(device) as world,
         randomness.seeded(descent.seed, world.rank, device),
         Interrupts() as interrupts,
         Journal(log, tensorboard) if world.first else Journal() as journal,
@@ -167,6 +168,7 @@ class _Run:
         """End an epoch: score it, keep the best weights, tell everybody, save; a reason where the run is to stop."""
         now, lengths = self.standing, self.task.lengths
         totals = self.steps.check(now.epoch)
+        self.watch.world.share_weights(self.task.module)
         speed = float(np.sum(lengths)) / (time.perf_counter() - self.epoch_begun)
         self.watch.show(self.steps, now.step, plan)
         score, rate = scored(self.task, self.watch.world), rate_of(self.descent, now.epoch, now.step - 1, len(plan))
@@ -176,7 +178,7 @@ class _Run:
         if score is not None and math.isfinite(score) and (now.best is None or score > now.best.score):
             now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
         now.epoch, now.step, now.training = now.epoch + 1, 0, 0.0
-        self.steps.clear()
+        self.steps.reset(Totals())
         stop = self.watch.tell(done)
         self.save()
         return "callback" if stop else self.watch.between(now)

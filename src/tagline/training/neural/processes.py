@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -62,7 +63,7 @@ class Processes:
         *sums, total = torch.split(flat, [*(piece.numel() for piece in pieces), 1])
         for parameter, part in zip(parameters, sums, strict=True):
             parameter.grad = part.view(parameter.shape).to(parameter.dtype)
-        return total[0]
+        return total[0].clone()  # a view would keep all gradients in memory
 
     def any(self, *flags: bool) -> tuple[bool, ...]:
         """Return for each flag whether a process has raised it."""
@@ -89,23 +90,25 @@ class Processes:
         return torch.stack(rows)
 
     def share_weights(self, module: Module) -> None:
-        """Give every process the weights of the first."""
+        """Give every process the weights of the first, and the buffers, which a network may change as it runs."""
         if self.count > 1:
             for value in (*module.parameters(), *module.buffers()):
                 dist.broadcast(value.detach(), 0)
 
 
-def join(device: torch.device) -> Processes:
+@contextmanager
+def joined(device: torch.device) -> Iterator[Processes]:
     """Find the fellows of this process, by an existing group or by what torchrun set; alone where there are none.
 
-    A group that is made here lives as long as the process.
+    Where there is no group yet, one is made that lives as long as the process.
 
     Arguments:
         device: of the network; messages go by NCCL from a GPU and by gloo from a CPU.
     """
     count = os.environ.get("WORLD_SIZE", "1")
     if not dist.is_available() or (not dist.is_initialized() and count == "1"):
-        return Processes()
+        yield Processes()
+        return
     if not dist.is_initialized():
         missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
         if missing:
@@ -117,9 +120,12 @@ def join(device: torch.device) -> Processes:
             torch.cuda.set_device(device)
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
         atexit.register(_leave)
-    if dist.get_world_size() == 1:
-        return Processes()
-    return Processes(dist.get_rank(), dist.get_world_size(), dist.new_group(backend="gloo", timeout=PATIENCE))
+    control = dist.new_group(backend="gloo", timeout=PATIENCE) if dist.get_world_size() > 1 else None
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size(), control)
+    finally:
+        if control is not None:
+            dist.destroy_process_group(control)
 
 
 def local_device() -> torch.device:

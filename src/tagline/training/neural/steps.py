@@ -4,13 +4,14 @@ With n_p of the n sentences of a step in part p, and loss_p the mean over them, 
 
     Σ_p (n_p / n) · loss_p      = the mean over all n, however they are split over parts and processes.
 
-A step whose loss or gradient is not finite changes no weight; the first one is written down on the device, to be found
-by `Steps.check`. With float16 the loss is scaled up, and steps whose gradient overflows by that are left out.
+A step whose loss or gradient is not finite changes no weight, and `Steps.check` finds it. Losses stay on the device
+until they are asked for. With float16 the loss is scaled up, and steps whose gradient overflows by that are left out.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -31,19 +32,28 @@ Part = tuple[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Totals:
-    """Of the steps of an epoch so far: the sum of the losses of its sentences, and the mean gradient norm."""
+    """Of the steps of an epoch so far.
 
-    loss: float
-    gradient_norm: float
+    Attributes:
+        loss: sum over the sentences.
+        norms: sum of the gradient norms that were finite.
+        counted: how many of those.
+        bad: the first step that was not finite, from 1; 0 for none.
+    """
+
+    loss: float = 0.0
+    norms: float = 0.0
+    counted: int = 0
+    bad: int = 0
+
+    @property
+    def gradient_norm(self) -> float:
+        """The mean."""
+        return self.norms / max(self.counted, 1)
 
 
 class Steps:
-    """The network, its optimiser, and what they have done since the beginning of the epoch.
-
-    Attributes:
-        sums: float64 ``[4]`` on the device: losses of sentences, gradient norms, how many of those, and the first
-            step that was not finite (from 1; 0 for none).
-    """
+    """The network, its optimiser, and what they have reached since the beginning of the epoch."""
 
     def __init__(
         self, module: Module, optimiser: torch.optim.Optimizer, descent: Descent, world: Processes, device: torch.device
@@ -51,17 +61,12 @@ class Steps:
         self.module, self.optimiser, self.world, self.device = module, optimiser, world, device
         self.precision = precision_of(descent.precision, device)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == "float16")
-        self.sums: Tensor
-        self.clear()
+        self._totals = Totals()
+        self._waiting: list[tuple[int, int, Tensor, Tensor]] = []  # step, sentences, loss and norm, on the device
         self._parameters = list(parameters_of(optimiser))
         self._clip = float("inf") if descent.clip is None else descent.clip
         # Lengths differ from batch to batch: one graph for all of them.
         self._call: Callable[..., Tensor] = torch.compile(module, dynamic=True) if descent.compile else module
-
-    def clear(self) -> None:
-        """Begin a new epoch."""
-        precise = torch.float32 if self.device.type == "mps" else torch.float64
-        self.sums = torch.zeros(4, dtype=precise, device=self.device)
 
     def take(self, parts: Iterable[Part], count: int, rate: float, number: int) -> None:
         """Make one step.
@@ -74,18 +79,19 @@ class Steps:
         """
         set_rate(self.optimiser, rate)
         self.optimiser.zero_grad(set_to_none=True)
-        loss = torch.zeros((), device=self.device)
+        losses = []
         for size, inputs in parts:
             with self._autocast():
                 mean = self._call(*inputs)
             share = mean.to(torch.promote_types(mean.dtype, torch.float32)) * (size / count)
             self.scaler.scale(share).backward()  # type: ignore[no-untyped-call]
-            loss = loss + share.detach()
+            losses.append(share.detach())
+        loss = sum(losses[1:], losses[0]) if losses else torch.zeros((), device=self.device)
         loss = self.world.add_up(self._parameters, loss)
         self.scaler.unscale_(self.optimiser)
         norm = clip_grad_norm_(self._parameters, self._clip)
         self._update(loss, norm)
-        self._note(loss, norm, count, number)
+        self._waiting.append((number, count, loss, norm))
 
     def _autocast(self) -> contextlib.AbstractContextManager[Any]:
         if self.precision == "float32":
@@ -94,30 +100,46 @@ class Steps:
 
     def _update(self, loss: Tensor, norm: Tensor) -> None:
         if not self.scaler.is_enabled():
-            self.optimiser.found_inf = (~torch.isfinite(loss + norm)).float()  # type: ignore[attr-defined]
+            both = loss + norm
+            self.optimiser.found_inf = (both - both != 0).float()  # type: ignore[attr-defined]
         self.scaler.step(self.optimiser)
         self.scaler.update()
 
-    def _note(self, loss: Tensor, norm: Tensor, count: int, number: int) -> None:
-        finite, before = torch.isfinite(norm), self.sums[3]
-        good = torch.isfinite(loss) if self.scaler.is_enabled() else torch.isfinite(loss + norm)
-        found = (loss * count, torch.where(finite, norm, 0.0), finite)
-        self.sums[:3] += torch.stack([value.to(self.sums.dtype) for value in found])
-        self.sums[3] = torch.where(good | (before > 0), before, number)
+    def totals(self) -> Totals:
+        """Return what was reached so far; waits for the device."""
+        if self._waiting:
+            steps, counts, *tensors = zip(*self._waiting, strict=True)
+            losses, norms = (torch.stack(values).tolist() for values in tensors)
+            for step, count, loss, norm in zip(steps, counts, losses, norms, strict=True):
+                self._totals = self._added(step, count, loss, norm)
+            self._waiting.clear()
+        return self._totals
 
-    def loss(self) -> float:
-        """Return the sum of the losses so far; waits for the device."""
-        return float(self.sums[0])
+    def _added(self, step: int, count: int, loss: float, norm: float) -> Totals:
+        """The totals with one step more: one after the other, so that it does not matter when they are asked for."""
+        now, finite = self._totals, math.isfinite(norm)
+        good = math.isfinite(loss) and (finite or self.scaler.is_enabled())
+        return Totals(
+            now.loss + loss * count,
+            now.norms + (norm if finite else 0.0),
+            now.counted + finite,
+            now.bad or (0 if good else step),
+        )
 
     def check(self, epoch: int) -> Totals:
-        """Return what was reached so far; waits for the device. Raises where a step was not finite."""
-        loss, norms, steps, bad = self.sums.tolist()
-        if bad:
+        """Return what was reached so far; raise where a step was not finite."""
+        totals = self.totals()
+        if totals.bad:
             raise InputError(
-                f"epoch {epoch}, step {bad:.0f}: expected a finite loss and gradient, got NaN or infinity; lower "
+                f"epoch {epoch}, step {totals.bad}: expected a finite loss and gradient, got NaN or infinity; lower "
                 "learning_rate or clip, use precision='float32', or look for odd numbers in the embeddings"
             )
-        return Totals(loss, norms / max(steps, 1))
+        return totals
+
+    def reset(self, totals: Totals) -> None:
+        """Go on from totals: those of a checkpoint, or none at the beginning of an epoch."""
+        self._waiting.clear()
+        self._totals = totals
 
 
 def precision_of(precision: str, device: torch.device) -> str:

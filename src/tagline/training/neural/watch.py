@@ -84,7 +84,7 @@ class Watch:
         """Call progress, if it is time for that; only then it waits for the device."""
         due = step == len(plan) or time.perf_counter() - self.shown >= SECONDS
         if self.progress is not None and self.world.first and due:
-            self.progress(step, len(plan), steps.loss() / sum(map(len, plan[:step])))
+            self.progress(step, len(plan), steps.totals().loss / sum(map(len, plan[:step])))
             self.shown = time.perf_counter()
 
     def _late(self) -> bool:

@@ -1,0 +1,340 @@
+"""How fast and how good are the neural taggers?
+
+    python benchmarks/neural.py                          speed here, on the CPU or the GPU (--device)
+    python benchmarks/neural.py quality --only NAME      one row of the quality table: three seeds, mean and deviation
+    python benchmarks/neural.py quality                  all rows; hours on a CPU, minutes on a GPU
+
+Speed: a BiLSTM-CNN-CRF (batch 32, hidden 2 × 200) on conll2003, its training step against a plain PyTorch script of the
+same network, batches and optimiser with pytorch-crf on top, and how much of the step the CRF takes: the time of its
+loss and its backward pass alone, on the same batches, over that of the whole step. Losses are compared first. Tagging:
+the valid file in batches of like lengths against one sentence at a time, after comparing their tags.
+
+Corpora are those of TAGLINE_DATA, or of ../shared/data; encoders are folders, given by --encoders.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from feature_crf.corpora import find
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from tagline import BiLSTMCRF, Corpus, TransformerCRF
+from tagline.features.embeddings import Embeddings
+from tagline.models.network import padded, words_of
+from tagline.nn.pretrained import pretrained
+from tagline.readers import read
+from tagline.readers.conversion import convert
+from tagline.training.neural.batching import bucketed
+from tagline.training.neural.optimisers import optimiser_of
+from tagline.training.neural.settings import Descent
+
+GLOVE = "embeddings/glove.6B.50d.top100k.txt.gz"
+BATCHES = 60
+BARS = {"cuda": (3.0, 0.05), "cpu": (None, 0.15)}  # times as fast as the script, share of the CRF
+TAGGING_BAR = 10.0
+
+
+# Speed.
+
+
+class Script(nn.Module):
+    """What people write by hand: embeddings and a character CNN for every token, a packed LSTM, pytorch-crf."""
+
+    def __init__(self, vectors: Tensor, num_characters: int, num_labels: int) -> None:
+        super().__init__()
+        from torchcrf import CRF
+
+        self.words = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=0)
+        self.cases = nn.Embedding(8, 8, padding_idx=0)
+        self.characters = nn.Embedding(num_characters, 30, padding_idx=0)
+        self.convolution = nn.Conv1d(30, 50, 3, padding=1)
+        self.lstm = nn.LSTM(vectors.shape[1] + 58, 200, bidirectional=True, batch_first=True)
+        self.dropout = nn.Dropout(0.5)
+        self.linear = nn.Linear(400, num_labels)
+        self.crf = CRF(num_labels, batch_first=True)
+
+    def forward(self, words: Tensor, cases: Tensor, characters: Tensor, lengths: Tensor, tags: Tensor) -> Tensor:
+        B, T, C = characters.shape
+        letters = self.characters(characters.view(B * T, C)).transpose(1, 2)
+        letters = self.convolution(letters).relu().amax(2).view(B, T, -1)
+        tokens = self.dropout(torch.cat([self.words(words), self.cases(cases), letters], 2))
+        packed = pack_padded_sequence(tokens, lengths, batch_first=True, enforce_sorted=False)
+        states = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)[0]
+        mask = torch.arange(T) < lengths[:, None]
+        return -self.crf(self.linear(self.dropout(states)), tags, mask.to(words.device), reduction="mean")
+
+
+@dataclass(eq=False)
+class Work:
+    """The same batches for both contenders, on the device before the clock starts."""
+
+    model: BiLSTMCRF
+    ours: list[tuple[Any, ...]]
+    theirs: list[tuple[Tensor, ...]]
+    tokens: int
+
+
+def prepare(train: Corpus, device: torch.device) -> Work:
+    """Make a network, without training it, and the batches."""
+    model = BiLSTMCRF(
+        str(find(GLOVE)), epochs=1, batch_size=32, hidden=200, device=str(device), max_seconds=0.0, scheme=None
+    )
+    model.fit(train)  # no rules: the script knows none
+    network = model.network_
+    coded = network.coder.read(train)
+    column, bounds = words_of(train), train.offsets
+    places = {label: number for number, label in enumerate(network.labels)}
+    table = np.array([places[label] for label in train.columns["tag"].vocabulary])
+    tags = table[train.columns["tag"].ids].astype(np.int64)
+    plan = bucketed(np.diff(bounds), batch_size=32, rng=np.random.default_rng(0))[:BATCHES]
+    ours, theirs = [], []
+    for some in plan:
+        gold = torch.from_numpy(padded(tags, bounds, some)).to(device)
+        ours.append((coded.batch(some, device), gold))
+        forms, rows = coded.forms, padded(column.ids.astype(np.int64) + 1, bounds, some)
+        words, cases = (np.append(0, part)[rows] for part in (forms.words, forms.cases))
+        characters = np.concatenate([np.zeros((1, forms.characters.shape[1]), np.int32), forms.characters])[rows]
+        width = max(1, int((characters != 0).any((0, 1)).sum()))
+        parts = (words, cases, characters[:, :, :width].astype(np.int64))
+        sent = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
+        theirs.append((*sent, torch.from_numpy(np.diff(bounds)[some]), gold))
+    return Work(model, ours, theirs, int(np.diff(bounds)[np.concatenate(plan)].sum()))
+
+
+def stepper(module: nn.Module, groups: list[dict[str, Any]], batches: list[tuple[Any, ...]]) -> Callable[[], None]:
+    """Return a pass over the batches: loss, gradient, clipping, AdamW."""
+    optimiser = optimiser_of(groups, Descent(learning_rate=2e-3))
+    parameters = [part for group in optimiser.param_groups for part in group["params"]]
+
+    def run() -> None:
+        module.train()
+        for batch in batches:
+            optimiser.zero_grad(set_to_none=True)
+            module(*batch).backward()
+            torch.nn.utils.clip_grad_norm_(parameters, 5.0)
+            optimiser.step()
+
+    return run
+
+
+def crf_alone(work: Work) -> Callable[[], None]:
+    """Return a pass over the batches of the CRF by itself, its backward pass included."""
+    tagger = work.model.network_.tagger
+    with torch.no_grad():
+        scores = [tagger.emissions(batch) for batch, _ in work.ours]
+
+    def run() -> None:
+        for (batch, gold), emissions in zip(work.ours, scores, strict=True):
+            tagger.zero_grad(set_to_none=True)
+            tagger.head.loss(emissions.detach().requires_grad_(), gold, batch.device_lengths).backward()
+
+    return run
+
+
+def seconds(call: Callable[[], None], device: torch.device, rounds: int) -> float:
+    """The median time of a pass, after one that is not counted; CUDA events on a GPU."""
+    taken = []
+    for number in range(rounds + 1):
+        if device.type == "cuda":
+            begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begun.record()
+            call()
+            ended.record()
+            torch.cuda.synchronize()
+            spent = begun.elapsed_time(ended) / 1e3
+        else:
+            begin = time.perf_counter()
+            call()
+            spent = time.perf_counter() - begin
+        if number:
+            taken.append(spent)
+    return statistics.median(taken)
+
+
+def agree(work: Work, script: Script) -> str | None:
+    """Say whether both contenders have the same loss for the same weights, without dropout."""
+    tagger = work.model.network_.tagger.eval()
+    script.eval()
+    own, crf = tagger.state_dict(), tagger.head.crf  # type: ignore[union-attr]
+    lstm = {name.removeprefix("encoder.layers.0."): part for name, part in own.items() if "layers.0" in name}
+    script.lstm.load_state_dict(lstm)
+    script.linear.load_state_dict(tagger.head.linear.state_dict())
+    for part, name in ((script.words, "words"), (script.cases, "cases"), (script.characters, "characters.vectors")):
+        part.load_state_dict({"weight": own[f"encoder.{name}.weight"]})
+    convolution = {key: own[f"encoder.characters.filters.0.{key}"] for key in ("weight", "bias")}
+    script.convolution.load_state_dict(convolution)
+    script.crf.load_state_dict({name: crf.state_dict()[name] for name in script.crf.state_dict()})
+    with torch.no_grad():
+        found = [float(tagger.forward(*work.ours[0])), float(script(*work.theirs[0]))]
+    gap = abs(found[0] - found[1]) / abs(found[1])
+    return None if gap < 1e-4 else f"no times: losses {found[0]:.6f} and {found[1]:.6f}"
+
+
+def speed(device: torch.device, rounds: int) -> bool:
+    """Print the table of speeds; return whether the bars are met."""
+    train, valid = read(find("conll2003/train.txt")), read(find("conll2003/valid.txt"))
+    work = prepare(train, device)
+    network = work.model.network_
+    script = Script(network.tagger.encoder.words.weight.detach().cpu(), 2 + len(network.coder.table.characters), 9)
+    if problem := agree(work, script.to(device)):
+        print(problem)
+        return False
+    ours = seconds(stepper(network.tagger, network.tagger.groups({}), work.ours), device, rounds)
+    theirs = seconds(stepper(script, [{"params": list(script.parameters())}], work.theirs), device, rounds)
+    alone = seconds(crf_alone(work), device, rounds)
+    bar, most = BARS[device.type]
+    rate, share = theirs / ours, alone / ours
+    print("| work | Tagline | script with pytorch-crf | ratio | bar |\n|---|---|---|---|---|")
+    told = "" if bar is None else f"≥ {bar:g}×"
+    per = [f"{work.tokens / spent:,.0f} tokens/s, {spent / BATCHES * 1e3:.2f} ms a step" for spent in (ours, theirs)]
+    print(f"| training, batch 32 | {per[0]} | {per[1]} | {rate:.1f}× | {told} |")
+    print(f"| … of it the CRF | {alone / BATCHES * 1e3:.2f} ms | | {share:.1%} | ≤ {most:.0%} |")
+    tagged = tagging(work.model, valid, device, rounds)
+    return (bar is None or rate >= bar) and share <= most and tagged
+
+
+def tagging(model: BiLSTMCRF, valid: Corpus, device: torch.device, rounds: int) -> bool:
+    """Print how fast a file is tagged in batches, and sentence by sentence."""
+    model.network_.tagger.eval()
+    few = valid[:400]
+    if model.predict(few) != model.predict(few, batch_size=1):
+        print("no times: tags depend on the batch")
+        return False
+    many = seconds(lambda: _used(model.predict(valid)), device, rounds) / valid.num_tokens
+    one = seconds(lambda: _used([model.predict_single(x) for x in few]), device, max(1, rounds // 3)) / few.num_tokens
+    rates = f"{1 / many:,.0f} tokens/s | {1 / one:,.0f}"
+    print(f"| tagging, batched against one by one | {rates} | {one / many:.1f}× | ≥ {TAGGING_BAR:g}× |")
+    return one / many >= TAGGING_BAR
+
+
+def _used(_: object) -> None:
+    """Nothing more is done with it."""
+
+
+# Quality.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the quality table.
+
+    Attributes:
+        corpus: a folder; its train.txt is learned from, its valid.txt scores.
+        settings: of the estimator.
+        encoder: the name of a folder under --encoders, for a TransformerCRF.
+        vectors: the same for a BiLSTMCRF, whose word vectors begin as those of the encoder's pieces.
+        bioes: IOB2 is written as BIOES first; the scores are the same spans'.
+        test: the file that scores instead of valid.txt, once at the end; epochs are chosen on the last 1,000 training
+            sentences.
+        bar: for the mean F1.
+    """
+
+    corpus: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    encoder: str | None = None
+    vectors: str | None = None
+    bioes: bool = False
+    test: str | None = None
+    bar: float | None = None
+
+
+GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "batch_size": 32, "epochs": 20}
+CHUNKING = {"hidden": 300, "char_size": 100, "word_dropout": 0.02, "batch_size": 32, "epochs": 20}
+CHINESE = {"on_illegal": "repair", "epochs": 20, "batch_size": 16, "characters": None, "case_dim": 0}
+FINE_TUNED = {"epochs": 5, "learning_rate": 2e-4, "layer_decay": 0.9}
+CASES = {
+    "conll2003": Case("conll2003", GLOVE_NER, bioes=True, bar=93.0),
+    "conll2003-softmax": Case("conll2003", {**GLOVE_NER, "head": "softmax", "scheme": None}, bioes=True),
+    "conll2000": Case("conll2000", CHUNKING, bioes=True, test="conll2000/test.txt", bar=93.0),
+    "resume": Case("resume_ner", CHINESE, vectors="m3e", bar=93.5),
+    "weibo": Case("weibo_ner", CHINESE, vectors="m3e"),
+    "minilm-conll2003": Case("conll2003", FINE_TUNED, "minilm", bar=92.0),
+    "minilm-conll2003-softmax": Case("conll2003", {**FINE_TUNED, "head": "softmax", "scheme": None}, "minilm"),
+    "m3e-resume": Case("resume_ner", {**FINE_TUNED, "on_illegal": "repair", "epochs": 10}, "m3e"),
+    "m3e-weibo": Case("weibo_ner", {**FINE_TUNED, "on_illegal": "repair", "epochs": 15}, "m3e"),
+}
+
+
+def piece_vectors(folder: Path) -> Embeddings:
+    """Take the vectors of an encoder's pieces that are whole words, as for Chinese characters they are."""
+    encoder, table = pretrained(folder)
+    vectors = encoder.model.get_input_embeddings().weight.detach().numpy()
+    names = table.strings(range(len(vectors)))
+    rows = [row for row, name in enumerate(names) if not name.startswith(("##", "["))]
+    return Embeddings(tuple(names[row] for row in rows), vectors[rows])
+
+
+def quality(names: list[str], seeds: list[int], encoders: Path, others: dict[str, Any]) -> bool:
+    """Print a row for each case; return whether the bars are met."""
+    print("| network | scored on | F1, mean ± deviation | of seeds | seconds a seed | bar |\n|---|---|---|---|---|---|")
+    met = True
+    for name in names:
+        case = CASES[name]
+        begin = time.perf_counter()
+        found = [trained(case, encoders, {**others, "random_state": seed}) * 100 for seed in seeds]
+        spent = (time.perf_counter() - begin) / len(seeds)
+        mean, spread = statistics.mean(found), statistics.stdev(found) if len(found) > 1 else 0.0
+        met &= case.bar is None or mean >= case.bar
+        scored = case.test or f"{case.corpus}/valid.txt"
+        each = ", ".join(f"{one:.2f}" for one in found)
+        bar = "" if case.bar is None else f"≥ {case.bar}"
+        print(f"| {name} | {scored} | {mean:.2f} ± {spread:.2f} | {each} | {spent:.0f} | {bar} |", flush=True)
+    return met
+
+
+def trained(case: Case, encoders: Path, others: dict[str, Any]) -> float:
+    """Train one network and return its F1 of spans."""
+    train = read(find(f"{case.corpus}/train.txt"))
+    if case.test is not None:
+        train, dev = train[: len(train) - 1000], train[len(train) - 1000 :]
+        scored = read(find(case.test))
+    else:
+        scored = dev = read(find(f"{case.corpus}/valid.txt"))
+    if case.bioes:
+        train, dev, scored = (convert(one, "IOB2", "BIOES") for one in (train, dev, scored))
+    settings = {**case.settings, **others}
+    if "embeddings" in settings:
+        settings["embeddings"] = str(find(settings["embeddings"]))
+    if case.vectors is not None:
+        settings["embeddings"] = piece_vectors(encoders / case.vectors)
+    make = BiLSTMCRF(**settings) if case.encoder is None else TransformerCRF(encoders / case.encoder, **settings)
+    make.fit(train, X_dev=dev)
+    return make.evaluate(scored).spans.f1
+
+
+def main() -> int:
+    """Measure, print, and tell by the exit status whether the bars are met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("speed", "quality"), default="speed")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--only", nargs="+", choices=CASES, help="rows of the quality table")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--encoders", type=Path, default=Path("encoders"), help="a folder with minilm/ and m3e/")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the estimator")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    device = torch.device(options.device)
+    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.machine()
+    print(f"{name}; Python {platform.python_version()}, torch {torch.__version__}; {time.strftime('%Y-%m-%d')}\n")
+    if options.what == "speed":
+        return 0 if speed(device, options.rounds) else 1
+    others = {name: ast.literal_eval(value) for name, _, value in (one.partition("=") for one in options.set)}
+    others = {"device": options.device, **others}
+    return 0 if quality(options.only or list(CASES), options.seeds, options.encoders, others) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,466 @@
+"""The transformer encoder against the models it is made of, called window by window and without padding."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import transformers  # noqa: E402
+from tokenizers import Tokenizer  # noqa: E402
+
+from tagline import InputError  # noqa: E402
+from tagline.nn import transformer  # noqa: E402
+from tagline.nn.pretrained import piece_table, pretrained  # noqa: E402
+from tagline.nn.subword_batches import SubwordBatch  # noqa: E402
+from tagline.nn.transformer import TransformerEncoder  # noqa: E402
+from tests.features.piece_cases import KINDS, text  # noqa: E402
+
+from .transformer_cases import ENCODERS, batch_of, make, pieces_for, sentences_of  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    """Tensors are tiny; threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# Decorators of this library's module are older than our warnings are strict.
+OLD = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+
+
+@pytest.fixture(params=[pytest.param(key, marks=[OLD] if "deberta" in key else []) for key in sorted(ENCODERS)])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def by_hand(model: Any, batch: SubwordBatch, pooling: str) -> list[Any]:
+    """Vectors of the words of each sentence, from windows that go through the model alone, without padding."""
+    S = batch.input_ids.shape[1]
+    hidden = []
+    for ids, mask in zip(batch.input_ids, batch.attention_mask, strict=True):
+        with torch.no_grad():
+            hidden.append(model(input_ids=ids[mask][None]).last_hidden_state[0])
+    found = []
+    for first, length in zip(batch.first.tolist(), batch.lengths.tolist(), strict=True):
+        rows = []
+        for t, spot in enumerate(first[:length]):
+            w, s = divmod(spot, S)
+            places = [place for place, word in enumerate(batch.words[w].tolist()) if word == t]
+            assert places[0] == s
+            rows.append(hidden[w][s] if pooling == "first" else hidden[w][places].mean(0))
+        found.append(torch.stack(rows) if rows else torch.zeros(0, 16))
+    return found
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_vectors_of_words(name: str, pooling: Any) -> None:
+    model = make(name)
+    encoder = TransformerEncoder(model, pooling=pooling).eval()
+    batch = batch_of(pieces_for(name, stride=4), sentences_of(5, 0, 60, 1, 12))
+    assert len(batch.input_ids) > 5  # some sentence needs windows
+    got = encoder(batch)
+    assert got.shape == (5, 60, encoder.size)
+    for vectors, expected in zip(got, by_hand(model, batch, pooling), strict=True):
+        torch.testing.assert_close(vectors[: len(expected)], expected, rtol=1e-4, atol=2e-5)
+        assert not vectors[len(expected) :].any()
+
+
+def test_padding_and_company_do_not_matter(name: str) -> None:
+    encoder = TransformerEncoder(make(name), pooling="mean").eval()
+    sentences = sentences_of(7, 3, 11, 20)
+    subject = pieces_for(name)
+    together = encoder(batch_of(subject, sentences, multiple=8))
+    for b, sentence in enumerate(sentences):
+        alone = encoder(batch_of(subject, [sentence]))[0]
+        torch.testing.assert_close(together[b, : len(sentence)], alone, rtol=1e-4, atol=2e-5)
+
+
+def test_windows_are_exact_where_attention_is_local() -> None:
+    """An encoder that sees 6 pieces to each side cannot tell windows with more context from the whole."""
+    sizes = {**ENCODERS["modernbert"][1], "local_attention": 4, "layer_types": ["sliding_attention"] * 3}
+    encoder = TransformerEncoder(make("modernbert", sizes=sizes)).eval()
+    sentences = sentences_of(60, 5, 100)
+    tables = [pieces_for("modernbert", max_length=900)]
+    tables += [pieces_for("modernbert", max_length=64, stride=stride) for stride in (14, 0)]
+    with torch.no_grad():
+        whole, close, far = (encoder(batch_of(table, sentences)) for table in tables)
+    torch.testing.assert_close(close, whole, rtol=1e-4, atol=2e-5)
+    assert float((far - whole).abs().max()) > 0.01
+
+
+def test_nothing_to_read(name: str) -> None:
+    encoder = TransformerEncoder(make(name))
+    subject = pieces_for(name)
+    assert encoder(batch_of(subject, [])).shape == (0, 0, 16)
+    assert encoder(batch_of(subject, [[], []])).shape == (2, 0, 16)
+
+
+def test_many_windows_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = TransformerEncoder(make("bert")).eval()
+    batch = batch_of(pieces_for("bert"), sentences_of(200))
+    rows = []
+    encoder.model.encoder.register_forward_pre_hook(lambda module, given: rows.append(len(given[0])))
+    with torch.inference_mode():
+        whole = encoder(batch)
+        monkeypatch.setattr(transformer, "_MOST_PIECES", 100)
+        parts = encoder(batch)
+    assert rows[0] == len(batch.input_ids)
+    assert set(rows[1:-1]) == {2}
+    torch.testing.assert_close(parts, whole, rtol=1e-5, atol=1e-5)
+
+
+def test_a_full_mask_is_what_the_library_makes(name: str) -> None:
+    model = make(name)
+    batch = batch_of(pieces_for(name), sentences_of(5, 9))
+    assert not batch.attention_mask.all()
+    seen: list[Any] = []
+    model.register_forward_pre_hook(lambda module, _, given: seen.append(given["attention_mask"]), with_kwargs=True)
+    with torch.no_grad():
+        encoder = TransformerEncoder(model).eval()
+        got = encoder._hidden(encoder.embed(batch), batch.attention_mask)
+        plain = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask.long()).last_hidden_state
+    assert seen[0].dim() == (4 if name in transformer._TAKE_FULL_MASKS else 2)
+    torch.testing.assert_close(got[batch.attention_mask], plain[batch.attention_mask], rtol=1e-5, atol=1e-5)
+
+
+def test_no_waiting_for_a_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in a step asks a tensor for its truth, which on a GPU would wait."""
+    encoder = TransformerEncoder(make("bert"), pooling="mean")
+    batch = batch_of(pieces_for("bert"), sentences_of(5, 9))
+
+    def refused(self: Any, *_: Any) -> Any:
+        raise AssertionError("a step asked for the value of a tensor")
+
+    for method in ("__bool__", "item", "tolist", "__int__", "__float__", "nonzero"):
+        monkeypatch.setattr(torch.Tensor, method, refused)
+    encoder(batch).sum().backward()
+
+
+def test_gradients_reach_every_parameter(name: str) -> None:
+    encoder = TransformerEncoder(make(name), dropout=0.0).eval()
+    vectors = encoder(batch_of(pieces_for(name), sentences_of(5, 9)))
+    (vectors * torch.randn(vectors.shape)).sum().backward()
+    left = [key for key, parameter in encoder.named_parameters() if parameter.grad is None]
+    assert left == []
+
+
+def test_checkpointing_changes_nothing_but_memory(name: str) -> None:
+    if name in ("albert", "mpnet"):
+        with pytest.raises(InputError, match=f"checkpointing: expected False, as {name} cannot, got True"):
+            TransformerEncoder(make(name), checkpointing=True)
+        return
+    gradients = []
+    for checkpointing in (False, True):
+        encoder = TransformerEncoder(make(name), dropout=0.0, checkpointing=checkpointing)
+        torch.manual_seed(1)
+        encoder(batch_of(pieces_for(name), sentences_of(5, 9))).square().sum().backward()
+        gradients.append([parameter.grad for parameter in encoder.parameters()])
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("freeze", [0, 1, 2, 4, "all"])
+def test_lower_layers_stay(freeze: Any) -> None:
+    encoder = TransformerEncoder(make("bert"), freeze=freeze)
+    trained = {key.removeprefix("model.") for key, one in encoder.named_parameters() if one.requires_grad}
+    every = {key.removeprefix("model.") for key, _ in encoder.named_parameters()}
+    count = 4 if freeze == "all" else freeze
+    fixed = tuple(["embeddings.", "encoder.layer.0.", "encoder.layer.1.", "encoder.layer.2."][:count])
+    assert trained == {key for key in every if not key.startswith(fixed)}
+    assert encoder.training
+    assert encoder.model.training == (count < 4)
+    vectors = encoder(batch_of(pieces_for("bert"), sentences_of(4)))
+    assert vectors.requires_grad == (count < 4)
+    assert not encoder.eval().model.training
+
+
+@pytest.mark.parametrize("freeze", [-1, 5, True, "none", 1.0])
+def test_freezing_out_of_range(freeze: Any) -> None:
+    with pytest.raises(InputError, match='freeze: expected 0 to 4 lower layers, or "all", got'):
+        TransformerEncoder(make("bert"), freeze=freeze)
+
+
+def test_rates_fall_towards_the_embeddings(name: str) -> None:
+    encoder = TransformerEncoder(make(name))
+    assert encoder.num_layers == (1 if name == "albert" else 3)
+    rates = encoder.layer_rates(0.5)
+    for key, _ in encoder.named_parameters():
+        fitting = [one for one in rates if key.startswith(f"{one}.")]
+        rate = rates[max(fitting, key=len)]
+        assert rate == 0.5 ** (encoder.num_layers - encoder._depths[key.removeprefix("model.")])
+    assert max(rates.values()) == 1
+    assert min(rates.values()) == 0.5**encoder.num_layers
+    assert rates["model.embeddings"] == 0.5**encoder.num_layers
+
+
+def test_every_layer_has_its_rate() -> None:
+    assert TransformerEncoder(make("modernbert")).layer_rates(0.5)["model.final_norm"] == 1.0
+    assert TransformerEncoder(make("roberta")).layer_rates(0.5) == {
+        "model.embeddings": 0.125,
+        "model.encoder.layer.0": 0.25,
+        "model.encoder.layer.1": 0.5,
+        "model.encoder.layer.2": 1.0,
+    }
+
+
+def test_dropout_of_vectors() -> None:
+    encoder = TransformerEncoder(make("bert"), dropout=0.5, freeze="all")
+    batch = batch_of(pieces_for("bert"), sentences_of(30))
+    assert 0.4 < float((encoder(batch) == 0).float().mean()) < 0.6
+    assert float((encoder.eval()(batch) == 0).float().mean()) == 0
+
+
+# Made again from its parts.
+
+
+def test_made_again(name: str) -> None:
+    encoder = TransformerEncoder(make(name, seed=5), pooling="mean").eval()
+    config = json.loads(json.dumps(encoder.encoder_config()))
+    state = {key: value.numpy().copy() for key, value in encoder.state_dict().items()}
+    for value in state.values():
+        value.flags.writeable = False
+    before = torch.get_rng_state()
+    again = TransformerEncoder.from_parts(config, state, pooling="mean").eval()
+    assert torch.equal(torch.get_rng_state(), before)
+    batch = batch_of(pieces_for(name), sentences_of(5, 60))
+    assert torch.equal(again(batch), encoder(batch))
+    assert again.encoder_config() == encoder.encoder_config()
+    shapes = {key: value.shape for key, value in TransformerEncoder.from_parts(config).state_dict().items()}
+    assert shapes == {key: value.shape for key, value in encoder.state_dict().items()}
+
+
+def test_a_configuration_holds_neither_paths_nor_code(tmp_path: Path) -> None:
+    model = make("bert")
+    model.config.auto_map = {"AutoModel": "evil--code.Model"}
+    model.config._name_or_path = str(tmp_path)
+    text = json.dumps(TransformerEncoder(model).encoder_config())
+    assert "evil" not in text
+    assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model_type": "best"}, r"encoder: expected the configuration of a transformer, got 'best'"),
+        ({"model_type": None}, r"encoder: expected the configuration of a transformer, got None"),
+        ({"hidden_size": 10**9}, r"weights of the encoder: expected .* of shape \[.*1000000000"),
+        ({"vocab_size": 10**12}, r"weights of the encoder: expected .* of shape \[1000000000000"),
+        ({"num_hidden_layers": 10**9}, r"encoder: expected num_hidden_layers to match \d+ tensors .* got 1000000000"),
+        ({"num_hidden_layers": 4}, r"weights of the encoder: expected model.encoder.layer.3.* of 16, got none"),
+        ({"num_hidden_layers": 2}, r"weights of the encoder: expected those of the configuration, got model.*layer.2"),
+        ({"hidden_size": "large"}, r"encoder: expected the configuration of a transformer, got 'bert'"),
+        ({"num_attention_heads": 3}, r"encoder: expected the configuration of a transformer, got 'bert'"),
+    ],
+)
+def test_parts_that_do_not_fit(change: dict[str, Any], message: str) -> None:
+    encoder = TransformerEncoder(make("bert"))
+    with pytest.raises(InputError, match=message):
+        TransformerEncoder.from_parts({**encoder.encoder_config(), **change}, encoder.state_dict())
+
+
+def test_encoders_only() -> None:
+    config = {"model_type": "t5", "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1, "num_heads": 2, "vocab_size": 9}
+    with pytest.raises(InputError, match=r"encoder: expected one that only encodes, .* got the encoder-decoder t5"):
+        TransformerEncoder.from_parts(config)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pooling": "last"}, "pooling: expected one of first, mean, got 'last'"),
+        ({"dropout": 1.0}, "dropout: expected 0 or more and less than 1, got 1.0"),
+    ],
+)
+def test_settings_out_of_range(settings: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TransformerEncoder(make("bert"), **settings)
+
+
+def test_tokenizer_and_encoder_must_fit(name: str) -> None:
+    encoder = TransformerEncoder(make(name))
+    encoder.check(pieces_for(name))
+    assert encoder.max_length == 40
+    with pytest.raises(InputError, match=r"max_length: expected up to 40 pieces, .* got 41"):
+        encoder.check(pieces_for(name, max_length=41))
+    encoder.model.resize_token_embeddings(50)
+    with pytest.raises(InputError, match=r"tokenizer: expected pieces that the encoder embeds, 0 to 49, got up to \d+"):
+        encoder.check(pieces_for(name))
+
+
+# What explanations ask for.
+
+
+def test_amounts_by_word() -> None:
+    encoder = TransformerEncoder(make("bert"))
+    batch = batch_of(pieces_for("bert"), sentences_of(5, 0, 60))
+    values = torch.randn(*batch.input_ids.shape, 3)
+    got = encoder.by_word(values, batch)
+    expected = torch.zeros(3, 60)
+    for w, b in enumerate(batch.sentences.tolist()):
+        for s, t in enumerate(batch.words[w].tolist()):
+            if t >= 0:
+                expected[b, t] += values[w, s].sum()
+    torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-5)
+    assert encoder.by_word(torch.zeros(1, 2, 3), batch_of(pieces_for("bert"), [[]])).shape == (1, 0)
+
+
+# Batches.
+
+
+def test_batches_move() -> None:
+    batch = batch_of(pieces_for("bert"), sentences_of(5, 9))
+    moved = batch.to("meta")
+    assert batch.size == moved.size == 2
+    assert moved.lengths.device.type == "cpu"
+    assert moved.lengths.tolist() == batch.device_lengths.tolist() == [5, 9]
+    assert {one.device.type for key, one in vars(moved).items() if key != "lengths"} == {"meta"}
+    assert {one.dtype for key, one in vars(batch).items() if key != "attention_mask"} == {torch.int64}
+
+
+# Folders and names.
+
+
+def saved(folder: Path, name: str = "bert", **settings: Any) -> Path:
+    """A folder as the library writes it."""
+    kind, _ = ENCODERS[name]
+    _, unknown, padding = KINDS[kind]
+    tokenizer = Tokenizer.from_str(text(kind))
+    special = {"unk_token": tokenizer.id_to_token(unknown), "pad_token": tokenizer.id_to_token(padding)}
+    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **{**special, **settings})
+    wrapped.save_pretrained(folder)
+    make(name).save_pretrained(folder)
+    return folder
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    encoder, table = pretrained(saved(tmp_path), pooling="mean", freeze=1)
+    assert encoder.pooling == "mean"
+    assert encoder.frozen == 1
+    assert table.settings() == {"unknown": 1, "padding": 0, "max_length": 40, "stride": 64}
+    batch = batch_of(pieces_for("bert"), sentences_of(5, 60))
+    ours = TransformerEncoder(make("bert"), pooling="mean").eval()
+    torch.testing.assert_close(encoder.eval()(batch), ours(batch), rtol=0, atol=0)
+    assert (
+        batch_of(table, sentences_of(9)).input_ids.tolist()
+        == batch_of(pieces_for("bert"), sentences_of(9)).input_ids.tolist()
+    )
+
+
+def test_windows_of_a_folder(tmp_path: Path) -> None:
+    folder = saved(tmp_path, model_max_length=30)
+    assert pretrained(folder)[1].window.max_length == 30
+    _, table = pretrained(folder, max_length=20, stride=3)
+    assert (table.window.max_length, table.window.stride) == (20, 3)
+    with pytest.raises(InputError, match="max_length: expected up to 40 pieces"):
+        pretrained(folder, max_length=41)
+
+
+def test_half_precision_weights_are_read_as_float32(tmp_path: Path) -> None:
+    saved(tmp_path)
+    make("bert").half().save_pretrained(tmp_path)
+    assert {one.dtype for one in pretrained(tmp_path)[0].parameters()} == {torch.float32}
+
+
+def test_a_folder_without_its_weights(tmp_path: Path) -> None:
+    saved(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: .*model.safetensors"):
+        pretrained(tmp_path)
+
+
+def test_a_folder_with_other_weights(tmp_path: Path) -> None:
+    saved(tmp_path)
+    make("distilbert").save_pretrained(tmp_path / "other")
+    (tmp_path / "other" / "model.safetensors").replace(tmp_path / "model.safetensors")
+    with pytest.raises(InputError, match=r"expected weights for all of it, got none for .* and \d+ more"):
+        pretrained(tmp_path)
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: "):
+        pretrained(tmp_path)
+
+
+def test_code_of_a_repository_is_never_run(tmp_path: Path) -> None:
+    saved(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+    with pytest.raises(InputError, match="expected an encoder that loads"):
+        pretrained(tmp_path)
+
+
+def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def nothing(place: str, local_files_only: bool = False, **_: Any) -> Any:
+        asked.append(local_files_only)
+        raise OSError("no connection\nand more")
+
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", nothing)
+    with pytest.raises(InputError, match=r"got neither: .* \(no connection\); .*hf download nobody/none") as caught:
+        pretrained("nobody/none")
+    assert asked == [True, False]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["./encoder", "../a/b", "/no/such/folder", "a/b/c", "C:\\encoder", ""])
+def test_a_folder_that_is_not_there(place: str) -> None:
+    with pytest.raises(InputError, match="expected a folder, or a name on the Hugging Face hub, got no such folder"):
+        pretrained(place)
+
+
+def test_what_was_downloaded_before_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, asked = saved(tmp_path), []
+    for owner in (transformers.AutoModel, transformers.AutoTokenizer):
+        load = owner.from_pretrained
+
+        def cached(place: str, *, load: Any = load, **options: Any) -> Any:
+            asked.append(options.get("local_files_only"))
+            return load(folder, **options)
+
+        monkeypatch.setattr(owner, "from_pretrained", cached)
+    pretrained("somebody/some")
+    assert asked == [True, True]
+
+
+def test_slow_tokenizers_are_refused() -> None:
+    with pytest.raises(InputError, match=r"tokenizer: expected a fast one, which has a tokenizer\.json, got object"):
+        piece_table(object(), make("bert"))
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"pip install 'tagline\[transformers\]'"):
+        pretrained("bert-base-cased")
+
+
+def test_the_library_stays_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = saved(tmp_path)
+    capfd.readouterr()
+    verbosity = transformers.logging.get_verbosity()
+    pretrained(folder)
+    assert capfd.readouterr() == ("", "")
+    assert transformers.logging.get_verbosity() == verbosity
+
+
+def test_numpy_weights_are_not_changed() -> None:
+    encoder = TransformerEncoder(make("bert"))
+    state = {key: value.numpy().copy() for key, value in encoder.state_dict().items()}
+    again = TransformerEncoder.from_parts(encoder.encoder_config(), state)
+    with torch.no_grad():
+        for parameter in again.parameters():
+            parameter.zero_()
+    assert all(np.array_equal(state[key], value.numpy()) for key, value in encoder.state_dict().items())
