@@ -95,6 +95,7 @@ class BiLSTMCRF(NeuralTagger):
             "inverse", "constant".
         clip: the largest norm of a gradient.
         accumulate: batches whose gradients make one step.
+        average: the decay of a running mean of the weights that is kept in their place, such as 0.999; 0 for none.
         precision: "float32", "bfloat16", "float16", or "auto".
         compile: hand the network to `torch.compile`.
         device: "auto", "cpu", "cuda", …
@@ -146,6 +147,7 @@ class BiLSTMCRF(NeuralTagger):
         schedule: str = "linear",
         clip: float = 5.0,
         accumulate: int = 1,
+        average: float = 0.0,
         precision: str = "float32",
         compile: bool = False,
         device: str = "auto",
@@ -185,6 +187,7 @@ class BiLSTMCRF(NeuralTagger):
         self.schedule = schedule
         self.clip = clip
         self.accumulate = accumulate
+        self.average = average
         self.precision = precision
         self.compile = compile
         self.device = device

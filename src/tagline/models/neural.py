@@ -43,7 +43,7 @@ Progress = Callable[[int, int, float], None]
 
 DESCENT = (
     *("epochs", "batch_size", "max_tokens", "optimizer", "learning_rate", "momentum", "weight_decay", "warmup"),
-    *("schedule", "clip", "accumulate", "precision", "compile", "patience", "max_seconds"),
+    *("schedule", "clip", "accumulate", "average", "precision", "compile", "patience", "max_seconds"),
 )
 
 # Parts of a plan that are of training, not of the network: they may differ from one fit to the next.
@@ -75,6 +75,7 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         checkpoint: Path | None = None,
         resume: bool = False,
         log: Path | None = None,
+        tensorboard: Path | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Learn from labelled sentences.
@@ -88,6 +89,7 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
             checkpoint: a file to write the state of training to after each epoch.
             resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
             log: a file to append a line of JSON to after each epoch.
+            tensorboard: a folder for TensorBoard, which must be installed.
             progress: called with (batches done, of how many, mean loss) a few times a second.
 
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
@@ -118,6 +120,7 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
             resume=resume,
             facts=task.facts(self.kind),
             log=log,
+            tensorboard=tensorboard,
             progress=progress,
         )
         tagger.eval()

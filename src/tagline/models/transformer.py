@@ -118,6 +118,7 @@ class TransformerCRF(NeuralTagger):
         schedule: str = "linear",
         clip: float = 1.0,
         accumulate: int = 1,
+        average: float = 0.0,
         precision: str = "auto",
         compile: bool = False,
         device: str = "auto",
@@ -154,6 +155,7 @@ class TransformerCRF(NeuralTagger):
         self.schedule = schedule
         self.clip = clip
         self.accumulate = accumulate
+        self.average = average
         self.precision = precision
         self.compile = compile
         self.device = device

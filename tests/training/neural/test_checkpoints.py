@@ -44,8 +44,15 @@ def broken_off(path: Path, descent: Descent, *, at: int, **options: Any) -> None
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"optimizer": "sgd"}, {"accumulate": 2, "batch_size": 4}, {"precision": "float16"}, {"precision": "bfloat16"}],
-    ids=["adamw", "sgd", "accumulate", "float16", "bfloat16"],
+    [
+        {},
+        {"optimizer": "sgd"},
+        {"accumulate": 2, "batch_size": 4},
+        {"precision": "float16"},
+        {"precision": "bfloat16"},
+        {"average": 0.9},
+    ],
+    ids=["adamw", "sgd", "accumulate", "float16", "bfloat16", "average"],
 )
 @pytest.mark.parametrize("at", [0, 4, 14, 26])
 def test_goes_on_to_the_same_bits(changes: dict[str, Any], at: int, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def by_hand(task: ToyTask, descent: Descent) -> None:
     parameters = dict(task.module.named_parameters())
     first = {name: torch.zeros_like(value) for name, value in parameters.items()}
     second = {name: torch.zeros_like(value) for name, value in parameters.items()}
+    mean = {name: value.detach().clone() for name, value in parameters.items()}
     count = 0
     for epoch in range(1, descent.epochs + 1):
         plan = bucketed(task.lengths, batch_size=descent.batch_size, rng=order_of(descent.seed, epoch))
@@ -61,6 +62,11 @@ def by_hand(task: ToyTask, descent: Descent) -> None:
                         second[name] = 0.999 * second[name] + 0.001 * gradient**2
                         root = (second[name] / (1 - 0.999**count)).sqrt() + 1e-8
                         value -= lr * first[name] / (1 - 0.9**count) / root
+            for name, value in parameters.items():
+                decay = min(descent.average, (count - 1) / (count + 8))
+                mean[name] = decay * mean[name] + (1 - decay) * value.detach()
+    if descent.average:
+        task.module.load_state_dict(mean, strict=False)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +76,7 @@ def by_hand(task: ToyTask, descent: Descent) -> None:
         {"optimizer": "sgd"},
         {"optimizer": "sgd", "momentum": 0.0, "clip": None},
         {"clip": None, "schedule": "cosine", "warmup": 0.3},
+        {"average": 0.7},
     ],
 )
 def test_equals_the_loop_by_hand(changes: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
     weights/NAME, best/NAME    the network now, and where its dev score was best
     optimiser/NUMBER/NAME      the state of each parameter
+    mean/NUMBER                its running mean, where one is kept
     generators                 uint8 [processes, n], states of random numbers
 
 The settings hold where the run stands, its history, and the facts that a resumed run must share.
@@ -67,11 +68,13 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
         "best": None if best is None else {"epoch": best.epoch, "score": best.score},
         "scaler": steps.scaler.state_dict(),
         "totals": asdict(steps.totals()),
+        "updates": steps.average.updates,
     }
     tensors = {f"weights/{name}": value for name, value in weights_of(steps.module).items()}
     tensors |= {f"best/{name}": value for name, value in (best.weights if best else {}).items()}
     for number, state in steps.optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser/{number}/{name}": value for name, value in state.items() if value is not None}
+    tensors |= {f"mean/{number}": value for number, value in enumerate(steps.average.mean)}
     tensors["generators"] = generators
     write(path, config, {name: _stored(value) for name, value in tensors.items()})
 
@@ -88,7 +91,12 @@ def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     _check_facts(file.source, file.setting("facts", dict), facts)
     standing = _standing(file, steps.module)
     totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
+    mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
+    updates = file.setting("updates", int)
     _restore_generators(file, steps)
+    for kept, value in zip(steps.average.mean, mean, strict=True):
+        kept.copy_(value)
+    steps.average.updates = updates
     put(steps.module, _weights(file, "weights", steps.module))
     steps.optimiser.load_state_dict({"state": states, "param_groups": steps.optimiser.state_dict()["param_groups"]})
     steps.reset(totals)

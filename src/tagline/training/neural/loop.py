@@ -120,7 +120,9 @@ class _Run:
         while reason is None:
             reason = self.epoch()
         best, history = self.standing.best, tuple(self.standing.history)
-        if best is not None:
+        if best is None:
+            self.steps.average.settle()
+        else:
             checkpoints.put(self.task.module, best.weights)
         done = TrainedNetwork(history, reason, best.epoch if best else len(history))
         journal.write("end", {"reason": reason, "best_epoch": done.best_epoch, "seconds": self.watch.seconds()})
@@ -171,12 +173,14 @@ class _Run:
         self.watch.world.share_weights(self.task.module)
         speed = float(np.sum(lengths)) / (time.perf_counter() - self.epoch_begun)
         self.watch.show(self.steps, now.step, plan)
-        score, rate = scored(self.task, self.watch.world), rate_of(self.descent, now.epoch, now.step - 1, len(plan))
+        rate = rate_of(self.descent, now.epoch, now.step - 1, len(plan))
+        with self.steps.average.in_place():
+            score = scored(self.task, self.watch.world)
+            if score is not None and math.isfinite(score) and (now.best is None or score > now.best.score):
+                now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
         loss, seconds = totals.loss / len(lengths), self.watch.seconds()
         done = Epoch(now.epoch, loss, score, rate, totals.gradient_norm, seconds, speed)
         now.history.append(done)
-        if score is not None and math.isfinite(score) and (now.best is None or score > now.best.score):
-            now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
         now.epoch, now.step, now.training = now.epoch + 1, 0, 0.0
         self.steps.reset(Totals())
         stop = self.watch.tell(done)

@@ -29,6 +29,8 @@ class Descent:
         schedule: what follows: "linear" or "cosine" down to 0, "constant", or "inverse", 1 / (1 + 0.05·epochs done).
         clip: the longest gradient; a longer one is shortened. None for any.
         accumulate: batches whose gradients make one step.
+        average: the decay of a running mean of the weights, which is scored and kept in their place: 0.999 is the mean
+            of about the last thousand steps. 0 for none.
         precision: of products inside the network: "float32", "bfloat16", "float16", or "auto", which is bfloat16 on a
             GPU that has it and float32 elsewhere. Weights and updates are in the network's own precision.
         compile: run the network through `torch.compile`.
@@ -51,6 +53,7 @@ class Descent:
     schedule: str = "linear"
     clip: float | None = 5.0
     accumulate: int = 1
+    average: float = 0.0
     precision: str = "auto"
     compile: bool = False
     patience: int | None = None
@@ -66,6 +69,7 @@ class Descent:
         _check_number("learning_rate", self.learning_rate, above=0.0)
         _check_number("momentum", self.momentum, least=0.0, below=1.0)
         _check_number("weight_decay", self.weight_decay, least=0.0)
+        _check_number("average", self.average, least=0.0, below=1.0)
         _check_number("warmup", self.warmup, least=0.0, most=1.0)
         if self.clip is not None:
             _check_number("clip", self.clip, above=0.0)

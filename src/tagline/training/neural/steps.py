@@ -22,6 +22,7 @@ from torch.nn import Module
 from torch.nn.utils import clip_grad_norm_
 
 from tagline.errors import InputError
+from tagline.training.neural.averages import Average
 from tagline.training.neural.optimisers import parameters_of, set_rate
 from tagline.training.neural.processes import Processes
 from tagline.training.neural.settings import Descent
@@ -64,6 +65,7 @@ class Steps:
         self._totals = Totals()
         self._waiting: list[tuple[int, int, Tensor, Tensor]] = []  # step, sentences, loss and norm, on the device
         self._parameters = list(parameters_of(optimiser))
+        self.average = Average(self._parameters, descent.average)
         self._clip = float("inf") if descent.clip is None else descent.clip
         # Lengths differ from batch to batch: one graph for all of them.
         self._call: Callable[..., Tensor] = torch.compile(module, dynamic=True) if descent.compile else module
@@ -104,6 +106,7 @@ class Steps:
             self.optimiser.found_inf = (both - both != 0).float()  # type: ignore[attr-defined]
         self.scaler.step(self.optimiser)
         self.scaler.update()
+        self.average.update()
 
     def totals(self) -> Totals:
         """Return what was reached so far; waits for the device."""
