@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*.cpp core/*.h core/bindings/*.cpp core/bindings/*.h)
 
-.PHONY: demo test lint types check-core bench-chain bench-crf bench-layer bench-hmm stub clean
+.PHONY: demo test lint types check-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -47,6 +47,11 @@ bench-hmm: $(VENV)/benched
 # The CRF layer against pytorch-crf on the CPU; on a machine with a GPU add --device cuda.
 bench-layer: $(VENV)/benched
 	$(BIN)/python benchmarks/layer.py
+
+# Neural taggers: training and tagging speed against a script with pytorch-crf; corpora as above. Quality:
+# benchmarks/neural.py quality.
+bench-neural: $(VENV)/benched
+	$(BIN)/python benchmarks/neural.py
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested

@@ -127,7 +127,7 @@ def test_a_second_column_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--model svm", "--model: expected one of crf, hmm, trigram, got 'svm'"),
+        ("--model svm", "--model: expected one of crf, hmm, trigram, bilstm, transformer, got 'svm'"),
         (
             "--model hmm --c2 0.5",
             "--c2: expected an option of --model hmm (--scheme, --on-illegal, --smoothing, --add-k",
@@ -156,6 +156,8 @@ def test_help_says_when_to_pick_which() -> None:
 def test_every_kind_has_its_parameters() -> None:
     for kind in KINDS.values():
         known = set(kind.estimator().get_params()) | {"template", "cache"}
+        if kind.network:
+            known |= {"config", "checkpoint", "resume", "log", "tensorboard"}
         assert set(kind.options) <= known
         assert all(option_of(one).startswith("--") for one in kind.options)
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from tagline.cli.progress import Bar, Limits, Lines, Silent, reporting, seconds_left
 from tagline.training.monitor import Pass
+from tagline.training.neural.journal import Epoch
 
 
 def passes(objectives: list[float], pace: float = 2.0) -> list[Pass]:
@@ -61,8 +62,54 @@ def test_a_terminal_gets_one_line_that_goes_away() -> None:
     bar.say("learning [from] it")
     bar.finish()
     assert "reading [x].txt" in out.getvalue()
-    assert "pass 2  objective 2.00  dev 50.00  about 28 s left" in out.getvalue()
+    assert "pass 2  objective 2.00  dev 50.00  about 14 s left" in out.getvalue()
     assert "learning [from] it" in out.getvalue()
+
+
+def epochs(first: int, last: int, pace: float = 2.0) -> list[Epoch]:
+    return [Epoch(n, 3.0 / n, 0.5, 1e-3, 1.0, pace * n, 100.0) for n in range(first, last + 1)]
+
+
+def test_the_time_left_of_a_network() -> None:
+    assert seconds_left(epochs(1, 1), Limits(passes=10, period=0)) == 18.0
+    assert seconds_left(epochs(4, 4), Limits(passes=10, period=0)) == 12.0, "resumed in the fourth epoch"
+    assert seconds_left(epochs(4, 9), Limits(passes=10, period=0)) == 2.0
+    assert seconds_left(epochs(1, 30), Limits(passes=30)) == 0.0
+
+
+def test_each_epoch_of_a_network_has_a_line() -> None:
+    for every, first in (
+        (False, "epoch 3 of 9  loss 1.0000  dev 50.00  100 tokens/s  6 s  about 12 s left"),
+        (True, epochs(3, 3)[0].line()),
+    ):
+        out = io.StringIO()
+        lines = Lines(Console(file=out), Limits(passes=9, period=0), every_pass=every)
+        for done in epochs(3, 8):
+            lines.stepped(1, 2, 0.5)
+            assert lines.passed(done) is None, "a callback that stops nothing"
+        assert len(out.getvalue().splitlines()) == 6
+        assert out.getvalue().splitlines()[0] == first
+
+
+def test_a_terminal_has_a_bar_within_epochs_and_keeps_their_lines() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=100, color_system=None)
+    bar = Bar(console, Limits(passes=9, period=0))
+    for done in epochs(1, 2):
+        for step in (1, 4):
+            bar.stepped(step, 4, 0.25)
+            bar.bar.refresh()
+        bar.passed(done)
+    bar.stage("saving")
+    bar.bar.refresh()
+    bar.finish()
+    frames = [line.split("\x1b[2K")[-1] for line in out.getvalue().replace("\n", "\r").split("\r")]
+    assert any("training  loss 0.2500 ━━━━━━" in frame for frame in frames)
+    assert any("epoch 2  loss 0.2500 ━━━━━━" in frame for frame in frames), "known once one is done"
+    assert any(frame.startswith("epoch 1 of 9  loss 3.0000") for frame in frames)
+    assert any(frame.startswith("epoch 2 of 9  loss 1.5000") for frame in frames)
+    assert not any("saving" in frame and "━" in frame for frame in frames)
+    assert not bar.bar.finished
 
 
 def test_the_way_of_telling(monkeypatch: pytest.MonkeyPatch) -> None:

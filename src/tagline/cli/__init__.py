@@ -19,8 +19,24 @@ def main() -> None:
         app(prog_name="tagline")
     except TaglineError as error:
         sys.exit(f"tagline: {error}")
+    except ImportError as error:
+        sys.exit(f"tagline: {_missing(error)}")
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
         sys.exit(f"tagline: {error.filename or 'file'}: {error.strerror or error}")
+
+
+# What models need beyond the base package, and the name under which pip installs it.
+_EXTRAS = {"torch": "torch", "transformers": "transformers", "tokenizers": "transformers"}
+
+
+def _missing(error: ImportError) -> str:
+    """Say how to install what is missing; an error of another kind is raised again."""
+    package = (error.name or "").partition(".")[0]
+    if package in _EXTRAS:
+        return f"this needs the package {package}; install it with: pip install 'tagline[{_EXTRAS[package]}]'"
+    if "pip install" not in str(error):
+        raise error
+    return str(error)

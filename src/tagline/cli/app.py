@@ -13,7 +13,7 @@ import typer
 
 import tagline
 from tagline import compiled
-from tagline.cli import models
+from tagline.cli import models, training
 
 app = typer.Typer(
     help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
@@ -42,7 +42,7 @@ def common(
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
 
 
-for command in (models.train, models.tag, models.inspect, models.explain):
+for command in (training.train, models.tag, models.inspect, models.explain):
     app.command()(command)
 
 

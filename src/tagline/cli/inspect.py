@@ -126,13 +126,17 @@ def view(model: SequenceModel, top: int = 5, label: str | None = None) -> ModelV
             [one for one in model.top_transitions(top) if one.weight > 0],
             [one for one in model.top_transitions(top, lowest=True) if one.weight < 0],
         )
-    if not hasattr(model, "top_features"):
+    if not hasattr(model, "top_transitions"):
         return ModelView(summary_of(model))
+    moves, avoided = model.top_transitions(top), model.top_transitions(top, lowest=True)
+    if not hasattr(model, "top_features"):  # a network: scores of its CRF, where it has one
+        liked, disliked = [one for one in moves if one.weight > 0], [one for one in avoided if one.weight < 0]
+        return ModelView(summary_of(model), transitions=liked, avoided=disliked)
     return ModelView(
         summary_of(model),
         {one: model.top_features(top, one) for one in labels},
-        model.top_transitions(top),  # type: ignore[attr-defined]
-        model.top_transitions(top, lowest=True),  # type: ignore[attr-defined]
+        moves,
+        avoided,
         logarithms=True,
     )
 

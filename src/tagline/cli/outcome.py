@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.cli.inspect import summary_of
-from tagline.cli.progress import duration
+from tagline.cli.progress import Done, duration, number_of
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
 from tagline.features.templates import Template
-from tagline.training.monitor import Pass
+from tagline.training.neural.journal import Epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class Training:
         skipped: broken sentences that were left out.
         seconds: of the whole.
         dev: scores on the dev set.
+        config: of a network, the path of its configuration.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Training:
     skipped: int
     seconds: float
     dev: Report | None
+    config: str | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -53,10 +55,10 @@ class Training:
         return os.path.getsize(self.path)
 
     @property
-    def best_pass(self) -> Pass | None:
-        """The pass with the best dev score, whose weights are kept where there is patience."""
+    def best_pass(self) -> Done | None:
+        """The pass with the best dev score, whose weights are kept: by a network always, by a CRF with patience."""
         scored = [one for one in getattr(self.model, "training_log_", ()) if one.dev_score is not None]
-        return max(scored, key=lambda one: (one.dev_score or 0.0, -one.iteration)) if scored else None
+        return max(scored, key=lambda one: (one.dev_score or 0.0, -number_of(one))) if scored else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
@@ -73,7 +75,8 @@ class Training:
             "training": summary.training,
             "interrupted": self.interrupted,
             "seconds": round(self.seconds, 3),
-            "best_pass": None if best is None else best.iteration,
+            "config": self.config,
+            "best_pass": None if best is None else number_of(best),
             "dev": None if self.dev is None else self.dev.as_dict(),
         }
 
@@ -85,12 +88,14 @@ def report_lines(done: Training) -> list[str]:
     if done.reason == "counted":
         lines.append(f"counted, {duration(done.seconds)} in all")
     else:
-        passes = len(done.model.training_log_)
-        lines.append(f"stopped after {passes} passes, {duration(done.seconds)} in all: {_reason(done)}")
+        count = f"{len(done.model.training_log_)} {'passes' if done.config is None else 'epochs'}"
+        lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
     lines.append(summary.line())
     if done.dev is not None:
         lines += ["", *score_lines(done.dev), ""]
     lines.append(f"saved {done.path} ({done.size / 1e6:.1f} MB)")
+    if done.config is not None:
+        lines.append(f"saved {done.config}, its configuration")
     return [*lines, *_advice(done)]
 
 
@@ -102,9 +107,11 @@ def _reason(done: Training) -> str:
         "time budget": "--max-seconds are over, before it had converged",
         "interrupted": "interrupted; what was learned so far is kept",
         "passes": "all passes are made",
+        "epochs": "all epochs are made",
     }.get(done.reason, done.reason)
-    if best is not None and getattr(done.model, "patience", None) is not None:
-        words += f"; pass {best.iteration} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
+    if best is not None and (isinstance(best, Epoch) or getattr(done.model, "patience", None) is not None):
+        kind = "epoch" if isinstance(best, Epoch) else "pass"
+        words += f"; {kind} {number_of(best)} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
     return words
 
 
@@ -114,7 +121,7 @@ def _advice(done: Training) -> list[str]:
         (f"tagline inspect {done.path}", "shows what was learned"),
     ]
     if done.dev is None:
-        why = "scores the model" if done.reason == "counted" else "scores each pass and stops in time"
+        why = "scores the model" if done.reason == "counted" else "scores each pass and keeps the best"
         commands.append(("tagline train … --dev FILE", why))
     width = max(len(command) for command, _ in commands)
     return ["next:", *(f"  {command:{width}}  {why}" for command, why in commands)]

@@ -1,6 +1,7 @@
 """Telling on stderr how training goes: a line that is redrawn on a terminal, a few lines elsewhere.
 
-How long it will take is known where there is a limit of passes or seconds. Otherwise it is guessed from how fast the
+The epochs of a network are few and long: each has a line that stays, and on a terminal a bar while it lasts. How long
+it will take is known where there is a limit of passes or seconds. Otherwise it is guessed from how fast the
 objective settles: training stops when r_k = (f_(k−period) − f_k) / |f_k| is below delta, and r falls about
 geometrically.
 """
@@ -12,13 +13,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress as RichProgress
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress_bar import ProgressBar
 
 from tagline.training.monitor import Pass
+from tagline.training.neural.journal import Epoch
+
+Done: TypeAlias = Pass | Epoch
+"""A pass over the sentences, by a feature CRF or by a network."""
 
 EVERY = 10.0  # seconds between lines where nothing can be redrawn
 SOME = (1, 2, 5)  # passes that get a line there, and ten times as many, …
@@ -41,7 +47,12 @@ class Limits:
     delta: float = 1e-5
 
 
-def seconds_left(history: Sequence[Pass], limits: Limits) -> float | None:
+def number_of(done: Done) -> int:
+    """Return which pass it is, from 1."""
+    return done.epoch if isinstance(done, Epoch) else done.iteration
+
+
+def seconds_left(history: Sequence[Done], limits: Limits) -> float | None:
     """Guess how long training still takes; None where there is nothing to go by.
 
     >>> passes = [Pass(n, 100.0, 0.1, 1, seconds=2.0 * n, evaluations=n) for n in range(1, 5)]
@@ -50,15 +61,16 @@ def seconds_left(history: Sequence[Pass], limits: Limits) -> float | None:
     """
     if not history:
         return None
-    done = history[-1]
+    done, number = history[-1], number_of(history[-1])
     recent = history[-FEWEST - 1 :]
-    pace = (done.seconds - recent[0].seconds) / (len(recent) - 1) if len(recent) > 1 else done.seconds
+    several = len(recent) > 1  # a network's first epoch may be a later one, where it was resumed
+    pace = (done.seconds - recent[0].seconds) / (len(recent) - 1) if several else done.seconds / number
     guesses = []
     if limits.passes is not None:
-        guesses.append((limits.passes - done.iteration) * pace)
+        guesses.append((limits.passes - number) * pace)
     if limits.seconds is not None:
         guesses.append(limits.seconds - done.seconds)
-    settled = _passes_to_settle([one.objective for one in history], limits)
+    settled = _passes_to_settle([one.objective for one in history if isinstance(one, Pass)], limits)
     if settled is not None:
         guesses.append(settled * pace)
     return max(0.0, min(guesses)) if guesses else None
@@ -88,8 +100,11 @@ class Reporter(Protocol):
     def stage(self, text: str) -> None:
         """What is being done now."""
 
-    def passed(self, done: Pass, weights: Any) -> None:
-        """A pass over the sentences is done: a callback of `CRF`."""
+    def passed(self, done: Done, weights: Any = None) -> None:
+        """A pass over the sentences is done: a callback of `CRF`, and of networks."""
+
+    def stepped(self, done: int, total: int, loss: float) -> None:
+        """So many batches of an epoch are done, with this mean loss."""
 
     def finish(self) -> None:
         """Training is over."""
@@ -104,7 +119,10 @@ class Silent:
     def stage(self, text: str) -> None:
         """Keep it."""
 
-    def passed(self, done: Pass, weights: Any) -> None:
+    def passed(self, done: Done, weights: Any = None) -> None:
+        """Keep it."""
+
+    def stepped(self, done: int, total: int, loss: float) -> None:
         """Keep it."""
 
     def finish(self) -> None:
@@ -112,13 +130,13 @@ class Silent:
 
 
 class Lines:
-    """Writes lines: every pass, or the first few and then one now and then."""
+    """Writes lines: every pass, or the first few and then one now and then; of a network every epoch."""
 
     def __init__(
         self, console: Console, limits: Limits, every_pass: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.console, self.limits, self.every_pass, self.clock = console, limits, every_pass, clock
-        self.history: list[Pass] = []
+        self.history: list[Done] = []
         self.told = clock()
 
     def say(self, text: str) -> None:
@@ -128,21 +146,33 @@ class Lines:
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
 
-    def passed(self, done: Pass, weights: Any) -> None:
+    def passed(self, done: Done, weights: Any = None) -> None:
         """Write a line where it is time."""
         self.history.append(done)
-        n = done.iteration
+        n = number_of(done)
         round_one = n == int(f"{n}"[0]) * 10 ** (len(f"{n}") - 1) and int(f"{n}"[0]) in SOME
         if self.every_pass:
             self.say(done.line())
-        elif round_one or self.clock() - self.told >= EVERY:
-            self.say(pass_line(done, seconds_left(self.history, self.limits)))
+        elif isinstance(done, Epoch) or round_one or self.clock() - self.told >= EVERY:
+            self.say(pass_line(done, seconds_left(self.history, self.limits), of=self.limits.passes))
         else:
             return
         self.told = self.clock()
 
+    def stepped(self, done: int, total: int, loss: float) -> None:
+        """Where lines stay, an epoch has one."""
+
     def finish(self) -> None:
         """Nothing to end."""
+
+
+class _Steps(ProgressColumn):
+    """A bar where it is known how many steps there are, else nothing."""
+
+    def render(self, task: Task) -> RenderableType:
+        """Draw it."""
+        steps: tuple[int, int] | None = task.fields["steps"]
+        return "" if steps is None else ProgressBar(steps[1], steps[0], width=24)
 
 
 class Bar:
@@ -150,11 +180,10 @@ class Bar:
 
     def __init__(self, console: Console, limits: Limits) -> None:
         self.console, self.limits = console, limits
-        self.history: list[Pass] = []
-        self.bar = RichProgress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
-        )
-        self.task = self.bar.add_task("")
+        self.history: list[Done] = []
+        text = TextColumn("{task.description}")
+        self.bar = RichProgress(SpinnerColumn(), text, _Steps(), TimeElapsedColumn(), console=console, transient=True)
+        self.task = self.bar.add_task("", total=None, steps=None)
         self.bar.start()
 
     def say(self, text: str) -> None:
@@ -163,12 +192,21 @@ class Bar:
 
     def stage(self, text: str) -> None:
         """Show what is being done."""
-        self.bar.update(self.task, description=_plain(text))
+        self.bar.update(self.task, description=_plain(text), steps=None)
 
-    def passed(self, done: Pass, weights: Any) -> None:
-        """Show how far it is."""
+    def passed(self, done: Done, weights: Any = None) -> None:
+        """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
-        self.stage(pass_line(done, seconds_left(self.history, self.limits), elapsed=False))
+        left = seconds_left(self.history, self.limits)
+        if isinstance(done, Epoch):
+            self.say(pass_line(done, left, of=self.limits.passes))
+        else:
+            self.stage(pass_line(done, left, elapsed=False))
+
+    def stepped(self, done: int, total: int, loss: float) -> None:
+        """Draw how much of an epoch is done."""
+        now = f"epoch {number_of(self.history[-1]) + 1}" if self.history else "training"
+        self.bar.update(self.task, description=f"{now}  loss {loss:.4f}", steps=(done, total))
 
     def finish(self) -> None:
         """Take the line away."""
@@ -179,15 +217,27 @@ def _plain(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def pass_line(done: Pass, left: float | None, elapsed: bool = True) -> str:
+def pass_line(done: Done, left: float | None, elapsed: bool = True, of: int | None = None) -> str:
     """Say how far training is.
+
+    Arguments:
+        left: seconds, where they are known.
+        elapsed: whether to say how long it took so far.
+        of: how many epochs of a network there are at most.
 
     >>> pass_line(Pass(12, 1234.5, 0.1, 1000, 3.2, 14, dev_score=0.9312), 7.9)
     'pass 12  objective 1234.50  dev 93.12  3 s  about 8 s left'
+    >>> pass_line(Epoch(3, 1.25, 0.9312, 1e-3, 2.5, 75.0, 51234.0), 7.9, of=30)
+    'epoch 3 of 30  loss 1.2500  dev 93.12  51,234 tokens/s  1 min 15 s  about 8 s left'
     """
-    parts = [f"pass {done.iteration}", f"objective {done.objective:.2f}"]
+    if isinstance(done, Epoch):
+        parts = [f"epoch {done.epoch}" + ("" if of is None else f" of {of}"), f"loss {done.loss:.4f}"]
+    else:
+        parts = [f"pass {done.iteration}", f"objective {done.objective:.2f}"]
     if done.dev_score is not None:
         parts.append(f"dev {100 * done.dev_score:.2f}")
+    if isinstance(done, Epoch):
+        parts.append(f"{done.tokens_per_second:,.0f} tokens/s")
     if elapsed:
         parts.append(duration(done.seconds))
     if left is not None and left >= 1:

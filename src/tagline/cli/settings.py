@@ -30,8 +30,18 @@ RANGES: dict[str, tuple[float, float]] = {
     "period": (0, math.inf),
     "random_state": (0, math.inf),
     "k": (0, math.inf),
+    "hidden": (1, math.inf),
+    "epochs": (1, math.inf),
+    "batch_size": (1, math.inf),
+    "learning_rate": (0, math.inf),
 }
-CHOICES = {"algorithm": ALGORITHMS, "on_illegal": ON_ILLEGAL, "smoothing": SMOOTHING, "unknown": UNKNOWN_SYMBOLS}
+CHOICES = {
+    "algorithm": ALGORITHMS,
+    "on_illegal": ON_ILLEGAL,
+    "smoothing": SMOOTHING,
+    "unknown": UNKNOWN_SYMBOLS,
+    "head": ("crf", "softmax"),
+}
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
@@ -43,7 +53,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             span = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
             raise InputError(f"{option}: expected a number, {span}, got {value}")
         choices = CHOICES.get(name)
-        if choices is not None and value not in choices:
+        if choices is not None and not isinstance(value, int | float) and value not in choices:
             raise InputError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
     if settings.get("scheme") not in (None, "auto"):
         scheme(settings["scheme"])

@@ -10,14 +10,15 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tagline.cli.configuration import save_config
 from tagline.cli.kinds import kind_of
-from tagline.cli.labelled import Source, choose_set, named_template
+from tagline.cli.labelled import choose_set, named_template
+from tagline.cli.networks import fit_network, network_of, speaks
 from tagline.cli.outcome import Training
+from tagline.cli.plans import Plan
 from tagline.cli.progress import Reporter, Silent
 from tagline.cli.settings import check_settings
 from tagline.errors import InputError
@@ -33,30 +34,6 @@ from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is to be trained.
-
-    Attributes:
-        train, output: the file to learn from and the model to write.
-        template: the name of a ready-made set or a path; chosen from the data when None.
-        dev: a file to score after each pass.
-        source: how files are read.
-        settings: of the estimator, by name.
-        cache: a folder for the compiled corpus, where the data are larger than memory.
-        model: the kind of it, as of `kinds`.
-    """
-
-    train: str
-    output: str
-    template: str | None = None
-    dev: str | None = None
-    source: Source = field(default_factory=Source)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    cache: str | None = None
-    model: str = "crf"
-
-
 def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     """Train a model on a file and save it.
 
@@ -67,7 +44,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     check_settings(plan.settings)
     check_writable(plan.output)
     if not kind_of(plan.model).template:
-        return _counted(plan, tell, begun)
+        return _by_words(plan, tell, begun)
     if plan.cache is not None and plan.settings.get("min_frequency", 0) > 1:
         raise InputError("--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute")
     named = None if plan.template is None else named_template(plan.template)
@@ -90,8 +67,11 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     return Training(plan.output, model, len(data), data.num_tokens, template, len(sample.problems), seconds, report)
 
 
-def _counted(plan: Plan, tell: Reporter, begun: float) -> Training:
-    """Train a model that looks at words alone."""
+def _by_words(plan: Plan, tell: Reporter, begun: float) -> Training:
+    """Train a model that looks at words alone: count, or train a network."""
+    network = kind_of(plan.model).network
+    plan.run.check()
+    model = network_of(plan.model, plan.settings, tell) if network else kind_of(plan.model).estimator(**plan.settings)
     dev = None if plan.dev is None else plan.source.read(plan.dev)
     tell.stage(f"reading {plan.train}")
     data = plan.source.read(plan.train)
@@ -100,13 +80,24 @@ def _counted(plan: Plan, tell: Reporter, begun: float) -> Training:
         tell.say(f"skipped {len(data.problems)} broken sentences; the first: {data.problems[0]}")
     if len(data.names) > 2:
         tell.say(f"looking at the column {data.names[0]} alone; --model crf looks at the others, too")
-    tell.stage("counting")
-    model = kind_of(plan.model).estimator(**plan.settings).fit(data)
+    if network:
+        fit_network(model, data, dev, plan.run, tell)
+    else:
+        tell.stage("counting")
+        model.fit(data)
+    config = _saved(plan, model, tell) if speaks() else None
+    report = score(model, dev) if dev is not None and speaks() else None
+    seconds = time.perf_counter() - begun
+    return Training(plan.output, model, len(data), data.num_tokens, None, len(data.problems), seconds, report, config)
+
+
+def _saved(plan: Plan, model: Any, tell: Reporter) -> str | None:
+    """Write a model, and beside it the configuration of a network, whose path is returned."""
     tell.stage(f"saving {plan.output}")
     model.save(plan.output)
-    report = None if dev is None else score(model, dev)
-    seconds = time.perf_counter() - begun
-    return Training(plan.output, model, len(data), data.num_tokens, None, len(data.problems), seconds, report)
+    config = save_config(plan.run.config, plan.output) if plan.run.config else None
+    tell.stage("scoring")
+    return config
 
 
 def _fitted(plan: Plan, template: Template, data: Corpus | CompiledCorpus, dev: Corpus | None, tell: Reporter) -> CRF:

@@ -240,12 +240,6 @@ class BiLSTMCRF(NeuralTagger):
         made.load_state_dict(state)
         return made
 
-    def _settings(self) -> dict[str, Any]:
-        found = super()._settings()
-        if isinstance(self.embeddings, Embeddings):
-            del found["embeddings"]  # what the network has learned from them is in its weights
-        return found
-
     def _describe(self, network: Network) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert isinstance(network.coder, FormCoder)
         table = network.coder.table
