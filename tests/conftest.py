@@ -20,7 +20,7 @@ with warnings.catch_warnings():  # all warnings are errors here, but the tests a
 if not os.path.exists("/dev/nvidia0"):
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-# Threads of PyTorch that wait for one another must not burn the time of the tests that run beside; read when it is loaded.
+# Threads of PyTorch that wait for one another must not burn the time of other tests; it reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # A job in the background of a shell ignores Ctrl-C, and so would the processes that tests send it to.

@@ -1,0 +1,126 @@
+"""The configuration of a network as a TOML file: read, checked, and saved beside the model.
+
+Keys are the names of the estimator's parameters, at the top of the file or in a table ``[bilstm]`` or
+``[transformer]``, which then says what to train. TOML has no None: the string ``"none"`` stands for it. What is saved
+is complete, so that a later version with other defaults trains the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+from tagline.cli.kinds import NETWORKS, kind_of, option_of
+from tagline.errors import InputError
+from tagline.readers.sources import open_target, read_bytes
+
+MARK = "# Written by tagline train."  # the first line of files that may be overwritten
+NONE = "none"
+SUFFIX = ".tagline"
+
+_OF_THE_MOMENT = ("verbose", "callbacks", "warm_start")  # parameters that a file does not set
+
+
+def read_config(path: str, model: str | None) -> tuple[str, dict[str, Any]]:
+    """Return the kind of network that a file describes, and its values.
+
+    Arguments:
+        path: of the file.
+        model: the kind that was asked for; None where the file is to say it.
+    """
+    try:
+        found = tomllib.loads(read_bytes(path).tobytes().decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected TOML, got: {error}") from None
+    tables = [name for name in NETWORKS if isinstance(found.get(name), dict)]
+    shown = " and ".join(f"[{name}]" for name in tables) or "none"
+    if model is None and len(tables) != 1:
+        wanted = " or ".join(f"[{name}]" for name in NETWORKS)
+        raise InputError(f"{path}: expected one table {wanted}, got {shown}; say which with --model")
+    chosen = model or tables[0]
+    if tables and chosen not in tables:
+        raise InputError(f"{path}: expected a table [{chosen}], got {shown}")
+    common = {name: value for name, value in found.items() if name not in tables}
+    return chosen, _checked(path, chosen, {**common, **(found[chosen] if tables else {})})
+
+
+def defaults_of(model: str) -> dict[str, Any]:
+    """Return the parameters of a network's estimator that a file may set, with their defaults."""
+    known = signature(kind_of(model).estimator).parameters
+    return {name: one.default for name, one in known.items() if name not in _OF_THE_MOMENT}
+
+
+def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    known = defaults_of(model)
+    for name, value in values.items():
+        if name not in known:
+            raise InputError(f"{path}: expected keys among {', '.join(known)}, got {name!r}")
+        if isinstance(known[name], bool) and not isinstance(value, bool):
+            raise InputError(f"{path}: expected true or false for {name}, got {value!r}")
+    return {name: None if value == NONE else value for name, value in values.items()}
+
+
+def config_text(model: str, settings: Mapping[str, Any], usual: Mapping[str, Any], about: str) -> str:
+    """Write settings as TOML.
+
+    Arguments:
+        model: the kind of network.
+        settings: all of them, by the names of parameters.
+        usual: what a setting is where a file leaves it out: None need not be written then.
+        about: a line on what it is for.
+
+    >>> print(config_text("bilstm", {"hidden": 8, "scheme": None, "patience": None}, {"scheme": "auto"}, "A test."))
+    # Written by tagline train. A test.
+    [bilstm]
+    hidden = 8
+    scheme = "none"
+    <BLANKLINE>
+    """
+    lines = [f"{MARK} {' '.join(about.split())}", f"[{model}]"]
+    for name, value in settings.items():
+        if value is not None or usual.get(name) is not None:
+            lines.append(f"{name} = {_toml(name, value)}")
+    return "\n".join([*lines, ""])
+
+
+def _toml(name: str, value: Any) -> str:
+    if value is None:
+        return f'"{NONE}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{option_of(name)}: expected text that is UTF-8, got {value!r}") from None
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML does not allow
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, one)}" for key, one in value.items()) + "}"
+    return "[" + ", ".join(_toml(name, one) for one in value) + "]"
+
+
+def save_config(text: str, output: str) -> str:
+    """Write a configuration beside a model, whole or not at all; return its path.
+
+    ``m.toml`` for ``m.tagline``. A file of that name that was not written by this function, such as one that was given
+    as --config, stays as it is: the configuration is ``m.trained.toml`` then.
+    """
+    base = output.removesuffix(SUFFIX)
+    path = f"{base}.toml"
+    if os.path.exists(path) and not _is_ours(path):
+        path = f"{base}.trained.toml"
+    with open_target(path) as stream:
+        stream.write(text.encode())
+    return path
+
+
+def _is_ours(path: str) -> bool:
+    mark = MARK.encode()
+    with open(path, "rb") as stream:
+        return stream.read(len(mark)) == mark
