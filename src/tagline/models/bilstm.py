@@ -18,7 +18,7 @@ from tagline.errors import InputError
 from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, Forms, FormTable
-from tagline.models.network import Coder, Network, check_weights, make_head, words_of
+from tagline.models.network import Coder, Network, Undrawn, check_weights, make_head, words_of
 from tagline.models.neural import Callback, NeuralTagger, plain
 from tagline.models.neural_saving import planned
 from tagline.models.packing import bad_file
@@ -303,7 +303,7 @@ def _outline(
 ) -> Mapping[str, Tensor]:
     """Names, shapes and types of the weights of a plan's network; nothing is allocated for them."""
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), Undrawn():
             return _tagger(plan, sizes, num_labels, rules).state_dict()
     except (RuntimeError, OverflowError) as error:
         shown = str(error).partition("\n")[0]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS, pieces
@@ -119,6 +120,22 @@ def device_of(name: str) -> torch.device:
         why = str(error).partition("\n")[0]
         raise InputError(f'device: expected "auto", "cpu" or a GPU of this machine, got {name!r} ({why})') from None
     return device
+
+
+class Undrawn(TorchFunctionMode):
+    """While it is entered, weights are not drawn: of tensors without memory only the shape matters.
+
+    PyTorch would load its compiler, which takes a second, to draw into them.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function of PyTorch, or not."""
+        given = kwargs or {}
+        if getattr(func, "__name__", "") in ("normal_", "uniform_"):
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
 
 
 def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:

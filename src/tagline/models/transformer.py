@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
-from tagline.models.network import Coder, Network, check_weights, make_head, words_of
+from tagline.models.network import Coder, Network, Undrawn, check_weights, make_head, words_of
 from tagline.models.neural import Callback, NeuralTagger, plain
 from tagline.models.neural_saving import planned
 from tagline.models.packing import bad_file
@@ -183,7 +183,7 @@ class TransformerCRF(NeuralTagger):
         if self.pooling not in POOLINGS:
             raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
         check_probability("dropout", plain(self.dropout))
-        with torch.device("meta"):
+        with torch.device("meta"), Undrawn():
             make_head(self.head, 1, 1, None, plain(self.smoothing))
 
     def _plan(self, before: Network | None = None) -> dict[str, Any]:
