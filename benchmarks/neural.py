@@ -32,10 +32,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tagline import BiLSTMCRF, Corpus, TransformerCRF
-from tagline.features.embeddings import Embeddings
 from tagline.models.network import padded, words_of
 from tagline.nn.heads import Tagger
-from tagline.nn.pretrained import pretrained
 from tagline.readers import read
 from tagline.readers.conversion import convert
 from tagline.training.neural.batching import bucketed
@@ -264,7 +262,6 @@ class Case:
         corpus: a folder; its train.txt is learned from, its valid.txt scores.
         settings: of the estimator.
         encoder: the name of a folder under --encoders, for a TransformerCRF.
-        vectors: the same for a BiLSTMCRF, whose word vectors begin as those of the encoder's pieces.
         bioes: IOB2 is written as BIOES first; the scores are the same spans'.
         test: the file that scores instead of valid.txt, once at the end; epochs are chosen on the last 1,000 training
             sentences.
@@ -274,7 +271,6 @@ class Case:
     corpus: str
     settings: dict[str, Any] = field(default_factory=dict)
     encoder: str | None = None
-    vectors: str | None = None
     bioes: bool = False
     test: str | None = None
     bar: float | None = None
@@ -284,15 +280,15 @@ GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "batch_size":
 CHUNKING = {"hidden": 300, "char_size": 100, "word_dropout": 0.02, "batch_size": 32, "epochs": 15}
 CHINESE = {
     **{"on_illegal": "repair", "epochs": 20, "batch_size": 16, "characters": None, "case_dim": 0},
-    **{"bigram_dim": 50, "word_dropout": 0.05, "dropout": 0.6},
+    **{"bigram_dim": 50, "word_dropout": 0.05, "dropout": 0.6, "smoothing": 0.05, "average": 0.999},
 }
 FINE_TUNED = {"epochs": 8, "learning_rate": 2e-4, "layer_decay": 0.9}
 CASES = {
     "conll2003": Case("conll2003", GLOVE_NER, bioes=True, bar=93.0),
     "conll2003-softmax": Case("conll2003", {**GLOVE_NER, "head": "softmax", "scheme": None}, bioes=True),
     "conll2000": Case("conll2000", CHUNKING, bioes=True, test="conll2000/test.txt", bar=93.0),
-    "resume": Case("resume_ner", CHINESE, vectors="m3e", bar=93.5),
-    "weibo": Case("weibo_ner", CHINESE, vectors="m3e"),
+    "resume": Case("resume_ner", CHINESE, bar=93.5),
+    "weibo": Case("weibo_ner", CHINESE),
     "minilm-conll2003": Case("conll2003", FINE_TUNED, "minilm", bioes=True, bar=92.0),
     "minilm-conll2003-softmax": Case(
         "conll2003", {**FINE_TUNED, "head": "softmax", "scheme": None}, "minilm", bioes=True
@@ -300,15 +296,6 @@ CASES = {
     "m3e-resume": Case("resume_ner", {**FINE_TUNED, "on_illegal": "repair", "epochs": 10}, "m3e"),
     "m3e-weibo": Case("weibo_ner", {**FINE_TUNED, "on_illegal": "repair", "epochs": 15}, "m3e"),
 }
-
-
-def piece_vectors(folder: Path) -> Embeddings:
-    """Take the vectors of an encoder's pieces that are whole words, as for Chinese characters they are."""
-    encoder, table = pretrained(folder)
-    vectors = encoder.model.get_input_embeddings().weight.detach().numpy()
-    names = table.strings(range(len(vectors)))
-    rows = [row for row, name in enumerate(names) if not name.startswith(("##", "["))]
-    return Embeddings(tuple(names[row] for row in rows), vectors[rows])
 
 
 def quality(names: list[str], seeds: list[int], encoders: Path, others: dict[str, Any]) -> bool:
@@ -342,8 +329,6 @@ def trained(case: Case, encoders: Path, others: dict[str, Any]) -> float:
     settings = {**case.settings, **others}
     if isinstance(settings.get("embeddings"), str):
         settings["embeddings"] = str(find(settings["embeddings"]))
-    if case.vectors is not None and "embeddings" not in others:
-        settings["embeddings"] = piece_vectors(encoders / case.vectors)
     make = BiLSTMCRF(**settings) if case.encoder is None else TransformerCRF(encoders / case.encoder, **settings)
     make.fit(train, X_dev=dev)
     return make.evaluate(scored).spans.f1
