@@ -12,16 +12,18 @@
 namespace tagline {
 
 constexpr int64_t kMostBlocks = 32;
-constexpr int64_t kSmallWork = 100'000;  // label pairs: below it, waking a thread costs more than it saves
+constexpr int64_t kSmallWork = 100'000;    // label pairs: below it, waking a thread costs more than it saves
+constexpr int64_t kBriefWork = 5'000'000;  // below it, all is done before anybody would want to interrupt
 
 struct Blocks {
     std::vector<int64_t> bounds;  // sentences of block k: bounds[k] … bounds[k + 1] − 1
-    bool small;
+    bool small, brief;
 
     Blocks(const int64_t* offsets, int64_t B, int64_t L, int64_t most = kMostBlocks) {
         const int64_t tokens = offsets[B];
         const double work = double(tokens) * double(L) * double(L);
         small = work < double(kSmallWork);
+        brief = work < double(kBriefWork);
         const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, most);
         const int64_t together = B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
         bounds.push_back(0);
@@ -66,7 +68,7 @@ private:
 template <class Work>
 bool for_blocks(const Blocks& blocks, const Interrupted& interrupted, const Work& work) {
     int stop = 0;
-    return run(blocks.count(), blocks.small, stop, interrupted,
+    return run(blocks.count(), blocks.small, stop, blocks.brief ? Interrupted() : interrupted,
                [&](long k) { work(k, blocks.bounds[size_t(k)], blocks.bounds[size_t(k) + 1], &stop); });
 }
 

@@ -142,6 +142,7 @@ Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, 
     out.assign(size_t(batch.B), {});
     Blocks blocks(batch.offsets, batch.B, batch.L);
     blocks.small = blocks.small && k < 100;
+    blocks.brief = false;
     First dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {

@@ -38,15 +38,17 @@ public:
     bool run(long count, int& stop, const std::function<bool()>& interrupted, const std::function<void(long)>& task,
              int limit) {
         const std::lock_guard one_at_a_time(running_);
-        grow(limit);
+        const bool helps = !interrupted;
+        grow(limit - helps);
         Job job{task, count, stop, limit};
         std::unique_lock lock(mutex_);
         job_ = &job;
         wake_.notify_all();
+        if (helps) take_part(job, lock);
         bool interrupt = false;
         const auto finished = [&] { return job.working == 0 && (job.next >= count || job.error || interrupt); };
         while (!done_.wait_for(lock, std::chrono::milliseconds(50), finished)) {
-            if (interrupt) continue;
+            if (interrupt || helps) continue;
             lock.unlock();
             const bool asked = interrupted();
             lock.lock();
@@ -71,22 +73,25 @@ private:
         std::unique_lock lock(mutex_);
         for (;;) {
             wake_.wait(lock, [&] { return job_ && job_->joined < job_->limit && job_->next < job_->count; });
-            Job& job = *job_;
-            ++job.joined;
-            ++job.working;
-            lock.unlock();
-            std::exception_ptr error;
-            try {
-                for (long k; !__atomic_load_n(&job.stop, __ATOMIC_RELAXED) && (k = job.next++) < job.count;)
-                    job.task(k);
-            } catch (...) {
-                error = std::current_exception();
-                __atomic_store_n(&job.stop, 1, __ATOMIC_RELAXED);
-            }
-            lock.lock();
-            if (error && !job.error) job.error = error;
-            if (--job.working == 0) done_.notify_all();
+            take_part(*job_, lock);
         }
+    }
+
+    // Run tasks of a job while there are any.
+    void take_part(Job& job, std::unique_lock<std::mutex>& lock) {
+        ++job.joined;
+        ++job.working;
+        lock.unlock();
+        std::exception_ptr error;
+        try {
+            for (long k; !__atomic_load_n(&job.stop, __ATOMIC_RELAXED) && (k = job.next++) < job.count;) job.task(k);
+        } catch (...) {
+            error = std::current_exception();
+            __atomic_store_n(&job.stop, 1, __ATOMIC_RELAXED);
+        }
+        lock.lock();
+        if (error && !job.error) job.error = error;
+        if (--job.working == 0) done_.notify_all();
     }
 
     const pid_t process_;
@@ -111,11 +116,12 @@ int threads() {
 
 bool run(long count, bool small, int& stop, const std::function<bool()>& interrupted,
          const std::function<void(long)>& task) {
-    if (small) {
+    const int limit = threads();
+    if (small || (!interrupted && (limit == 1 || count == 1))) {
         for (long k = 0; k < count; ++k) task(k);
         return true;
     }
-    return Pool::instance().run(count, stop, interrupted, task, threads());
+    return Pool::instance().run(count, stop, interrupted, task, limit);
 }
 
 }  // namespace tagline

@@ -9,9 +9,10 @@ namespace tagline {
 void set_threads(int count);
 int threads();
 
-// Run task(0) … task(count − 1). A `small` job runs right here. Otherwise the caller waits and asks `interrupted` now and
-// then; once that says yes, `stop` becomes 1, which the tasks are expected to watch, and run returns false when they
-// have ended. The first exception of a task is thrown again here.
+// Run task(0) … task(count − 1). A `small` job runs right here, and of a job without `interrupted` the caller does its
+// share. Otherwise the caller waits and asks `interrupted` now and then; once that says yes, `stop` becomes 1, which the
+// tasks are expected to watch, and run returns false when they have ended. The first exception of a task is thrown again
+// here.
 bool run(long count, bool small, int& stop, const std::function<bool()>& interrupted,
          const std::function<void(long)>& task);
 

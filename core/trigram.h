@@ -5,7 +5,6 @@
 #pragma once
 
 #include "batch.h"
-#include "lexicon.h"
 
 #include <cstdint>
 #include <vector>
@@ -27,12 +26,10 @@ struct Candidate {
     float score;
 };
 
-constexpr int64_t kLanes = 4, kBehind = kLanes - 1;
-
 struct Candidates {
     const int64_t* offsets;  // [W + 1]
-    const Candidate* lists;  // [M + kBehind], states ascending in each list; those behind the last are read, not used
-    int64_t W, widest;       // lists, and the length of the longest
+    const Candidate* lists;  // [M], states ascending in each list
+    int64_t W, typical;      // lists, and the root mean square of their lengths
 
     int64_t count(int32_t word) const { return offsets[word + 1] - offsets[word]; }
 };
@@ -44,13 +41,10 @@ struct Words {
     int64_t B;
 };
 
-// The best states [N] and their scores [B]. Equal scores: the smaller state, from the end backwards.
+// The best states [N] and, unless that is null, their scores [B]. Equal scores: the smaller state, from the end
+// backwards.
 Outcome best_states(const Trigrams& model, const Candidates& candidates, const Words& words, int32_t* states,
                     double* scores, const Interrupted& interrupted);
-
-// The same from the words themselves [N].
-Outcome tag_texts(const Trigrams& model, const Candidates& candidates, const Lexicon& lexicon, const Text* texts,
-                  const int64_t* offsets, int64_t B, int32_t* states, const Interrupted& interrupted);
 
 // log Z [B], the entropy [B] in nats, and the probability of each candidate of each token, one after the other.
 struct TrigramPosterior {

@@ -1,4 +1,5 @@
 // The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
+#include "../lexicon.h"
 #include "../trigram.h"
 #include "module.h"
 #include "training.h"
@@ -9,7 +10,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -42,7 +45,7 @@ struct OwnTrigrams {
 struct OwnCandidates {
     std::vector<int64_t> offsets;
     std::vector<Candidate> lists;
-    int64_t num_states, widest = 1;
+    int64_t num_states, typical = 1;
 
     OwnCandidates(const Array& given_offsets, const Array& given_states, const Array& given_scores, int64_t S)
         : num_states(S) {
@@ -53,9 +56,10 @@ struct OwnCandidates {
         if (W < 0 || W > kMostNames) throw nb::value_error("offsets: expected 1 to 2147483647 of them, got others");
         rising("offsets", bounds, W + 1, M);
         offsets.assign(bounds, bounds + W + 1);
-        lists.reserve(size_t(M + kBehind));
+        lists.reserve(size_t(M));
+        double squares = 0;
         for (int64_t word = 0; word < W; ++word) {
-            widest = std::max(widest, bounds[word + 1] - bounds[word]);
+            squares += std::pow(double(bounds[word + 1] - bounds[word]), 2);
             for (int64_t m = bounds[word], least = 0; m < bounds[word + 1]; ++m) {
                 if (states[m] < least || states[m] >= S)
                     throw nb::value_error("states: expected states that ascend in each list, got others");
@@ -65,10 +69,10 @@ struct OwnCandidates {
                 lists.push_back({states[m], scores[m]});
             }
         }
-        lists.resize(size_t(M + kBehind), {0, 0});
+        typical = int64_t(std::ceil(std::sqrt(squares / double(std::max<int64_t>(1, W)))));
     }
 
-    Candidates view() const { return {offsets.data(), lists.data(), int64_t(offsets.size()) - 1, widest}; }
+    Candidates view() const { return {offsets.data(), lists.data(), int64_t(offsets.size()) - 1, typical}; }
 };
 
 // The words of a call, each below the number of lists.
@@ -84,9 +88,11 @@ Words as_words(const OwnTrigrams& model, const OwnCandidates& candidates, const 
     return words;
 }
 
+// A lexicon and what was looked up in it lately; whoever asks holds the GIL.
 struct OwnLexicon {
     VocabularyParts words, small, capital;
     Lexicon lexicon;
+    Memo memo;
 
     OwnLexicon(const VocabularyParts& given_words, const VocabularyParts& given_small,
                const VocabularyParts& given_capital, int64_t longest)
@@ -95,7 +101,7 @@ struct OwnLexicon {
         if (lexicon.size() > kMostNames) throw nb::value_error("words, endings: expected up to 2147483646, got more");
     }
 
-    Result<int32_t> find(const nb::list& words) const;
+    Result<int32_t> find(const nb::list& words);
 };
 
 // The UTF-8 of a string; one that has none is a word without a known ending.
@@ -115,42 +121,73 @@ Text text_of(PyObject* word) {
     return {{text, text ? size_t(size) : 0}, capital};
 }
 
-// Strings, held while the core reads them without the GIL.
-class Texts {
+// An ASCII string as numbers. Eight bytes at a time are read that end with the word: before its first byte stands the
+// header of the object, which is longer.
+ShortWord short_word(PyObject* word) {
+    if (!PyUnicode_IS_COMPACT_ASCII(word)) return {};
+    const uint64_t size = uint64_t(PyUnicode_GET_LENGTH(word));
+    if (size - 1 >= ShortWord::kMost) return {};
+    static_assert(sizeof(PyASCIIObject) >= 16 && std::endian::native == std::endian::little);
+    const char* end = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(word)) + size;
+    uint64_t low, high = 0;
+    std::memcpy(&low, end - 8, 8);
+    if (size <= 8) {
+        low >>= 64 - 8 * size;
+    } else {
+        std::memcpy(&high, end - 16, 8);
+        high >>= 128 - 8 * size;
+    }
+    return {low, high | size << 56};
+}
+
+// Looks up the words of sentences in their order; those that the memo does not have wait for each other, so that memory
+// answers several at once.
+class Reader {
 public:
-    ~Texts() {
-        for (PyObject* word : held_) Py_DECREF(word);
-    }
+    explicit Reader(OwnLexicon& lexicon) : lexicon_(lexicon) {}
 
-    void reserve(size_t count) {
-        held_.reserve(count);
-        texts_.reserve(count);
-    }
-
-    // False for anything but a string.
-    bool add(PyObject* word) {
-        if (!PyUnicode_Check(word)) return false;
-        texts_.push_back(text_of(word));
-        held_.push_back(Py_NewRef(word));
+    // Number strings; false for anything but strings.
+    bool read(PyObject** words, Py_ssize_t count, int32_t* lists) {
+        for (Py_ssize_t n = 0; n < count; ++n) {
+            if (!PyUnicode_Check(words[n])) return false;
+            const ShortWord key = short_word(words[n]);
+            lists[n] = lexicon_.memo.find(key);
+            if (lists[n] >= 0) continue;
+            texts_[waiting_] = text_of(words[n]);
+            keys_[waiting_] = key;
+            places_[waiting_] = lists + n;
+            if (++waiting_ == kTogether) finish();
+        }
         return true;
     }
 
-    int64_t size() const { return int64_t(texts_.size()); }
-    const Text* data() const { return texts_.data(); }
+    // Number those that still wait.
+    void finish() {
+        int32_t found[kTogether];
+        lexicon_.lexicon.find_all(texts_, waiting_, found);
+        for (int64_t n = 0; n < waiting_; ++n) {
+            *places_[n] = found[n];
+            if (keys_[n].high) lexicon_.memo.keep(keys_[n], found[n]);
+        }
+        waiting_ = 0;
+    }
 
 private:
-    std::vector<PyObject*> held_;
-    std::vector<Text> texts_;
+    static constexpr int64_t kTogether = 32;
+
+    OwnLexicon& lexicon_;
+    Text texts_[kTogether];
+    ShortWord keys_[kTogether];
+    int32_t* places_[kTogether];
+    int64_t waiting_ = 0;
 };
 
-Result<int32_t> OwnLexicon::find(const nb::list& words) const {
-    Texts texts;
-    texts.reserve(nb::len(words));
-    for (Py_ssize_t n = 0; n < PyList_GET_SIZE(words.ptr()); ++n)
-        if (!texts.add(PyList_GET_ITEM(words.ptr(), n)))
-            throw nb::type_error("words: expected strings, got something else");
-    Result<int32_t> found = make<int32_t>({size_t(texts.size())});
-    lexicon.find_all(texts.data(), texts.size(), found.data());
+Result<int32_t> OwnLexicon::find(const nb::list& words) {
+    Result<int32_t> found = make<int32_t>({nb::len(words)});
+    Reader reader(*this);
+    if (!reader.read(PySequence_Fast_ITEMS(words.ptr()), Py_ssize_t(found.size()), found.data()))
+        throw nb::type_error("words: expected strings, got something else");
+    reader.finish();
     return found;
 }
 
@@ -217,20 +254,16 @@ std::vector<std::tuple<Result<int64_t>, Result<double>>> k_best(const OwnTrigram
 
 bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 
-// The words of lists of strings; false where they are anything else.
-bool read_words(PyObject* sentences, Texts& texts, std::vector<int64_t>& bounds) {
+// The bounds of lists, or tuples, in one; false where they are anything else.
+bool read_bounds(PyObject* sentences, std::vector<int64_t>& bounds) {
     const Py_ssize_t B = PySequence_Fast_GET_SIZE(sentences);
-    PyObject** rows = PySequence_Fast_ITEMS(sentences);
     bounds.reserve(size_t(B) + 1);
     bounds.push_back(0);
     for (Py_ssize_t b = 0; b < B; ++b) {
-        if (!is_row(rows[b])) return false;
-        bounds.push_back(bounds.back() + PySequence_Fast_GET_SIZE(rows[b]));
+        PyObject* row = PySequence_Fast_GET_ITEM(sentences, b);
+        if (!is_row(row)) return false;
+        bounds.push_back(bounds.back() + PySequence_Fast_GET_SIZE(row));
     }
-    texts.reserve(size_t(bounds.back()));
-    for (Py_ssize_t b = 0; b < B; ++b)
-        for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(rows[b]); ++t)
-            if (!texts.add(PySequence_Fast_GET_ITEM(rows[b], t))) return false;
     return true;
 }
 
@@ -254,19 +287,25 @@ nb::list written(const std::vector<int32_t>& states, const std::vector<int64_t>&
     return out;
 }
 
-std::optional<nb::list> tag(const OwnTrigrams& self, const OwnCandidates& candidates, const OwnLexicon& lexicon,
+std::optional<nb::list> tag(const OwnTrigrams& self, const OwnCandidates& candidates, OwnLexicon& lexicon,
                             nb::handle sentences, const nb::tuple& labels) {
     const int64_t S = self.model.S;
     if (candidates.view().W != lexicon.lexicon.size() || candidates.num_states != S || int64_t(nb::len(labels)) != S)
         throw nb::value_error("candidates, labels: expected those of the lexicon and the model, got others");
-    if (!is_row(sentences.ptr())) return std::nullopt;
-    Texts texts;
     std::vector<int64_t> bounds;
-    if (!read_words(sentences.ptr(), texts, bounds)) return std::nullopt;
-    std::vector<int32_t> states(size_t(texts.size()));
+    if (!is_row(sentences.ptr()) || !read_bounds(sentences.ptr(), bounds)) return std::nullopt;
+    const int64_t B = int64_t(bounds.size()) - 1;
+    std::vector<int32_t> words(size_t(bounds.back())), states(words.size());
+    Reader reader(lexicon);
+    for (int64_t b = 0; b < B; ++b) {
+        PyObject* row = PySequence_Fast_GET_ITEM(sentences.ptr(), Py_ssize_t(b));
+        if (!reader.read(PySequence_Fast_ITEMS(row), PySequence_Fast_GET_SIZE(row), words.data() + bounds[size_t(b)]))
+            return std::nullopt;
+    }
+    reader.finish();
     ask([&] {
-        return tag_texts(self.model, candidates.view(), lexicon.lexicon, texts.data(), bounds.data(),
-                         int64_t(bounds.size()) - 1, states.data(), signalled);
+        return best_states(self.model, candidates.view(), {words.data(), bounds.data(), B}, states.data(), nullptr,
+                           signalled);
     });
     return written(states, bounds, labels.ptr());
 }

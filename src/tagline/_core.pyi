@@ -153,6 +153,45 @@ class Online64:
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
 
+class Runs:
+    """
+    Sequences [B] that lie among rows [N], each in rows one after the other; M tokens.
+    """
+
+    def __init__(self, first: Annotated[NDArray, dict(device='cpu', writable=False)], lengths: Annotated[NDArray, dict(device='cpu', writable=False)], num_rows: int) -> None: ...
+
+    @property
+    def dense(self) -> bool:
+        """Whether they are all the rows, in their order."""
+
+    @property
+    def offsets(self) -> NDArray[numpy.int64]:
+        """Where they would begin and end without other rows, [B + 1]."""
+
+    def pack(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> NDArray:
+        """Copy values of rows [N, ...] together: [M, ...]."""
+
+    def put(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], fill: float) -> NDArray:
+        """Put values of tokens [M, ...] into rows [N, ...]."""
+
+    def spread(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], factors: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray:
+        """
+        Put values of tokens [M, ...] times the factor [B] of their sequence into rows [N, ...], 0 elsewhere.
+        """
+
+    def look(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> int:
+        """
+        Look at scores and labels: 1 for a NaN or +inf, 2 for a -inf, 4 for a label out of range, and sums.
+        """
+
+    def lists(self, labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int) -> list:
+        """Cut labels [N]: a list for each sequence."""
+
+def runs_of(kept: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]] | None:
+    """
+    Find (first token b T + t, length) of the kept tokens [B, T] of each sequence; None where one has a gap.
+    """
+
 def supported_cpus() -> list[str]:
     """Name the compiled variants that this processor can run, the best last."""
 

@@ -74,6 +74,51 @@ def test_dense_pair_states_agree(case: Case) -> None:
     np.testing.assert_allclose(entropy, engine.entropy(chain), rtol=1e-9, atol=1e-9)
 
 
+def crowded(seed: int, whole: bool) -> Case:
+    """Words with up to 19 candidates, more than any loop of fixed length takes, between words with one."""
+    rng = np.random.default_rng(seed)
+    S, R = 19, 30
+
+    def scores(*shape: int) -> Any:
+        values = rng.integers(-2, 1, shape) if whole else rng.normal(scale=3, size=shape)
+        return np.where(rng.random(shape) < 0.1, -INF, values).astype(np.float32)
+
+    counts = [*range(1, S + 1), 1, 1, 1]
+    lists = tuple((sorted(rng.choice(S, n, replace=False).tolist()), scores(n).tolist()) for n in counts)
+    sentences = tuple(rng.integers(0, len(counts), length).tolist() for length in (1, 2, 3, 9, 30))
+    rows = rng.integers(0, R, (S + 1, S + 1)).astype(np.int32)
+    return Case(scores(R, S + 1), rows, lists, sentences)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_candidates(seed: int) -> None:
+    case = crowded(seed, whole=False)
+    model, arguments = case.core()
+    log_z = model.posterior(*arguments, allow_no_path=True)[0]
+    some = tuple(sentence for sentence, z in zip(case.sentences, log_z, strict=True) if z > -INF)
+    case = Case(case.table, case.rows, case.lists, some)
+    model, arguments = case.core()
+    states, scores = model.best(*arguments)
+    paths = engine.viterbi(case.chain())
+    np.testing.assert_array_equal(states, paths.labels % (case.num_states + 1))
+    np.testing.assert_allclose(scores, paths.scores, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_candidates_that_are_equal(seed: int) -> None:
+    """The ranking is another algorithm, with the same rule for equals."""
+    case = crowded(seed, whole=True)
+    for sentence in case.sentences:
+        one = Case(case.table, case.rows, case.lists, (sentence,))
+        model, arguments = one.core()
+        if model.posterior(*arguments, allow_no_path=True)[0][0] == -INF:
+            continue
+        states, scores = model.best(*arguments)
+        ((paths, ranked),) = model.k_best(*arguments, 1)
+        np.testing.assert_array_equal(states, paths[0])
+        assert scores[0] == ranked[0]
+
+
 @given(cases())
 def test_probabilities_are_those_of_enumeration(case: Case) -> None:
     case = possible(case)
@@ -149,8 +194,9 @@ def test_samples_of_the_smallest_and_largest_numbers_are_possible(u: float) -> N
     assert model.sample(*arguments, np.full((2, 3), u)).tolist() == [[0, 0, 0]] * 2
 
 
-def test_any_number_of_threads_gives_the_same_bytes() -> None:
-    model, arguments = example(20, 300, S=9).core()
+@pytest.mark.parametrize("S", [3, 9])  # short work, which the caller shares, and long work, which it waits for
+def test_any_number_of_threads_gives_the_same_bytes(S: int) -> None:
+    model, arguments = example(20, 300, S=S).core()
     uniforms = np.random.default_rng(2).random((2, 6000))
     before = threads()
     found = []
@@ -298,8 +344,35 @@ def test_many_words_whose_hashes_meet() -> None:
         known = [endings[word[-m:]] for m in range(1, min(4, len(word)) + 1) if word[-m:] in endings]
         return numbers.get(word, known[-1] if known else none)
 
-    found = lexicon_of(words, small, [], 4).find(asked)
-    np.testing.assert_array_equal(found, [slowly(word) for word in asked])
+    lexicon = lexicon_of(words, small, [], 4)
+    wanted = np.array([slowly(word) for word in asked])
+    np.testing.assert_array_equal(lexicon.find(asked), wanted)
+    order = rng.permutation(len(asked))  # now from memory, or not
+    np.testing.assert_array_equal(lexicon.find([asked[n] for n in order]), wanted[order])
+
+
+def test_words_that_end_alike_are_told_apart() -> None:
+    words = [f"{n:05}12345678" for n in range(20_000)]
+    lexicon = lexicon_of(words[::2], [], [], 0)
+    wanted = np.where(np.arange(20_000) % 2, 10_000, np.arange(20_000) // 2)
+    for _ in range(2):
+        np.testing.assert_array_equal(lexicon.find(words), wanted)
+
+
+SHORT = st.lists(st.text("a\0bAé", max_size=3), min_size=1, max_size=6).map(lambda parts: "a\0b".join(parts))
+
+
+@given(st.lists(SHORT, unique=True, max_size=12), st.randoms(use_true_random=False))
+def test_words_asked_again_are_told_apart(words: list[str], shuffler: Any) -> None:
+    """Around the lengths of eight and fifteen bytes, up to which words are remembered, and with zeros in them."""
+    words = list(dict.fromkeys(variant for word in words for variant in (word, word[1:], word[:-1], "\0" + word)))
+    known = words[::2]
+    lexicon = lexicon_of(known, [], [], 3)
+    asked = words * 3
+    shuffler.shuffle(asked)
+    wanted = [known.index(word) if word in known else len(known) + word[:1].isupper() for word in asked]
+    assert lexicon.find(asked).tolist() == wanted
+    assert lexicon.find(asked).tolist() == wanted
 
 
 def test_words_without_utf_8_and_other_things() -> None:
@@ -314,6 +387,10 @@ def test_tag_takes_lists_of_strings_only() -> None:
     model, (candidates, _, _) = case.core()
     lexicon = lexicon_of(["a"], [], [], 3)
     assert model.tag(candidates, lexicon, [["a", "b"], [], ("A",)], ("x", "y", "z")) is not None
+    named = type("Named", (str,), {})
+    words = ("a", "ab", "\ud800", "é" * 9)
+    plain = model.tag(candidates, lexicon, [list(words)], ("x", "y", "z"))
+    assert model.tag(candidates, lexicon, (tuple(map(named, words)),), ("x", "y", "z")) == plain
     for other in ("ab", ["ab"], [["a", 1]], [["a"], None], {"a": 1}, 5, None):
         assert model.tag(candidates, lexicon, other, ("x", "y", "z")) is None
     for wrong in ((lexicon_of(["a", "b"], [], [], 3), ("x", "y", "z")), (lexicon, ("x", "y"))):

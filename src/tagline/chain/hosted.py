@@ -18,47 +18,40 @@ from torch import Tensor
 from tagline import _core
 from tagline.chain import batched
 from tagline.chain.checks import forbidden_gold, no_path
-from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors import TensorChain, as_array
 
 EDGE_BYTES = 1 << 26  # of pair probabilities at a time, where sequences weigh differently
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """The arrays that the core reads, and the rows they come from (None where they are all the rows)."""
+    """The arrays that the core reads, and where their rows come from."""
 
     arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[np.int64]]
-    rows: Tensor | None
+    runs: Any
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Of the sequences, ``[B]``."""
         return np.diff(self.arrays[4])
 
-    def put(self, values: NDArray[Any], num_rows: int, fill: float) -> Tensor:
+    def put(self, values: NDArray[Any], fill: float) -> Tensor:
         """Put values of tokens into rows ``[N, …]``, with `fill` elsewhere."""
-        found = torch.from_numpy(values)
-        if self.rows is None:
-            return found
-        out = torch.full((num_rows, *found.shape[1:]), fill, dtype=found.dtype)
-        return out.index_copy_(0, self.rows, found)
+        return torch.from_numpy(values if self.runs.dense else self.runs.put(values, fill))
+
+    def take(self, values: Tensor) -> NDArray[Any]:
+        """Return values of rows ``[N, …]`` that belong to tokens."""
+        array = as_array(values)
+        return array if self.runs.dense else self.runs.pack(array)
 
 
 def pack(c: TensorChain) -> Packed:
     """Return arrays without copying; where there are rows between the sequences, those inside are copied together."""
-    lengths, first = c.lengths.numpy(), c.first.numpy()
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    emissions, transitions = c.emissions.detach(), c.transitions.detach()
-    rows = None
-    if offsets[-1] != c.num_rows or not (first == offsets[:-1]).all():
-        places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], lengths)
-        rows = torch.from_numpy(places)
-        emissions = emissions.index_select(0, rows)
-        transitions = transitions.index_select(0, rows) if c.per_position else transitions
-    parts = (emissions, transitions, c.start.detach(), c.end.detach())
-    arrays = tuple(part.contiguous().numpy() for part in parts)
-    return Packed((*arrays, offsets), rows)  # type: ignore[arg-type]
+    emissions, transitions, start, end = c.arrays
+    if not c.runs.dense:
+        emissions = c.runs.pack(emissions)
+        transitions = c.runs.pack(transitions) if c.per_position else transitions
+    return Packed((emissions, transitions, start, end, c.runs.offsets), c.runs)
 
 
 def _asked(function: Any, *arguments: Any) -> Any:
@@ -98,8 +91,7 @@ class _LogLikelihood(torch.autograd.Function):
         ctx.chain = c
         ctx.save_for_backward(*scores, tags)
         packed = pack(c)
-        gold = tags if packed.rows is None else tags.index_select(0, packed.rows)
-        labels = gold.contiguous().numpy()
+        labels = packed.take(tags)
         if any(ctx.needs_input_grad):
             ctx.packed, ctx.labels = packed, labels
             ctx.counts = _asked(_core.gradients, *packed.arrays, labels)
@@ -107,8 +99,8 @@ class _LogLikelihood(torch.autograd.Function):
         else:
             log_z = _asked(_core.log_partition, *packed.arrays, False)
             found = _core.score(*packed.arrays, labels) - log_z
-        if np.isneginf(found).any():
-            raise forbidden_gold(int(np.flatnonzero(np.isneginf(found))[0]))
+        if (gone := found == -np.inf).any():
+            raise forbidden_gold(int(gone.argmax()))
         return torch.from_numpy(found)
 
     @staticmethod
@@ -129,48 +121,36 @@ def _recorded(ctx: Any, scores: Any, value: Tensor, weights: Tensor) -> tuple[Te
 
 def _weighted(ctx: Any, scores: Any, weights: Tensor, labels: NDArray[np.int64] | None) -> tuple[Tensor | None, ...]:
     """Sums of each sequence's gradient times its weight, from the counts of all sequences together."""
-    packed, (nodes, moves, start, end, _) = ctx.packed, ctx.counts
-    factors = weights.detach().numpy()
-    kinds = [part.dtype for part in scores]
-    even = len(factors) == 0 or bool((factors == factors[0]).all())
-    if even:
-        factor = float(factors[0]) if len(factors) else 0.0
-        emitted = torch.from_numpy(nodes) * factor
-        others = [torch.from_numpy(part) * factor for part in (moves, start, end)]
+    packed, (nodes, moves, *ends, _) = ctx.packed, ctx.counts
+    factors = as_array(weights)
+    per_position = ctx.chain.per_position
+    if len(factors) == 0 or (factors == factors[0]).all():
+        factor = factors[0] if len(factors) else 0.0
+        parts = [moves if per_position else moves * factor, *(part * factor for part in ends)]
     else:
-        each = np.repeat(factors, packed.lengths)[:, None]
-        emitted = torch.from_numpy(nodes * each.astype(nodes.dtype))
-        others = [
-            torch.from_numpy(part) for part in _uneven(packed, ctx.chain.per_position, moves, emitted, factors, labels)
-        ]
-    if packed.rows is not None:
-        emitted = _spread(emitted, packed.rows, ctx.chain.num_rows)
-        if ctx.chain.per_position:
-            others[0] = _spread(others[0], packed.rows, ctx.chain.num_rows)
-    return tuple(part.to(kind) for part, kind in zip((emitted, *others), kinds, strict=True))
-
-
-def _spread(values: Tensor, rows: Tensor, num_rows: int) -> Tensor:
-    return values.new_zeros(num_rows, *values.shape[1:]).index_copy_(0, rows, values)
+        parts = list(_uneven(packed, per_position, moves, nodes, factors, labels))
+    if per_position:
+        parts[0] = packed.runs.spread(moves, factors)
+    found = (packed.runs.spread(nodes, factors), *parts)
+    return tuple(torch.from_numpy(part).to(score.dtype) for part, score in zip(found, scores, strict=True))
 
 
 def _uneven(
     packed: Packed,
     per_position: bool,
     moves: NDArray[Any],
-    emitted: Tensor,
+    nodes: NDArray[Any],
     factors: NDArray[Any],
     labels: NDArray[np.int64] | None,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Transition, start and end gradients where sequences weigh differently."""
     offsets, lengths = packed.arrays[4], packed.lengths
     some = lengths > 0
-    nodes = emitted.numpy()
     L = nodes.shape[1]
-    start = nodes[offsets[:-1][some]].sum(0, dtype=np.float64)
-    end = nodes[offsets[1:][some] - 1].sum(0, dtype=np.float64)
+    first, last = offsets[:-1][some], offsets[1:][some] - 1
+    start, end = (factors[some] @ nodes[places].astype(np.float64) for places in (first, last))
     if per_position:
-        return moves * np.repeat(factors, lengths)[:, None, None].astype(moves.dtype), start, end
+        return moves, start, end
     total = np.zeros((L, L))
     step = max(1, EDGE_BYTES // (8 * L * L * max(1, int(lengths.max(initial=1)))))
     for b in range(0, len(lengths), step):
@@ -204,11 +184,11 @@ def marginals(c: TensorChain) -> Tensor:
     if c.needs_gradient:
         return batched.marginals(c)
     packed = pack(c)
-    return packed.put(_asked(_core.marginals, *packed.arrays, False)[0], c.num_rows, 0.0)
+    return packed.put(_asked(_core.marginals, *packed.arrays, False)[0], 0.0)
 
 
 def viterbi(c: TensorChain) -> tuple[Tensor, Tensor]:
     """Find the best labelling: tags ``[N]`` and scores ``[B]``."""
     packed = pack(c)
     tags, scores = _asked(_core.viterbi, *packed.arrays)
-    return packed.put(tags, c.num_rows, batched.NONE), torch.from_numpy(scores)
+    return packed.put(tags, batched.NONE), torch.from_numpy(scores)

@@ -30,7 +30,7 @@ def k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
     for b, ranked in enumerate(native.k_best(chain, k)):
         tags[: len(ranked.scores), chain.offsets[b] : chain.offsets[b + 1]] = ranked.labels
         scores[: len(ranked.scores), b] = ranked.scores
-    rows = [packed.put(row, c.num_rows, batched.NONE) for row in tags]
+    rows = [packed.put(row, batched.NONE) for row in tags]
     return torch.stack(rows), torch.from_numpy(scores)
 
 
@@ -69,9 +69,8 @@ def sample(c: TensorChain, uniforms: Tensor) -> Tensor:
     from tagline.chain import hosted, native
 
     packed = hosted.pack(c)
-    numbers = uniforms if packed.rows is None else uniforms.index_select(1, packed.rows)
-    found = native.sample(Chain(*packed.arrays), numbers.numpy())
-    rows = [packed.put(row, c.num_rows, batched.NONE) for row in found]
+    found = native.sample(Chain(*packed.arrays), np.ascontiguousarray(packed.take(uniforms.T).T))
+    rows = [packed.put(row, batched.NONE) for row in found]
     return torch.stack(rows) if rows else c.first.new_empty((0, c.num_rows))
 
 

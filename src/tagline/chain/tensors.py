@@ -19,9 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from tagline import compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +84,17 @@ class TensorChain:
         """Whether autograd is recording and any score asks for it."""
         return torch.is_grad_enabled() and any(part.requires_grad for part in self.scores)
 
+    @cached_property
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The scores as arrays over the same memory, of a chain on the CPU."""
+        return as_array(self.emissions), as_array(self.transitions), as_array(self.start), as_array(self.end)
+
+    @cached_property
+    def runs(self) -> Any:
+        """Where the sequences lie, as the compiled core takes it, of a chain on the CPU."""
+        compiled.require()
+        return compiled.core.Runs(as_array(self.first), as_array(self.lengths), self.num_rows)  # type: ignore[union-attr]
+
     def with_scores(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
         """Return the same sequences with other scores."""
         return replace(self, emissions=emissions, transitions=transitions, start=start, end=end)
@@ -101,6 +118,11 @@ class TensorChain:
         rows, inside = self.table()
         marks = torch.zeros(self.num_rows + 1, dtype=torch.bool, device=self.first.device)
         return marks.index_fill(0, torch.where(inside, rows, self.num_rows).flatten(), True)[:-1]
+
+
+def as_array(values: Tensor) -> NDArray[Any]:
+    """Return a tensor on the CPU as a contiguous array, over the same memory where it is contiguous."""
+    return np.ascontiguousarray((values.detach() if values.requires_grad else values).numpy())
 
 
 def wide(device: torch.device) -> torch.dtype:

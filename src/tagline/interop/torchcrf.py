@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from tagline.chain import tensor_dispatch
 from tagline.chain.tensors import TensorChain
 from tagline.nn import checks, layout
+from tagline.nn.answers import lists_of
 from tagline.nn.layout import Layout
 
 
@@ -105,28 +106,26 @@ class CRF(nn.Module):
     @torch.jit.unused
     def _engine_log_likelihood(self, emissions: Tensor, tags: Tensor, kept: Tensor) -> Tensor:
         plan = layout.by_mask(kept)
-        gold = plan.pack(tags)
+        chain, gold = self._chain(plan, emissions), plan.pack(tags).long()
         if checks.looks(emissions.device, False):
-            checks.check_tag_range(gold, self.num_tags)
-        kind = _common_type(emissions, self.transitions)
-        found = tensor_dispatch.log_likelihood(self._chain(plan, emissions), gold.long())
-        return found.to(kind)
+            checks.check_values(chain, gold)
+        return tensor_dispatch.log_likelihood(chain, gold).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
     def _decode(self, emissions: Tensor, kept: Tensor) -> list[list[int]]:
         plan = layout.by_mask(kept)
         with torch.no_grad():
-            tags, _ = tensor_dispatch.viterbi(self._chain(plan, emissions))
-        flat, first, lengths = (part.tolist() for part in (tags, plan.first, plan.lengths))
-        return [flat[begin : begin + length] for begin, length in zip(first, lengths, strict=True)]
+            chain = self._chain(plan, emissions)
+            if checks.looks(emissions.device, False):
+                checks.check_values(chain, None)
+            tags, _ = tensor_dispatch.viterbi(chain)
+        return lists_of(chain, tags)
 
     @torch.jit.unused
     def _chain(self, plan: Layout, emissions: Tensor) -> TensorChain:
         kind = _common_type(emissions, self.transitions)
         kind = kind if kind == torch.float64 else torch.float32
         rows = plan.pack(emissions).to(kind)
-        if rows.device.type == "cpu":
-            checks.check_numbers("emissions", rows)
         start, end = self.start_transitions.to(kind), self.end_transitions.to(kind)
         return plan.chain(rows, self.transitions.to(kind), start, end)
 

@@ -1,10 +1,21 @@
-"""What the CRF layer returns besides plain tensors and lists. Tuples, so that they travel through DataParallel."""
+"""What the CRF layer returns besides plain tensors: lists, and tuples, which travel through DataParallel."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from torch import Tensor
+
+from tagline import compiled
+from tagline.chain.tensors import TensorChain, as_array
+
+
+def lists_of(c: TensorChain, tags: Tensor) -> list[list[int]]:
+    """Return the tags of each sequence, of all ``[N]``, as a list."""
+    if compiled.core is not None and tags.is_cpu:
+        return c.runs.lists(as_array(tags), c.num_labels)  # type: ignore[no-any-return]
+    flat, first, lengths = (part.tolist() for part in (tags, c.first, c.lengths))
+    return [flat[begin : begin + length] for begin, length in zip(first, lengths, strict=True)]
 
 
 class Decoded(NamedTuple):

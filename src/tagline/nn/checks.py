@@ -9,21 +9,23 @@ from __future__ import annotations
 import math
 import warnings
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from tagline import compiled
 from tagline.chain.checks import forbidden_gold, no_path
+from tagline.chain.tensors import TensorChain, as_array
 from tagline.errors import InputError
 
 LAYOUTS = {True: ("batch", "steps"), False: ("steps", "batch")}
+WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:
     """Say what is wrong with the shape or the type of emissions."""
-    axes = ", ".join(LAYOUTS[batch_first])
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:
+        axes = ", ".join(LAYOUTS[batch_first])
         raise InputError(
             f"emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {list(emissions.shape)}"
         )
@@ -78,6 +80,34 @@ def looks(device: torch.device, check: bool) -> bool:
     return (check or device.type == "cpu") and not torch.compiler.is_compiling()
 
 
+def check_values(c: TensorChain, tags: Tensor | None) -> bool:
+    """Say what is wrong with the scores that are read, or with tags ``[N]``; return whether all scores are finite."""
+    whole = None if tags is None or tags.dtype == torch.bool else tags
+    if c.emissions.is_cpu and compiled.core is not None:
+        seen = c.runs.look(*c.arrays, None if whole is None else as_array(whole))
+        if not seen & WRONG:
+            return not seen & FORBIDDEN
+    inside = c.inside()
+    found = [
+        check_numbers("emissions", c.emissions[inside]),
+        check_numbers("transitions", _read(c, inside)),
+        check_numbers("start_transitions", c.start),
+        check_numbers("end_transitions", c.end),
+    ]
+    if whole is not None:
+        check_tag_range(whole[inside], c.num_labels)
+    return all(found)
+
+
+def _read(c: TensorChain, inside: Tensor) -> Tensor:
+    """The transitions that are read: all but those into the first token of a sequence."""
+    if not c.per_position:
+        return c.transitions
+    led = inside.clone()
+    led[c.first[c.lengths > 0]] = False
+    return c.transitions[led]
+
+
 def check_tag_range(tags: Tensor, num_tags: int) -> None:
     """Say which tag that counts is out of range, for tags ``[N]`` of counted tokens."""
     if not tags.shape[0]:
@@ -109,16 +139,19 @@ def check_numbers(name: str, values: Tensor) -> bool:
 
 def check_paths(log_z: Tensor) -> None:
     """Raise where a sequence has no legal labelling, given log Z ``[B]``."""
-    gone = np.flatnonzero(np.isneginf(log_z.detach().cpu().numpy()))
-    if len(gone):
-        raise no_path(int(gone[0]))
+    if (gone := _first_forbidden(log_z)) is not None:
+        raise no_path(gone)
 
 
 def check_gold(log_likelihood: Tensor) -> None:
     """Raise where the tags of a sequence are forbidden, given log p ``[B]``."""
-    gone = np.flatnonzero(np.isneginf(log_likelihood.detach().cpu().numpy()))
-    if len(gone):
-        raise forbidden_gold(int(gone[0]))
+    if (gone := _first_forbidden(log_likelihood)) is not None:
+        raise forbidden_gold(gone)
+
+
+def _first_forbidden(values: Tensor) -> int | None:
+    numbers = values.reshape(-1).tolist()  # there are few, so that an array operation takes longer
+    return numbers.index(-math.inf) if -math.inf in numbers else None
 
 
 def warn_of_probabilities(rows: Tensor) -> None:

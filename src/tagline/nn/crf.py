@@ -19,9 +19,9 @@ from tagline.chain.checks import as_count
 from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, layout, losses
-from tagline.nn.answers import Decoded, Ranked
+from tagline.nn.answers import Decoded, Ranked, lists_of
 from tagline.nn.layout import Layout
-from tagline.nn.parameters import TransitionModule
+from tagline.nn.parameters import TransitionModule, as_type
 from tagline.readers.roles import Rules
 from tagline.types import SpanQuery
 
@@ -137,7 +137,7 @@ class CRF(TransitionModule):
         gold = batch.layout.first.new_zeros(batch.chain.num_rows) if batch.tags is None else batch.tags
         value = objective(batch.chain, gold)
         if batch.looks:
-            checks.check_gold(-value)
+            checks.check_gold(-value.detach())
         if reduction == "none":
             return value.to(batch.out)
         if reduction == "mean":
@@ -216,12 +216,12 @@ class CRF(TransitionModule):
             Lists of the tags of the tokens that count; with a `pad_tag`, tensors instead (tags and scores), which
             need no waiting for a GPU and can be gathered from several. Neither has a gradient.
         """
-        batch = self._batch(emissions, None, mask, lengths, allowed, transitions)
+        batch = self._batch(emissions.detach(), None, mask, lengths, allowed, transitions)
         tags, scores = tensor_dispatch.viterbi(batch.chain)
         if batch.looks:
             checks.check_paths(scores)
         if pad_tag is None:
-            return _lists(batch, tags)
+            return lists_of(batch.chain, tags)
         return Decoded(self._axes(batch.layout.unpack(tags, pad_tag)), scores.to(batch.out))
 
     def k_best(
@@ -264,9 +264,7 @@ class CRF(TransitionModule):
         batch = self._batch(emissions, None, mask, lengths, allowed, transitions)
         chain, rows = batch.chain.detach(), as_count("count", count, 0)
         self._legal(batch, tensor_dispatch.log_partition(chain))
-        uniforms = torch.rand(
-            (rows, chain.num_rows), dtype=torch.float64, generator=generator, device=chain.emissions.device
-        )
+        uniforms = _uniforms(chain, rows, generator)
         found = [batch.layout.unpack(row, pad_tag) for row in tensor_queries.sample(chain, uniforms)]
         empty = emissions.new_empty((0, *batch.layout.shape), dtype=torch.int64)
         return torch.stack([self._axes(one) for one in found]) if found else self._axes(empty, 1)
@@ -336,7 +334,7 @@ class CRF(TransitionModule):
             )
         plan = self._layout(emissions, tags, mask, lengths, look)
         dtype = self._dtype(emissions)
-        rows = plan.pack(emissions).to(dtype)
+        rows = as_type(plan.pack(emissions), dtype)
         moves, start, end = self.scores(dtype)
         if allowed is not None:
             rows = torch.where(plan.pack(_as_sets("allowed", allowed, emissions)), rows, -torch.inf)
@@ -344,11 +342,11 @@ class CRF(TransitionModule):
             moves = moves + plan.pack(_as_cubes(transitions, emissions)).to(dtype)
         gold = None if tags is None else plan.pack(tags)
         if gold is not None and gold.dtype != torch.bool:
-            gold = gold.long()
+            gold = as_type(gold, torch.int64)
         free = not self.constrained and allowed is None and transitions is None
         chain = plan.chain(rows, moves, start, end, free)
         if look:
-            chain = self._look(chain, gold, plan)
+            chain = self._look(chain, gold)
         return _Batch(plan, chain, gold, look, dtype)
 
     def _layout(
@@ -367,26 +365,15 @@ class CRF(TransitionModule):
         return layout.everything(B, T, emissions.device) if mask is None else layout.by_mask(mask)
 
     def _dtype(self, emissions: Tensor) -> torch.dtype:
-        own = next(self.parameters()).dtype
-        return torch.float64 if torch.float64 in (emissions.dtype, own) else torch.float32
+        return torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
 
-    def _look(self, chain: TensorChain, tags: Tensor | None, plan: Layout) -> TensorChain:
+    def _look(self, chain: TensorChain, tags: Tensor | None) -> TensorChain:
         """Check values; return the chain with what was learnt of it."""
-        packed = plan.kept is None or (plan.rows is not None and plan.slots is None)
-        inside = None if packed else chain.inside()
-        rows = chain.emissions if inside is None else chain.emissions[inside]
-        found = [
-            checks.check_numbers("emissions", rows),
-            checks.check_numbers("transitions", _read(chain, inside)),
-            checks.check_numbers("start_transitions", chain.start),
-            checks.check_numbers("end_transitions", chain.end),
-        ]
-        if tags is not None and tags.dtype != torch.bool:
-            checks.check_tag_range(tags if inside is None else tags[inside], self.num_tags)
+        finite = checks.check_values(chain, tags)
         if not self._looked_at_emissions and tags is not None:
             self._looked_at_emissions = True
-            checks.warn_of_probabilities(rows)
-        return chain if chain.free == all(found) else replace(chain, free=all(found))
+            checks.warn_of_probabilities(chain.emissions[chain.inside()])
+        return chain if chain.free == finite else replace(chain, free=finite)
 
     def _legal(self, batch: _Batch, log_z: Tensor) -> Tensor:
         if batch.looks:
@@ -398,19 +385,14 @@ class CRF(TransitionModule):
         return values if self.batch_first else values.transpose(batch_axis, batch_axis + 1)
 
 
-def _read(chain: TensorChain, inside: Tensor | None) -> Tensor:
-    """The transitions that are read: all but those into the first token of a sequence."""
-    if not chain.per_position:
-        return chain.transitions
-    led = chain.inside() if inside is None else inside.clone()
-    led[chain.first[chain.lengths > 0]] = False
-    return chain.transitions.detach()[led]
-
-
-def _lists(batch: _Batch, tags: Tensor) -> list[list[int]]:
-    """The tags of each sequence as a list."""
-    flat, first, lengths = (part.tolist() for part in (tags, batch.chain.first, batch.chain.lengths))
-    return [flat[begin : begin + length] for begin, length in zip(first, lengths, strict=True)]
+def _uniforms(c: TensorChain, count: int, generator: torch.Generator | None) -> Tensor:
+    """Numbers in [0, 1) ``[count, N]``; on the CPU as many are drawn as there are tokens, however they are padded."""
+    if not c.emissions.is_cpu:
+        return torch.rand((count, c.num_rows), dtype=torch.float64, generator=generator, device=c.emissions.device)
+    inside = c.inside()
+    out = torch.zeros((count, c.num_rows), dtype=torch.float64)
+    out[:, inside] = torch.rand((count, int(inside.sum())), dtype=torch.float64, generator=generator)
+    return out
 
 
 def _mass(batch: _Batch, nodes: Tensor) -> Tensor:

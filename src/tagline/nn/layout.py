@@ -1,7 +1,8 @@
 """From padded batches to rows of tokens: any mask, its tokens moved together, in loss and decoding alike.
 
-A token that the mask leaves out is not there: its neighbours follow each other. On the CPU the kept tokens are packed
-into consecutive rows; elsewhere their number would have to be asked of the device, so the tokens of each sequence are
+A token that the mask leaves out is not there: its neighbours follow each other. On the CPU tokens stay where they are
+if those kept of each sequence follow each other, as with padding on either side; otherwise they are packed into
+consecutive rows. Elsewhere their number would have to be asked of the device, so the tokens of each sequence are
 permuted, kept ones first, by cumulative sums and a scatter, and nothing waits for anything.
 """
 
@@ -14,7 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tagline.chain.tensors import TensorChain
+from tagline import compiled
+from tagline.chain.tensors import TensorChain, as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def by_lengths(lengths: Tensor, T: int) -> Layout:
 
 def by_mask(kept: Tensor) -> Layout:
     """Lay out a batch given which tokens count, ``[B, T]`` booleans in any pattern."""
-    may_ask = kept.device.type == "cpu" and not torch.compiler.is_compiling()
+    may_ask = kept.is_cpu and not torch.compiler.is_compiling()
     return _packed(kept) if may_ask else _permuted(kept)
 
 
@@ -94,6 +96,8 @@ def _grid(B: int, T: int, device: torch.device) -> Tensor:
 
 def _packed(kept: Tensor) -> Layout:
     B, T = kept.shape
+    if compiled.core is not None and (runs := compiled.core.runs_of(as_array(kept))) is not None:
+        return Layout((B, T), torch.from_numpy(runs[0]), torch.from_numpy(runs[1]), kept)
     rows = np.flatnonzero(kept.numpy())  # NumPy, because small operations take it a third of the time
     if len(rows) == B * T:
         return everything(B, T, kept.device)

@@ -87,13 +87,20 @@ class TransitionModule(nn.Module):
         """Whether anything is forbidden."""
         return self.may_follow is not None
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of number of the parameters."""
+        return self.start_transitions.dtype if self.start_end else next(self.parameters()).dtype
+
     def scores(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
         """Return transitions ``[L, L]``, start and end ``[L]`` in a type of number, −∞ where they are forbidden."""
         moves = self._moves(dtype)
         if self.start_end:
-            start, end = self.start_transitions.to(dtype), self.end_transitions.to(dtype)
+            start, end = as_type(self.start_transitions, dtype), as_type(self.end_transitions, dtype)
         else:
             start = end = moves.new_zeros(self.num_tags)
+        if not self.constrained:
+            return moves, start, end
         return (
             _where_allowed(self.may_follow, moves),
             _where_allowed(self.may_start, start),
@@ -108,7 +115,7 @@ class TransitionModule(nn.Module):
         if "tied_transitions" in self._parameters:
             groups: Tensor = self.groups  # type: ignore[assignment]
             return self.tied_transitions.to(dtype)[groups]
-        return self.transitions.to(dtype)
+        return as_type(self.transitions, dtype)
 
     @torch.no_grad()
     def initialise_from_tags(self, sequences: Iterable[Sequence[int]], smoothing: float = 1.0) -> None:
@@ -142,6 +149,11 @@ class TransitionModule(nn.Module):
         facts += ["constrained"] if self.constrained else []
         facts += [] if self.start_end else ["start_end=False"]
         return ", ".join(facts)
+
+
+def as_type(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return values in a type of number; where they have it, without asking PyTorch, which takes a microsecond."""
+    return values if values.dtype == dtype else values.to(dtype)
 
 
 def _where_allowed(allowed: Tensor | None, scores: Tensor) -> Tensor:
