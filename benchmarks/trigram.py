@@ -7,7 +7,7 @@ Train on ud_en_ewt's training sentences, tag those of the valid file. Everybody 
 lists of tags back; caches are warm, NLTK's of words too. Before a time is printed, the weights of deleted interpolation
 must be NLTK's, our tags of every sentence must be at least as probable as its own (its beam may miss the best), and few
 tokens may differ. Taggers take turns in one process; of the samples the median counts. CPU seconds are compared for
-one thread, the wall clock for all threads of Tagline against NLTK's one.
+one thread, which the bar is for, the wall clock for all threads of Tagline against NLTK's one.
 
 The corpora are looked for in TAGLINE_DATA, else in ../shared/data beside the repository. The exit status is 1 where
 sides disagree or a bar is missed.
@@ -179,9 +179,10 @@ def run(quick: bool = False) -> bool:
     ]
     print(markdown(HEAD, rows))
     ratios = [min(clocks[k][kind] for k in (1, 2)) / clocks[0][kind] for clocks, kind in ((alone, 0), (together, 1))]
-    met = None if quick else max(ratios) >= BAR
+    met = None if quick else ratios[0] >= BAR
     print(f"\nTagging speed against the faster TnT: {times(ratios[0])} by CPU seconds of one thread,", end=" ")
-    print(f"{times(ratios[1])} by the wall clock with {everything} threads; bar {BAR:.0f}× {verdict(met)}")
+    print(f"bar {BAR:.0f}× {verdict(met)}; {times(ratios[1])} by the wall clock with {everything} threads", end=" ")
+    print(f"({rounds} samples each)")
     return met is not False
 
 

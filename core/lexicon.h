@@ -3,7 +3,6 @@
 
 #include "vocabulary.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,41 +39,33 @@ struct ShortWord {
     bool operator==(const ShortWord&) const = default;
 };
 
-// The lists of short words that were looked up lately: one to be found here takes a tenth of the time of a look-up. A
-// word has three places, in one line of the cache; a new one drives out the oldest of them.
+// The lists of short words that were looked up lately, 0.4 MB: a word has one place, and the latest with that place has
+// it. Three of four words of a text are found here, in a tenth of the time of a look-up.
 class Memo {
 public:
-    Memo() : rows_(size_t{1} << kBits) {}
+    Memo() : entries_(size_t{1} << kBits) {}
 
     // The list of a word; −1 where it is not here.
     int32_t find(const ShortWord& word) const {
-        const Row& row = rows_[number(word)];
-        int32_t list = -1;
-        for (int k = 0; k < kPlaces; ++k) list = row.words[k] == word ? row.lists[k] : list;  // without a branch
-        return list;
+        const Entry& entry = entries_[place(word)];
+        return entry.word == word ? entry.list : -1;
     }
 
-    void keep(const ShortWord& word, int32_t list) {
-        Row& row = rows_[number(word)];
-        std::copy_backward(row.words, row.words + kPlaces - 1, row.words + kPlaces);
-        std::copy_backward(row.lists, row.lists + kPlaces - 1, row.lists + kPlaces);
-        row.words[0] = word;
-        row.lists[0] = list;
-    }
+    void keep(const ShortWord& word, int32_t list) { entries_[place(word)] = {word, list}; }
 
 private:
-    static constexpr int kBits = 11, kPlaces = 3;
+    static constexpr int kBits = 14;
 
-    struct alignas(64) Row {
-        ShortWord words[kPlaces];
-        int32_t lists[kPlaces] = {-1, -1, -1};
+    struct Entry {
+        ShortWord word;
+        int32_t list = -1;
     };
 
-    static size_t number(const ShortWord& word) {
+    static size_t place(const ShortWord& word) {
         return size_t((word.low ^ word.high * 0xD6E8FEB86659FD93ull) * 0x9E3779B97F4A7C15ull >> (64 - kBits));
     }
 
-    std::vector<Row> rows_;
+    std::vector<Entry> entries_;
 };
 
 }  // namespace tagline

@@ -120,6 +120,14 @@ def test_what_is_seen_of_scores_and_labels(case: Any) -> None:
     assert core.Runs(first, lengths, rows).look(**arrays) == bad + 2 * forbidden + 4 * wrong
 
 
+def test_rows_that_are_not_read_may_hold_anything() -> None:
+    emissions, moves, ends = np.zeros((5, 2)), np.zeros((5, 2, 2)), np.zeros(2)
+    emissions[[0, 4]] = np.nan
+    moves[[0, 1, 4]] = np.nan  # that of row 1 leads into a first token
+    found = core.Runs(np.array([1]), np.array([3]), 5)
+    assert found.look(emissions, moves, ends, ends, np.array([9, 0, 1, 0, -9])) == 0
+
+
 @given(st.integers(0, 4), st.integers(0, 5), st.integers(0, 2**32), st.floats(0, 1))
 def test_runs_of_a_mask(B: int, T: int, seed: int, share: float) -> None:
     kept = np.random.default_rng(seed).random((B, T)) < share

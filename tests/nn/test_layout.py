@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tagline import compiled  # noqa: E402
 from tagline.nn import CRF, layout  # noqa: E402
 
 from .batches import MASKS, make_mask, poisoned  # noqa: E402
@@ -57,9 +58,28 @@ def test_both_give_the_same_answers(mask: Any, monkeypatch: pytest.MonkeyPatch) 
         return (loss, *gradients, *kept, *ranked, *decoded)
 
     expected = answers()
-    monkeypatch.setattr(layout, "by_mask", layout._permuted)
-    for found, wanted in zip(answers(), expected, strict=True):
-        torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-10)
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "by_mask", layout._permuted)
+        permuted = answers()
+    monkeypatch.setattr(compiled, "core", None)
+    for other in (permuted, answers()):
+        for found, wanted in zip(other, expected, strict=True):
+            torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", MASKS)
+def test_tokens_that_follow_each_other_stay_where_they_are(kind: str) -> None:
+    assert (layout.by_mask(make_mask(kind, B, T)).rows is None) == (kind != "gaps")
+
+
+def test_padding_changes_no_sample() -> None:
+    crf, emissions, lengths = CRF(L), torch.randn(2, 4, L), torch.tensor([2, 4])
+    wide = torch.cat([emissions, torch.full((2, 3, L), torch.nan)], 1)
+    found = [
+        crf.sample(scores, 5, lengths=lengths, generator=torch.Generator().manual_seed(0))[:, :, :4]
+        for scores in (emissions, wide)
+    ]
+    assert torch.equal(*found)
 
 
 def test_nothing_at_all() -> None:
