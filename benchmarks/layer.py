@@ -161,6 +161,7 @@ def waits(batch: Batch) -> list[str]:
     return found
 
 
+@torch.no_grad()  # where gradients are recorded plain PyTorch answers, and would be compared with itself
 def marginal_error(batch: Batch) -> float:
     """The worst marginal against plain PyTorch in float64."""
     found = batch.crf.marginals(batch.emissions, batch.mask)
