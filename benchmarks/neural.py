@@ -262,6 +262,7 @@ class Case:
         corpus: a folder; its train.txt is learned from, its valid.txt scores.
         settings: of the estimator.
         encoder: the name of a folder under --encoders, for a TransformerCRF.
+        vectors: the name of a folder under --encoders whose vectors of words a BiLSTMCRF begins with.
         bioes: IOB2 is written as BIOES first; the scores are the same spans'.
         test: the file that scores instead of valid.txt, once at the end; epochs are chosen on the last 1,000 training
             sentences.
@@ -271,6 +272,7 @@ class Case:
     corpus: str
     settings: dict[str, Any] = field(default_factory=dict)
     encoder: str | None = None
+    vectors: str | None = None
     bioes: bool = False
     test: str | None = None
     bar: float | None = None
@@ -279,7 +281,7 @@ class Case:
 GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "batch_size": 32, "epochs": 15}
 CHUNKING = {"hidden": 300, "char_size": 100, "word_dropout": 0.02, "batch_size": 32, "epochs": 15}
 CHINESE = {
-    **{"on_illegal": "repair", "epochs": 20, "batch_size": 16, "characters": None, "case_dim": 0},
+    **{"on_illegal": "repair", "epochs": 25, "batch_size": 16, "characters": None, "case_dim": 0, "hidden": 300},
     **{"bigram_dim": 50, "word_dropout": 0.05, "dropout": 0.6, "smoothing": 0.05, "average": 0.999},
 }
 FINE_TUNED = {"epochs": 8, "learning_rate": 2e-4, "layer_decay": 0.9}
@@ -287,8 +289,10 @@ CASES = {
     "conll2003": Case("conll2003", GLOVE_NER, bioes=True, bar=93.0),
     "conll2003-softmax": Case("conll2003", {**GLOVE_NER, "head": "softmax", "scheme": None}, bioes=True),
     "conll2000": Case("conll2000", CHUNKING, bioes=True, test="conll2000/test.txt", bar=93.0),
-    "resume": Case("resume_ner", CHINESE, bar=93.5),
-    "weibo": Case("weibo_ner", CHINESE),
+    "resume": Case("resume_ner", CHINESE, vectors="m3e", bar=93.5),
+    "weibo": Case("weibo_ner", CHINESE, vectors="m3e"),
+    "resume-alone": Case("resume_ner", {**CHINESE, "epochs": 40}),
+    "weibo-alone": Case("weibo_ner", {**CHINESE, "epochs": 40}),
     "minilm-conll2003": Case("conll2003", FINE_TUNED, "minilm", bioes=True, bar=92.0),
     "minilm-conll2003-softmax": Case(
         "conll2003", {**FINE_TUNED, "head": "softmax", "scheme": None}, "minilm", bioes=True
@@ -329,6 +333,8 @@ def trained(case: Case, encoders: Path, others: dict[str, Any]) -> float:
     settings = {**case.settings, **others}
     if isinstance(settings.get("embeddings"), str):
         settings["embeddings"] = str(find(settings["embeddings"]))
+    elif case.vectors is not None:
+        settings["embeddings"] = encoders / case.vectors
     make = BiLSTMCRF(**settings) if case.encoder is None else TransformerCRF(encoders / case.encoder, **settings)
     make.fit(train, X_dev=dev)
     return make.evaluate(scored).spans.f1

@@ -836,7 +836,7 @@ WRONG: dict[str, Any] = {
     "device: meta": ({"device": "meta"}, "device: expected"),
     "device: None": ({"device": None}, "device: expected"),
     "embeddings: missing": ({"embeddings": "no/such/file.txt"}, "no/such/file.txt: expected a file, got none"),
-    "embeddings: a number": ({"embeddings": 3}, "embeddings: expected a file of word vectors, Embeddings or None, got"),
+    "embeddings: a number": ({"embeddings": 3}, "embeddings: expected a file of word vectors, a folder"),
     "embeddings: empty": (
         {"embeddings": Embeddings((), np.zeros((0, 5), np.float32))},
         "embeddings: expected word vectors, got none",

@@ -222,6 +222,17 @@ class PieceTable:
         """Write pieces as the tokenizer does, for people to look at."""
         return [self._tokenizer.id_to_token(int(piece)) or f"#{piece}" for piece in ids]
 
+    def whole_words(self) -> dict[str, int]:
+        """Find the words that are one piece, and the number of that piece; in the order of the vocabulary."""
+        known = sorted(self._tokenizer.get_vocab(with_added_tokens=False).values())
+        special = {*self._tokenizer.get_added_tokens_decoder(), self.window.padding, self.unknown}
+        numbers = [piece for piece in known if piece not in special]
+        words = self._tokenizer.decode_batch([[piece] for piece in numbers], skip_special_tokens=False)
+        words = [word.strip() for word in words]
+        cut = self.pieces(words)
+        alone = np.flatnonzero((cut.sizes == 1) & (cut.ids[cut.offsets[:-1]] == numbers)) if numbers else []
+        return {words[place]: numbers[place] for place in alone if words[place]}
+
     def tokenizer_json(self) -> str:
         """Give the tokenizer as JSON text."""
         text: str = self._tokenizer.to_str()

@@ -68,8 +68,9 @@ class BiLSTMCRF(NeuralTagger):
     """A bidirectional LSTM over words and their characters, with a CRF on top.
 
     Arguments:
-        embeddings: a file of word vectors (GloVe, word2vec or fastText text, .gz or not), or `Embeddings`; None learns
-            vectors of `word_dim` numbers from nothing.
+        embeddings: a file of word vectors (GloVe, word2vec or fastText text, .gz or not), a folder with a pretrained
+            encoder, whose vectors of words that are one piece are taken, or `Embeddings`; None learns vectors of
+            `word_dim` numbers from nothing.
         word_dim: numbers of a word vector, without a file.
         freeze_words: leave the vectors of a file as they are.
         min_frequency: words that are rarer have no vector of their own; with a file, those of the file do.
@@ -205,7 +206,8 @@ class BiLSTMCRF(NeuralTagger):
     def _check(self) -> None:
         if not isinstance(self.embeddings, str | os.PathLike | Embeddings | None):
             got = type(self.embeddings).__name__
-            raise InputError(f"embeddings: expected a file of word vectors, Embeddings or None, got {got}")
+            wanted = "a file of word vectors, a folder with an encoder, Embeddings or None"
+            raise InputError(f"embeddings: expected {wanted}, got {got}")
         as_count("min_frequency", self.min_frequency, 1)
         _outline(self._plan(), (KNOWN, KNOWN), 1, None)
 
@@ -221,7 +223,7 @@ class BiLSTMCRF(NeuralTagger):
     def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[FormCoder, Tagger, dict[str, Any]]:
         read, plan = self.embeddings, self._plan()
         if read is not None and not isinstance(read, Embeddings):
-            read = read_embeddings(read)
+            read = _vectors_of(read)
         extra = () if read is None else read.words
         table = FormTable.learn(words_of(corpus), min_frequency=self.min_frequency, extra=extra)
         vectors = None
@@ -312,6 +314,15 @@ def _outline(
 
 def _sizes(table: FormTable) -> tuple[int, int]:
     return table.num_words, table.num_characters
+
+
+def _vectors_of(path: Path) -> Embeddings:
+    """Read word vectors from a file, or those that the encoder in a folder begins with."""
+    if not os.path.isdir(path):
+        return read_embeddings(path)
+    from tagline.nn.pretrained import input_vectors
+
+    return input_vectors(path)
 
 
 def _source(embeddings: Path | Embeddings | None) -> str | None:

@@ -219,8 +219,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
     def explain(self, sentence: Any, *, known: Any = None) -> Explanation:
         """Say for each token of a sentence which words made its label win over the runner-up.
 
-        The difference of the emissions is dealt out to the words of the sentence by gradient × input; what is left
-        (biases, and what is not linear) is named so. Transitions, start and end stand for themselves.
+        The difference of the emissions is dealt out to the words of the sentence by integrated gradients; what is left
+        (what the network says of nothing) is named so. Transitions, start and end stand for themselves.
 
         Arguments:
             sentence: one, as in X.

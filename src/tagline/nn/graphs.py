@@ -4,7 +4,7 @@ A training step on a GPU is held up by launches, not by the kernels of a CRF. Sh
 multiple of `STEPS`, B to a power of two; sequences of padding are empty and count nothing), and for each size what
 `CRF.loss` and its backward pass do is recorded once and replayed: on an H200 0.4 ms instead of 1.4 for 32 sentences,
 most of it the call of `backward` itself.
-The graphs read the layer's parameters where they lie; where those have moved, they are recorded anew.
+The graphs read the layer's parameters and buffers where they lie; where those have moved, they are recorded anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import torch
 from torch import Tensor, nn
@@ -27,37 +28,78 @@ Losses = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(eq=False)
+class _Results:
+    """The loss of a batch, then the gradients of the emissions and of the parameters; None where none is wanted.
+
+    They lie where the graph writes them, until it is replayed for another batch.
+    """
+
+    values: list[Tensor | None]
+
+    def keep(self) -> None:
+        """Copy them."""
+        self.values = [None if value is None else value.clone() for value in self.values]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The inputs and results of a graph, as far as a batch of one size fills them."""
+
+    emissions: Tensor
+    tags: Tensor
+    lengths: Tensor
+    weights: Tensor
+    results: list[Tensor | None]
+
+
 class _Graph:
     """A recorded loss: copy inputs in, replay, read results.
 
-    Attributes:
-        found: the loss, then the gradients of the emissions and of the parameters, one after the other.
-        shapes: of those gradients; None for a parameter that is not trained.
-        even: B where each of the first B sequences weighs 1 / B, 0 for other weights.
+    Arguments:
+        graph: what was recorded.
+        whole: its inputs and results.
     """
 
-    graph: torch.cuda.CUDAGraph
-    inputs: tuple[Tensor, Tensor, Tensor]
-    weights: Tensor
-    found: Tensor
-    shapes: tuple[torch.Size | None, ...]
-    even: int = 0
+    def __init__(self, graph: torch.cuda.CUDAGraph, whole: _Part) -> None:
+        self.graph, self.whole = graph, whole
+        self._parts: dict[torch.Size, _Part] = {}
+        self._filled = len(whole.lengths)  # sequences of the last batch; those behind them have length 0
+        self._even = 0  # B where each of the first B sequences weighs 1 / B
+        self._last: Callable[[], _Results | None] = lambda: None
 
-    def fill(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None) -> None:
-        """Copy a batch in."""
-        B, T, _ = emissions.shape
-        scores, gold, counts = self.inputs
-        with torch.no_grad():
-            scores[:B, :T].copy_(emissions)
-            gold[:B, :T].copy_(tags)
-            if len(counts) > B:
-                counts.zero_()
-            counts[:B].copy_(lengths)
-            if weights is not None:
-                torch.div(weights, B, out=self.weights[:B])
-            elif self.even != B:
-                self.weights.fill_(1 / B)
-        self.even = B if weights is None else 0
+    def replay(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None) -> _Results:
+        """Return the results for a batch that fits."""
+        if (last := self._last()) is not None:  # of a batch whose backward pass may still come
+            last.keep()
+        B, part = len(lengths), self._part(emissions.shape)
+        if self._filled > B:
+            self.whole.lengths.zero_()
+        part.emissions.copy_(emissions)
+        part.tags.copy_(tags)
+        part.lengths.copy_(lengths)
+        if weights is not None:
+            torch.div(weights, B, out=part.weights)
+        elif self._even != B:
+            self.whole.weights.fill_(1 / B)
+        self._filled, self._even = B, B if weights is None else 0
+        self.graph.replay()
+        results = _Results(part.results)
+        self._last = ref(results)
+        return results
+
+    def _part(self, size: torch.Size) -> _Part:
+        if size not in self._parts:
+            (B, T, _), whole = size, self.whole
+            loss, slope, *rest = whole.results
+            assert slope is not None
+            self._parts[size] = _Part(
+                whole.emissions[:B, :T],
+                whole.tags[:B, :T],
+                whole.lengths[:B],
+                whole.weights[:B],
+                [loss, slope[:B, :T], *rest],
+            )
+        return self._parts[size]
 
 
 class _Recorded(nn.Module):
@@ -75,7 +117,7 @@ class GraphedLoss:
     """Σ_b weight_b · loss_b / B by replay, with gradients in the emissions and in the parameters of a module.
 
     Arguments:
-        module: whose parameters the losses depend on.
+        module: whose own parameters and buffers the losses depend on.
         losses: what is recorded, a method that asks the module; it must not wait for the device.
     """
 
@@ -89,7 +131,7 @@ class GraphedLoss:
 
     def __call__(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None) -> Tensor:
         """Compute the loss; the arguments are those of `Losses`, with weights ``[B]``, 1 when left out."""
-        parameters = tuple(self.module.parameters())
+        parameters = tuple(self.module.parameters(recurse=False))
         found: Tensor = _Replay.apply(self, emissions, tags, lengths, weights, *parameters)  # type: ignore[no-untyped-call]
         return found
 
@@ -97,7 +139,8 @@ class GraphedLoss:
         """Return the graph of a size that holds these emissions, recorded now if need be."""
         B, T, L = emissions.shape
         size = max(FEWEST, 1 << (B - 1).bit_length()), -(-T // STEPS) * STEPS, L
-        key = (*size, emissions.device, emissions.dtype, *(part.data_ptr() for part in parameters))
+        places = ((part.data_ptr(), part.requires_grad) for part in (*parameters, *self.module.buffers(recurse=False)))
+        key = (*size, emissions.device, emissions.dtype, *places)
         if key in self._graphs:
             self._graphs.move_to_end(key)
             return self._graphs[key]
@@ -115,17 +158,16 @@ class GraphedLoss:
         # Autograd remembers on which stream a leaf was first used: others stand for the parameters, in their memory.
         leaves = {
             f"module.{name}": part.detach().requires_grad_(part.requires_grad)
-            for name, part in self.module.named_parameters()
+            for name, part in self.module.named_parameters(recurse=False)
         }
         wanted = (emissions, *(part for part in leaves.values() if part.requires_grad))
         recorded = _Recorded(self.module, self.losses)
 
-        def run() -> Tensor:
+        def run() -> list[Tensor]:
             with torch.enable_grad():
                 values = torch.func.functional_call(recorded, leaves, (emissions, tags, lengths))
                 loss = (values * weights).sum()
-                parts = (loss.detach(), *torch.autograd.grad(loss, wanted))
-                return torch.cat([part.flatten().to(like.dtype) for part in parts])
+                return [loss.detach().to(like.dtype), *torch.autograd.grad(loss, wanted)]
 
         # Warmed up and recorded on a stream of its own; other threads may use the device meanwhile.
         side = torch.cuda.Stream(like.device)  # type: ignore[no-untyped-call]
@@ -136,9 +178,10 @@ class GraphedLoss:
             run()
         torch.cuda.current_stream(like.device).wait_stream(side)
         with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-            found = run()
-        shapes = (emissions.shape, *(part.shape if part.requires_grad else None for part in leaves.values()))
-        return _Graph(graph, (emissions, tags, lengths), weights, found, shapes)
+            loss, slope, *slopes = run()
+        found = iter(slopes)
+        rest = [next(found) if part.requires_grad else None for part in leaves.values()]
+        return _Graph(graph, _Part(emissions.detach(), tags, lengths, weights, [loss, slope, *rest]))
 
 
 class _Replay(torch.autograd.Function):
@@ -154,19 +197,12 @@ class _Replay(torch.autograd.Function):
         weights: Tensor | None,
         *parameters: Tensor,
     ) -> Tensor:
-        kept = owner.graph_for(emissions, parameters)
-        kept.fill(emissions, tags, lengths, weights)
-        kept.graph.replay()
-        # A copy: another batch of this size may come before the backward pass does.
-        ctx.found, ctx.shapes, ctx.size = kept.found.clone(), kept.shapes, emissions.shape
-        loss: Tensor = ctx.found[0]
+        ctx.results = owner.graph_for(emissions, parameters).replay(emissions, tags, lengths, weights)
+        loss: Tensor = ctx.results.values[0].clone()
         return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        sizes = [0 if shape is None else shape.numel() for shape in ctx.shapes]
-        parts = (ctx.found[1:] * slope).split(sizes)
-        first, *rest = (None if s is None else part.view(s) for s, part in zip(ctx.shapes, parts, strict=True))
-        B, T, _ = ctx.size
-        return None, first[:B, :T], None, None, None, *rest  # type: ignore[index]
+        first, *rest = (None if value is None else value * slope for value in ctx.results.values[1:])
+        return None, first, None, None, None, *rest

@@ -104,7 +104,8 @@ def _replays(emissions: Tensor, tags: Tensor) -> bool:
     """Whether a CUDA graph does: one tag a token, gradients wanted, and nobody else is recording."""
     if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and tags.dtype == torch.int64):
         return False
-    return not (torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing())
+    busy = torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
+    return torch.is_grad_enabled() and not busy
 
 
 class SoftmaxHead(Head):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 
 from tagline.errors import InputError
+from tagline.features.embeddings import Embeddings
 from tagline.features.subwords import PieceTable
 from tagline.nn.transformer import TransformerEncoder, max_length_of
 
@@ -65,6 +66,20 @@ def pretrained(
     table = piece_table(tokenizer, model, max_length=max_length, stride=stride)
     encoder.check(table)
     return encoder, table
+
+
+def input_vectors(name: str | PathLike[str]) -> Embeddings:
+    """Return the vectors of words that an encoder begins with, of those words that are one piece to it.
+
+    Arguments:
+        name: as in `pretrained`.
+    """
+    encoder, table = pretrained(name)
+    words = table.whole_words()
+    if not words:
+        raise InputError(f"encoder {fspath(name)}: expected pieces that are words, got none")
+    vectors = encoder.model.get_input_embeddings().weight.detach().float()
+    return Embeddings(tuple(words), vectors[list(words.values())].numpy())
 
 
 def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, stride: int = 64) -> PieceTable:
