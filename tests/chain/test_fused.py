@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from tagline.chain import naive  # noqa: E402
+from tagline.chain import naive, traced  # noqa: E402
 from tagline.chain.tensors import TensorChain  # noqa: E402
 
 from .tensor_cases import TensorCase, host, load, make  # noqa: E402
@@ -140,3 +140,15 @@ def test_twice_the_same_bits(fused: tuple[Any, Any]) -> None:
 
     for one, other in zip(gradients(), gradients(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_an_operator_that_is_traced_owns_what_it_returns(
+    fused: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernels write the gradients of transitions, start and end into one tensor."""
+    module, device = fused
+    monkeypatch.setattr(traced, "_backend", lambda c: module)
+    c = make(3, (4, 2), seed=1, dtype="float32").tensors(device, gradients=False)
+    weights = torch.ones(2, dtype=torch.float64, device=device)
+    found = traced._gradients(weights, c.emissions, c.first, c.lengths, c.longest, *c.scores[1:], None)
+    assert len({part.untyped_storage().data_ptr() for part in found}) == 4

@@ -6,7 +6,7 @@ import random
 from functools import cache
 from typing import Any
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tagline.features.subwords import PieceTable
 
@@ -55,6 +55,7 @@ def bytes_bpe() -> Tokenizer:
     """RoBERTa's: bytes, the blank belongs to the word that follows, <s> … </s>; saved without prefix blanks."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=330,
         special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
@@ -73,6 +74,7 @@ def unigram() -> Tokenizer:
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="first")]
     )
+    made.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(
         vocab_size=120,
         special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],

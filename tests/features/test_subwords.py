@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("tokenizers")
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from tagline import InputError
 from tagline.features.subwords import LONGEST_WORD, PieceBatch, Pieces, PieceTable, Window
@@ -201,6 +201,23 @@ def test_arguments_stay_as_they_are() -> None:
     assert (pieces.ids == before[0]).all()
     assert (pieces.offsets == before[1]).all()
     assert sentences[0].tolist() == list(range(len(WORDS)))
+
+
+def test_words_that_are_one_piece(kind: str) -> None:
+    subject = TABLES[kind]
+    found = subject.whole_words()
+    cut = subject.pieces(list(found))
+    assert cut.ids.tolist() == list(found.values())
+    assert kind == "unigram" or {"wordpiece": "the", "bytes_bpe": "in"}[kind] in found
+    outside = {subject.unknown, subject.window.padding, *subject.window.before, *subject.window.after}
+    assert not outside & {*found.values()}
+    assert not any(word.startswith(("##", "Ġ", "▁", "[", "<")) for word in found)
+
+
+def test_sentence_pieces_that_are_words() -> None:
+    made = Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -3.0), ("▁in", -1.0), ("i", -2.0), ("n", -2.0)], 0))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    assert PieceTable(made.to_str(), unknown=0, padding=0).whole_words() == {"in": 2}
 
 
 def test_made_again(kind: str) -> None:

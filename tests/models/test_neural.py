@@ -39,6 +39,7 @@ from .neural_cases import (  # noqa: E402
     check_against_the_engine,
     check_explanation,
     emissions_of,
+    encoder_folder,
     one_thread,  # noqa: F401
     people,
     same_answers,
@@ -740,6 +741,25 @@ def test_word_vectors_of_a_file(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(weights_of(frozen)["encoder.words.weight"], rows)
     assert not np.array_equal(weights_of(free)["encoder.words.weight"][row], rows[row])
     assert free.score(X, y) > 0.9
+
+
+def test_word_vectors_of_an_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from tagline.nn.pretrained import input_vectors
+
+    folder = encoder_folder("bert")
+    known = input_vectors(folder)
+    assert {"anna", "rome", "new", "the"} < {*known.words}
+    assert not any(word.startswith(("##", "[")) for word in known.words)
+    model = BiLSTMCRF(folder, **{**SMALL, "freeze_words": True}).fit(*people())
+    table = model.network_.tagger.encoder.words.weight.detach().numpy()
+    names = model.known_tokens()
+    for word, vector in zip(known.words, known.vectors, strict=True):
+        np.testing.assert_array_equal(table[2 + names.index(word)], vector)
+    model.save(tmp_path / "m.tagline")
+    same_answers(model, tagline.load(tmp_path / "m.tagline", device="cpu"), people(1)[0])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected an encoder that loads"):
+        BiLSTMCRF(tmp_path, **SMALL).fit(*people())
 
 
 def test_warm_start_with_word_vectors(tmp_path: Path) -> None:

@@ -41,11 +41,10 @@ def test_every_precision_learns(kind: str, head: str, precision: str) -> None:
     assert model.score(X, Y) > 0.7
 
 
-@KINDS
-def test_training_equals_that_on_a_cpu(kind: str) -> None:
+def test_training_equals_that_on_a_cpu() -> None:
     """Replayed losses and kernels against plain PyTorch; only the beginning is random, drawn on the CPU."""
     settings = {"epochs": 2, "smoothing": 0.1, "precision": "float32"}
-    there, here = make(kind, **settings), make(kind, device="cpu", **settings)
+    there, here = make("bilstm", **settings), make("bilstm", device="cpu", **settings)
     got, expected = ([epoch.loss for epoch in model.training_log_] for model in (there, here))
     np.testing.assert_allclose(got, expected, rtol=1e-3)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -120,6 +122,32 @@ def test_copies_record_their_own() -> None:
             other.crf.transitions.add_(1.0)
         check(other, *batch)
         check(head, *batch)
+
+
+def test_graphs_go_with_their_head() -> None:
+    """Not when the garbage collector comes, which might be in the middle of another recording."""
+    gc.disable()
+    try:
+        head = head_of()
+        check(head, *case(12, 20))
+        graph = weakref.ref(next(iter(head._graphed._graphs.values())))
+        del head
+        assert graph() is None
+    finally:
+        gc.enable()
+
+
+def test_garbage_while_recording() -> None:
+    """Heads in cycles, which only the collector finds."""
+    threshold = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        for seed in range(6):
+            head = head_of()
+            head.itself = [head]  # type: ignore[assignment]
+            check(head, *case(4 + seed, 20, seed))
+    finally:
+        gc.set_threshold(*threshold)
 
 
 def test_few_graphs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

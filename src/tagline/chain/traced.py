@@ -75,8 +75,10 @@ def _gradients(
         else:
             value = chosen.log_partition(c) if tags is None else chosen.log_likelihood(c, tags)
             found = torch.autograd.grad(value, parts, weights, materialize_grads=True)
-    emitted, moved, started, ended = (part.contiguous() for part in found)
-    return emitted, moved, started, ended
+    emitted, *edges = found
+    # A backend may hand out parts of one tensor, an operator must not.
+    moved, started, ended = (part.clone(memory_format=torch.contiguous_format) for part in edges)
+    return emitted.contiguous(), moved, started, ended
 
 
 @torch.library.custom_op("tagline::marginals", mutates_args=())

@@ -230,8 +230,8 @@ class PieceTable:
         words = self._tokenizer.decode_batch([[piece] for piece in numbers], skip_special_tokens=False)
         words = [word.strip() for word in words]
         cut = self.pieces(words)
-        alone = np.flatnonzero((cut.sizes == 1) & (cut.ids[cut.offsets[:-1]] == numbers)) if numbers else []
-        return {words[place]: numbers[place] for place in alone if words[place]}
+        alone = (cut.sizes == 1) & (cut.ids[cut.offsets[:-1]] == numbers)
+        return {word: piece for word, piece, one in zip(words, numbers, alone, strict=True) if one and word}
 
     def tokenizer_json(self) -> str:
         """Give the tokenizer as JSON text."""

@@ -9,8 +9,10 @@ The graphs read the layer's parameters and buffers where they lie; where those h
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import ref
@@ -29,27 +31,16 @@ Losses = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(eq=False)
 class _Results:
-    """The loss of a batch, then the gradients of the emissions and of the parameters; None where none is wanted.
+    """The loss of a batch, then the gradients of the emissions and of the parameters that are trained.
 
     They lie where the graph writes them, until it is replayed for another batch.
     """
 
-    values: list[Tensor | None]
+    values: list[Tensor]
 
     def keep(self) -> None:
         """Copy them."""
-        self.values = [None if value is None else value.clone() for value in self.values]
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The inputs and results of a graph, as far as a batch of one size fills them."""
-
-    emissions: Tensor
-    tags: Tensor
-    lengths: Tensor
-    weights: Tensor
-    results: list[Tensor | None]
+        self.values = [value.clone() for value in self.values]
 
 
 class _Graph:
@@ -57,13 +48,15 @@ class _Graph:
 
     Arguments:
         graph: what was recorded.
-        whole: its inputs and results.
+        inputs: emissions ``[B, T, L]``, tags ``[B, T]``, lengths ``[B]``, and weights ``[B]`` of the sequences.
+        results: as in `_Results`.
+        places: where the parameters lie, and whether they are trained.
     """
 
-    def __init__(self, graph: torch.cuda.CUDAGraph, whole: _Part) -> None:
-        self.graph, self.whole = graph, whole
-        self._parts: dict[torch.Size, _Part] = {}
-        self._filled = len(whole.lengths)  # sequences of the last batch; those behind them have length 0
+    def __init__(self, graph: torch.cuda.CUDAGraph, inputs: list[Tensor], results: list[Tensor], places: Any) -> None:
+        self.graph, self.inputs, self.results, self.places = graph, inputs, results, places
+        self._parts: dict[torch.Size, tuple[list[Tensor], list[Tensor]]] = {}
+        self._filled = inputs[0].shape[0]  # sequences of the last batch; those behind them have length 0
         self._even = 0  # B where each of the first B sequences weighs 1 / B
         self._last: Callable[[], _Results | None] = lambda: None
 
@@ -71,34 +64,27 @@ class _Graph:
         """Return the results for a batch that fits."""
         if (last := self._last()) is not None:  # of a batch whose backward pass may still come
             last.keep()
-        B, part = len(lengths), self._part(emissions.shape)
+        B, (inputs, values) = len(lengths), self._part(emissions.shape)
         if self._filled > B:
-            self.whole.lengths.zero_()
-        part.emissions.copy_(emissions)
-        part.tags.copy_(tags)
-        part.lengths.copy_(lengths)
+            self.inputs[2].zero_()
+        torch._foreach_copy_(inputs, [emissions, tags, lengths])
         if weights is not None:
-            torch.div(weights, B, out=part.weights)
+            torch.div(weights, B, out=self.inputs[3][:B])
         elif self._even != B:
-            self.whole.weights.fill_(1 / B)
+            self.inputs[3].fill_(1 / B)
         self._filled, self._even = B, B if weights is None else 0
         self.graph.replay()
-        results = _Results(part.results)
+        results = _Results(values)
         self._last = ref(results)
         return results
 
-    def _part(self, size: torch.Size) -> _Part:
+    def _part(self, size: torch.Size) -> tuple[list[Tensor], list[Tensor]]:
+        """Inputs without the weights, and results, as far as a batch of a size fills them."""
         if size not in self._parts:
-            (B, T, _), whole = size, self.whole
-            loss, slope, *rest = whole.results
-            assert slope is not None
-            self._parts[size] = _Part(
-                whole.emissions[:B, :T],
-                whole.tags[:B, :T],
-                whole.lengths[:B],
-                whole.weights[:B],
-                [loss, slope[:B, :T], *rest],
-            )
+            B, T, _ = size
+            emissions, tags, lengths, _ = self.inputs
+            loss, slope, *rest = self.results
+            self._parts[size] = [emissions[:B, :T], tags[:B, :T], lengths[:B]], [loss, slope[:B, :T], *rest]
         return self._parts[size]
 
 
@@ -118,38 +104,50 @@ class GraphedLoss:
 
     Arguments:
         module: whose own parameters and buffers the losses depend on.
-        losses: what is recorded, a method that asks the module; it must not wait for the device.
     """
 
-    def __init__(self, module: nn.Module, losses: Losses) -> None:
-        self.module, self.losses = module, losses
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
         self._graphs: OrderedDict[Any, _Graph] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies keep: graphs belong to this process and to these parameters."""
         return {**vars(self), "_graphs": OrderedDict()}
 
-    def __call__(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None) -> Tensor:
-        """Compute the loss; the arguments are those of `Losses`, with weights ``[B]``, 1 when left out."""
-        parameters = tuple(self.module.parameters(recurse=False))
-        found: Tensor = _Replay.apply(self, emissions, tags, lengths, weights, *parameters)  # type: ignore[no-untyped-call]
+    def __call__(
+        self, losses: Losses, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None
+    ) -> Tensor:
+        """Compute the loss.
+
+        Arguments:
+            losses: what is recorded, the same each time, a method that asks the module and does not wait for the
+                device. It is not kept: a module with graphs must go with the last reference to it, as the garbage
+                collector may come while another graph is recorded.
+            emissions, tags, lengths: its arguments.
+            weights: ``[B]``, 1 when left out.
+        """
+        # By their dictionaries: `parameters()` and `buffers()` take longer than the replay.
+        parameters = self.module._parameters.values()
+        found: Tensor = _Replay.apply(self, losses, emissions, tags, lengths, weights, *parameters)  # type: ignore[no-untyped-call]
         return found
 
-    def graph_for(self, emissions: Tensor, parameters: tuple[Tensor, ...]) -> _Graph:
+    def graph_for(self, losses: Losses, emissions: Tensor) -> _Graph:
         """Return the graph of a size that holds these emissions, recorded now if need be."""
         B, T, L = emissions.shape
         size = max(FEWEST, 1 << (B - 1).bit_length()), -(-T // STEPS) * STEPS, L
-        places = ((part.data_ptr(), part.requires_grad) for part in (*parameters, *self.module.buffers(recurse=False)))
-        key = (*size, emissions.device, emissions.dtype, *places)
-        if key in self._graphs:
+        parts = (*self.module._parameters.values(), *self.module._buffers.values())
+        places = [(part.data_ptr(), part.requires_grad) for part in parts if part is not None]
+        key = (*size, emissions.device, emissions.dtype)
+        kept = self._graphs.get(key)
+        if kept is not None and kept.places == places:
             self._graphs.move_to_end(key)
-            return self._graphs[key]
+            return kept
         while len(self._graphs) >= MOST_GRAPHS:
             self._graphs.popitem(last=False)
-        self._graphs[key] = self._record(size, emissions)
-        return self._graphs[key]
+        kept = self._graphs[key] = self._record(losses, size, emissions, places)
+        return kept
 
-    def _record(self, size: tuple[int, int, int], like: Tensor) -> _Graph:
+    def _record(self, losses: Losses, size: tuple[int, int, int], like: Tensor, places: Any) -> _Graph:
         B, T, L = size
         emissions = torch.zeros(B, T, L, device=like.device, dtype=like.dtype, requires_grad=True)
         tags = torch.zeros(B, T, dtype=torch.int64, device=like.device)
@@ -161,7 +159,7 @@ class GraphedLoss:
             for name, part in self.module.named_parameters(recurse=False)
         }
         wanted = (emissions, *(part for part in leaves.values() if part.requires_grad))
-        recorded = _Recorded(self.module, self.losses)
+        recorded = _Recorded(self.module, losses)
 
         def run() -> list[Tensor]:
             with torch.enable_grad():
@@ -177,11 +175,21 @@ class GraphedLoss:
             run()
             run()
         torch.cuda.current_stream(like.device).wait_stream(side)
-        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-            loss, slope, *slopes = run()
-        found = iter(slopes)
-        rest = [next(found) if part.requires_grad else None for part in leaves.values()]
-        return _Graph(graph, _Part(emissions.detach(), tags, lengths, weights, [loss, slope, *rest]))
+        with _no_collection(), torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            results = run()
+        return _Graph(graph, [emissions.detach(), tags, lengths, weights], results, places)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector away: taking another graph apart ends a recording."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 class _Replay(torch.autograd.Function):
@@ -191,18 +199,21 @@ class _Replay(torch.autograd.Function):
     def forward(
         ctx: Any,
         owner: GraphedLoss,
+        losses: Losses,
         emissions: Tensor,
         tags: Tensor,
         lengths: Tensor,
         weights: Tensor | None,
         *parameters: Tensor,
     ) -> Tensor:
-        ctx.results = owner.graph_for(emissions, parameters).replay(emissions, tags, lengths, weights)
+        ctx.results = owner.graph_for(losses, emissions).replay(emissions, tags, lengths, weights)
+        ctx.trained = [part.requires_grad for part in parameters]
         loss: Tensor = ctx.results.values[0].clone()
         return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        first, *rest = (None if value is None else value * slope for value in ctx.results.values[1:])
-        return None, first, None, None, None, *rest
+        first, *rest = torch._foreach_mul(ctx.results.values[1:], slope)
+        found = iter(rest)
+        return None, None, first, None, None, None, *(next(found) if trained else None for trained in ctx.trained)

@@ -80,13 +80,13 @@ class CRFHead(Head):
     def __init__(self, size: int, num_labels: int, *, rules: Rules | None = None, smoothing: float = 0.0) -> None:
         super().__init__(size, num_labels, smoothing)
         self.crf = CRF(num_labels, constraints=rules)
-        self._graphed = GraphedLoss(self.crf, self.sequence_losses)
+        self._graphed = GraphedLoss(self.crf)
 
     def loss(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
         """Compute what `Head.loss` does; on a GPU, in training, from CUDA graphs."""
         if not _replays(emissions, tags):
             return super().loss(emissions, tags, lengths, weights)
-        return self._graphed(emissions, tags, lengths, weights)
+        return self._graphed(self.sequence_losses, emissions, tags, lengths, weights)
 
     def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         """Compute the negative log-likelihood of each sequence, or the smoothed one, ``[B]``."""

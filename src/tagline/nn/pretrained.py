@@ -78,7 +78,8 @@ def input_vectors(name: str | PathLike[str]) -> Embeddings:
     words = table.whole_words()
     if not words:
         raise InputError(f"encoder {fspath(name)}: expected pieces that are words, got none")
-    vectors = encoder.model.get_input_embeddings().weight.detach().float()
+    embeddings: Any = encoder.model.get_input_embeddings()
+    vectors = embeddings.weight.detach().float()
     return Embeddings(tuple(words), vectors[list(words.values())].numpy())
 
 
