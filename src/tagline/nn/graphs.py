@@ -31,7 +31,7 @@ Losses = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(eq=False)
 class _Results:
-    """The loss of a batch, then the gradients of the emissions and of the parameters that are trained.
+    """The loss of a batch, the gradient of the emissions, and those of the parameters that are trained, in a row.
 
     They lie where the graph writes them, until it is replayed for another batch.
     """
@@ -83,8 +83,8 @@ class _Graph:
         if size not in self._parts:
             B, T, _ = size
             emissions, tags, lengths, _ = self.inputs
-            loss, slope, *rest = self.results
-            self._parts[size] = [emissions[:B, :T], tags[:B, :T], lengths[:B]], [loss, slope[:B, :T], *rest]
+            loss, slope, rest = self.results
+            self._parts[size] = [emissions[:B, :T], tags[:B, :T], lengths[:B]], [loss, slope[:B, :T], rest]
         return self._parts[size]
 
 
@@ -165,7 +165,8 @@ class GraphedLoss:
             with torch.enable_grad():
                 values = torch.func.functional_call(recorded, leaves, (emissions, tags, lengths))
                 loss = (values * weights).sum()
-                return [loss.detach().to(like.dtype), *torch.autograd.grad(loss, wanted)]
+                first, *rest = torch.autograd.grad(loss, wanted)
+                return [loss.detach().to(like.dtype), first, torch.cat([first.new_zeros(0), *map(torch.flatten, rest)])]
 
         # Warmed up and recorded on a stream of its own; other threads may use the device meanwhile.
         side = torch.cuda.Stream(like.device)  # type: ignore[no-untyped-call]
@@ -207,13 +208,14 @@ class _Replay(torch.autograd.Function):
         *parameters: Tensor,
     ) -> Tensor:
         ctx.results = owner.graph_for(losses, emissions).replay(emissions, tags, lengths, weights)
-        ctx.trained = [part.requires_grad for part in parameters]
+        ctx.shapes = [part.shape if part.requires_grad else None for part in parameters]
         loss: Tensor = ctx.results.values[0].clone()
         return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        first, *rest = torch._foreach_mul(ctx.results.values[1:], slope)
-        found = iter(rest)
-        return None, None, first, None, None, None, *(next(found) if trained else None for trained in ctx.trained)
+        _, first, rest = ctx.results.values
+        parts = (rest * slope).split_with_sizes([0 if shape is None else shape.numel() for shape in ctx.shapes])
+        found = [None if shape is None else part.view(shape) for part, shape in zip(parts, ctx.shapes, strict=True)]
+        return None, None, first * slope, None, None, None, *found
