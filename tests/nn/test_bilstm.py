@@ -17,6 +17,7 @@ from torch import nn  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence  # noqa: E402
 
 from tagline.errors import InputError  # noqa: E402
+from tagline.nn import bilstm  # noqa: E402
 from tagline.nn.batches import packed_order  # noqa: E402
 from tagline.nn.bilstm import BiLSTMEncoder  # noqa: E402
 from tagline.nn.characters import CharacterCNN, CharacterLSTM  # noqa: E402
@@ -169,6 +170,13 @@ def test_word_dropout() -> None:
 # The encoder
 
 
+@pytest.fixture(params=["packed", "padded"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How sentences of different lengths are read."""
+    monkeypatch.setattr(bilstm, "MOST_PADDING", 0 if request.param == "packed" else np.inf)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("characters", ["cnn", "lstm", None])
 @pytest.mark.parametrize("options", [{}, {"layers": 3}, {"case_dim": 0}])
 def test_sentence_by_sentence(characters: str | None, options: Any) -> None:
@@ -189,6 +197,7 @@ def test_sentence_by_sentence(characters: str | None, options: Any) -> None:
     )
 
 
+@pytest.mark.usefixtures("way")
 @given(st.permutations(range(5)), st.integers(1, 5))
 def test_neighbours_do_not_matter(order: list[int], count: int) -> None:
     encoder = encoder_of(layers=2).eval()
@@ -266,6 +275,7 @@ def test_copies_and_state() -> None:
         torch.testing.assert_close(twin(batch), encoder(batch), rtol=0, atol=0)
 
 
+@pytest.mark.usefixtures("way")
 def test_bfloat16() -> None:
     encoder = encoder_of().eval()
     batch = batch_of(SENTENCES)

@@ -2,9 +2,9 @@
 
     word vector ⊕ case vector ⊕ character vector  →  dropout  →  (BiLSTM → dropout) × layers
 
-Both directions begin with zeros and read the tokens of a sentence only (packed sequences), never padding. What a word
-looks like is worked out once for each distinct spelling of a batch. References: Lample et al. (2016), Ma and Hovy
-(2016), Huang et al. (2015).
+Both directions begin with zeros at their own end of a sentence, and padding counts nowhere: sequences are packed, or,
+on a CPU and of like lengths, padded behind the end that a direction comes to last. What a word looks like is worked out
+once for each distinct spelling of a batch. References: Lample et al. (2016), Ma and Hovy (2016), Huang et al. (2015).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tagline.nn.initialisation import fill_embedding, fill_lstm
 CHARACTERS = ("cnn", "lstm", None)
 BIGRAMS = 1 << 16  # rows of their table
 PRIME = 1_000_003
+MOST_PADDING = 1.5  # cells for each token
 
 
 class BiLSTMEncoder(nn.Module):
@@ -112,11 +113,9 @@ class BiLSTMEncoder(nn.Module):
         if not batch.cells.shape[0]:
             return embedded.new_zeros(B, T, self.size)
         tokens: Tensor = self.dropout(embedded)
+        read = _padded if _may_pad(batch) else _packed
         for lstm in self.layers:
-            packed = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
-            states = lstm(packed)[0].data  # [N, size]
-            padded = states.new_zeros(B * T, self.size).index_copy(0, batch.cells, states)
-            tokens = self.dropout(padded.view(B, T, self.size))
+            tokens = self.dropout(read(lstm, tokens, batch))  # type: ignore[arg-type]
         return tokens
 
     def spellings(self, batch: WordBatch) -> Tensor:
@@ -127,6 +126,42 @@ class BiLSTMEncoder(nn.Module):
         if self.characters is not None:
             parts.append(self.characters(batch.characters))
         return torch.cat(parts, 1)
+
+
+def _packed(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
+    """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]`` in packed order; 0 at padding."""
+    B, T, _ = tokens.shape
+    given = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
+    states: Tensor = lstm(given)[0].data  # [N, 2 H]
+    padded = states.new_zeros(B * T, states.shape[1]).index_copy(0, batch.cells, states)
+    return padded.view(B, T, states.shape[1])
+
+
+def _padded(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
+    """Do what `_packed` does: each direction begins at its own end of a sentence and comes to the padding last."""
+    B, T, _ = tokens.shape
+    steps, lengths = torch.arange(T, device=tokens.device)[:, None], batch.device_lengths
+    inside = (steps < lengths)[:, :, None]  # [T, B, 1]
+    turned = torch.where(inside, (lengths - 1 - steps)[:, :, None], steps[:, :, None])
+    ahead, back = lstm.all_weights
+    tokens = tokens.transpose(0, 1)
+    zeros = tokens.new_zeros(1, B, ahead[1].shape[1])
+
+    def one_way(inputs: Tensor, weights: list[nn.Parameter]) -> Tensor:
+        states: Tensor = torch.lstm(inputs, (zeros, zeros), [*weights], True, 1, 0.0, lstm.training, False, False)[0]
+        return states
+
+    first = one_way(tokens, ahead)
+    second = one_way(tokens.gather(0, turned.expand_as(tokens)), back)
+    states = torch.cat([first, second.gather(0, turned.expand_as(second))], 2)
+    return torch.where(inside, states, 0.0).transpose(0, 1)
+
+
+def _may_pad(batch: WordBatch) -> bool:
+    """Whether padding is worth it: a CPU reads sentences of one length nearly twice as fast, a GPU packed ones."""
+    if batch.forms.is_cuda or torch.compiler.is_compiling():
+        return False
+    return batch.forms.numel() <= MOST_PADDING * batch.cells.shape[0]
 
 
 def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.Embedding:
