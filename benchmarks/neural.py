@@ -91,7 +91,14 @@ class Work:
 def prepare(train: Corpus, device: torch.device) -> Work:
     """Make a network, without training it, and the batches."""
     model = BiLSTMCRF(
-        str(find(GLOVE)), epochs=1, batch_size=32, hidden=200, device=str(device), max_seconds=0.0, scheme=None
+        str(find(GLOVE)),
+        epochs=1,
+        batch_size=32,
+        hidden=200,
+        device=str(device),
+        max_seconds=0.0,
+        scheme=None,
+        word_dropout=0.0,
     )
     model.fit(train)  # no rules: the script knows none
     network = model.network_
@@ -322,7 +329,7 @@ class Case:
     bar: float | None = None
 
 
-GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "batch_size": 32, "epochs": 15}
+GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "word_dropout": 0, "batch_size": 32, "epochs": 15}
 CHUNKING = {"hidden": 300, "char_size": 100, "word_dropout": 0.02, "batch_size": 32, "epochs": 15}
 CHINESE = {
     **{"on_illegal": "repair", "epochs": 25, "batch_size": 16, "characters": None, "case_dim": 0, "hidden": 300},

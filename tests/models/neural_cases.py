@@ -25,7 +25,8 @@ PEOPLE, PLACES = ("Anna", "Bob", "Carla Bruni", "Dave"), ("Rome", "New York", "P
 VERBS, REST = ("sees", "likes", "visits"), ("in", "the", "1996", "often", ",")
 
 SMALL: dict[str, Any] = {
-    **{"word_dim": 8, "char_dim": 4, "char_size": 6, "case_dim": 2, "hidden": 8, "dropout": 0.0},
+    **{"word_dim": 8, "char_dim": 4, "char_size": 6, "case_dim": 2, "hidden": 8},
+    **{"dropout": 0.0, "word_dropout": 0.0},
     **{"epochs": 12, "learning_rate": 0.03, "batch_size": 8, "device": "cpu"},
 }
 STILL = {**SMALL, "epochs": 1, "learning_rate": 1e-12, "weight_decay": 0.0}

@@ -128,7 +128,9 @@ def train(
     embeddings: Annotated[
         str | None,
         typer.Option(
-            help="Word vectors for bilstm: GloVe, word2vec or fastText as text, .gz or not.", rich_help_panel=NETWORK
+            help="Word vectors for bilstm: GloVe, word2vec or fastText as text, .gz or not, or a folder with a "
+            "pretrained encoder, whose vectors are taken.",
+            rich_help_panel=NETWORK,
         ),
     ] = None,
     encoder: Annotated[

@@ -126,7 +126,7 @@ class BiLSTMCRF(NeuralTagger):
         char_size: int = 50,
         case_dim: int = 8,
         bigram_dim: int = 0,
-        word_dropout: float = 0.0,
+        word_dropout: float = 0.05,
         hidden: int = 200,
         layers: int = 1,
         dropout: float = 0.5,
