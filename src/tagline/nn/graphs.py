@@ -164,9 +164,9 @@ class GraphedLoss:
         def run() -> list[Tensor]:
             with torch.enable_grad():
                 values = torch.func.functional_call(recorded, leaves, (emissions, tags, lengths))
-                loss = (values * weights).sum()
-                first, *rest = torch.autograd.grad(loss, wanted)
-                return [loss.detach().to(like.dtype), first, torch.cat([first.new_zeros(0), *map(torch.flatten, rest)])]
+            first, *rest = torch.autograd.grad(values, wanted, weights.to(values.dtype))
+            loss = (values.detach() * weights).sum().to(like.dtype)
+            return [loss, first, torch.cat([first.new_zeros(0), *map(torch.flatten, rest)])]
 
         # Warmed up and recorded on a stream of its own; other threads may use the device meanwhile.
         side = torch.cuda.Stream(like.device)  # type: ignore[no-untyped-call]

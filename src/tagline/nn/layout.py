@@ -26,9 +26,10 @@ class Layout:
     Attributes:
         shape: B and T.
         first, lengths: ``[B]``, as in a `TensorChain`.
-        kept: ``[B, T]``, which tokens count; None for all.
+        kept: ``[B, T]``, which tokens count; None for all, or for those that `padded` says.
         rows: ``[N]``, the token ``b·T + t`` in each row; None where row and token are the same.
         slots: ``[B·T]``, the row of each token, where every token has one; None otherwise.
+        padded: whether tokens count that come before the length of their sequence.
     """
 
     shape: tuple[int, int]
@@ -37,6 +38,7 @@ class Layout:
     kept: Tensor | None = None
     rows: Tensor | None = None
     slots: Tensor | None = None
+    padded: bool = False
 
     def pack(self, values: Tensor) -> Tensor:
         """Turn values of tokens ``[B, T, …]`` into rows ``[N, …]``, with gradients."""
@@ -57,9 +59,12 @@ class Layout:
         else:
             found = values.index_select(0, self.slots)
         found = found.reshape(*self.shape, *values.shape[1:])
-        if self.kept is None:
+        kept = self.kept
+        if self.padded:
+            kept = torch.arange(self.shape[1], device=found.device) < self.lengths[:, None]
+        if kept is None:
             return found
-        return torch.where(self.kept[(..., *[None] * (found.dim() - 2))], found, fill)
+        return torch.where(kept[(..., *[None] * (found.dim() - 2))], found, fill)
 
     def chain(
         self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, free: bool = False
@@ -79,9 +84,8 @@ def everything(B: int, T: int, device: torch.device) -> Layout:
 
 def by_lengths(lengths: Tensor, T: int) -> Layout:
     """Lay out a batch padded at the right, given how many tokens of each sequence count."""
-    B, device = lengths.shape[0], lengths.device
-    kept = torch.arange(T, device=device) < lengths[:, None]
-    return Layout((B, T), _grid(B, T, device), lengths, kept)
+    B = lengths.shape[0]
+    return Layout((B, T), _grid(B, T, lengths.device), lengths, padded=True)
 
 
 def by_mask(kept: Tensor) -> Layout:
@@ -91,7 +95,7 @@ def by_mask(kept: Tensor) -> Layout:
 
 
 def _grid(B: int, T: int, device: torch.device) -> Tensor:
-    return torch.arange(B, device=device) * T
+    return torch.arange(0, B * T, T, device=device) if T else torch.zeros(B, dtype=torch.int64, device=device)
 
 
 def _packed(kept: Tensor) -> Layout:
