@@ -2,9 +2,9 @@
 
 A training step on a GPU is held up by launches, not by the kernels of a CRF. Shapes are padded to a few sizes (T to a
 multiple of `STEPS`, B to a power of two; sequences of padding are empty and count nothing), and for each size what
-`CRF.loss` and its backward pass do is recorded once and replayed: on an H200 0.4 ms instead of 1.4 for 32 sentences,
-most of it the call of `backward` itself.
-The graphs read the layer's parameters and buffers where they lie; where those have moved, they are recorded anew.
+`CRF.loss` and its backward pass do is recorded once and replayed: on an H200 0.05 ms of kernels for 32 sentences, and
+0.5 ms with launches and the call of `backward` instead of 1.4. The graphs read the layer's parameters and buffers where
+they lie; where those have moved, they are recorded anew.
 """
 
 from __future__ import annotations
