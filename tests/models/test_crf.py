@@ -14,14 +14,13 @@ import pytest
 import tagline
 from tagline import CRF, Corpus, Dictionary, storage
 from tagline.errors import InputError, NoPathError
-from tagline.models.packing import pack
 from tagline.readers import read_columns
 
 from .corpora import TEMPLATE, edge_features, everything, features, items, tagged
 
 
 def file_of(model: CRF) -> bytes:
-    return storage.dumps(*pack(model._saved()))
+    return storage.dumps(*model._packed())
 
 
 def objective_of(model: CRF, X: Any, y: Any, weights: Any = None, **inputs: Any) -> float:

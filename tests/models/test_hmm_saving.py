@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 import tagline
 from tagline import HMM, InputError, StorageError, TaglineError, storage
-from tagline.models.hmm_saving import pack, unpack
+from tagline.models.hmm_saving import unpack
 
 from .corpora import tagged
 from .hmm_cases import FAMILIES, LENGTHS, observations, sequences, settings
@@ -194,7 +194,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_whatever_a_file_says_is_checked(words: tuple[HMM, Any], wrong: str, tmp_path: Path) -> None:
-    config, arrays = pack(words[0]._saved())
+    config, arrays = words[0]._packed()
     changed, changes, message = WRONG[wrong]
     for name, change in changes.items():
         if change is None:
@@ -230,7 +230,7 @@ def small(kind: str) -> tuple[HMM, Any]:
 def test_damaged_bytes_are_refused_or_harmless(kind: str) -> None:
     """The checksum would refuse all of them; without it everything behind it has to hold."""
     hmm, X = small(kind)
-    data = bytearray(storage.dumps(*pack(hmm._saved())))
+    data = bytearray(storage.dumps(*hmm._packed()))
     assert survives(bytes(data), X)
     for size in range(0, len(data), 5):
         assert not survives(bytes(data[:size]), X), size
@@ -245,7 +245,7 @@ def test_damaged_bytes_are_refused_or_harmless(kind: str) -> None:
 
 def test_the_settings_of_a_file_are_used_as_they_are(words: tuple[HMM, Any]) -> None:
     """A setting that cannot be meant is found when it is used, not when the file is read."""
-    config, arrays = pack(words[0]._saved())
+    config, arrays = words[0]._packed()
     hmm = HMM.from_file(storage.loads(storage.dumps({**config, "settings": {"k": "many", "unknown": 7}}, arrays)))
     assert unpack(storage.loads(storage.dumps(config, arrays))).settings["k"] == 0.2
     with pytest.raises(InputError, match=r"unknown: expected one of smooth, error, got 7|k: expected"):

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 
 import tagline
 from tagline import CRF, Dictionary, InputError, StorageError, Template, storage
-from tagline.models.packing import MissingFunction, pack, unpack
+from tagline.models.packing import MissingFunction, unpack
 
 from .corpora import TEMPLATE, everything, features, items, tagged
 
@@ -72,7 +72,7 @@ def test_safetensors_reads_it(full: tuple[CRF, dict[str, Any]], tmp_path: Path) 
 def test_small_types_and_no_zeros(tmp_path: Path) -> None:
     X, y = items()
     model = CRF(c1=1.0, c2=0.01).fit(X, y)
-    config, arrays = pack(model._saved())
+    config, arrays = model._packed()
     assert arrays["weights"].all()
     assert len(arrays["weights"]) < model.parameters_.structure.size
     assert {arrays[name].dtype for name in ("states.counts", "states.labels", "transitions")} == {np.dtype(np.uint8)}
@@ -262,7 +262,7 @@ def test_an_older_file_loads(tmp_path: Path) -> None:
 
 
 def test_files_of_others_are_refused(full: tuple[CRF, dict[str, Any]], tmp_path: Path) -> None:
-    config, arrays = pack(full[0]._saved())
+    config, arrays = full[0]._packed()
     path = tmp_path / "model"
     for change, message in (
         ({"version": 99}, "expected a CRF of layout 1 or older, got 99, written by a newer Tagline; upgrade Tagline"),
@@ -316,7 +316,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_whatever_a_file_says_is_checked(full: tuple[CRF, dict[str, Any]], wrong: str, tmp_path: Path) -> None:
-    config, arrays = pack(full[0]._saved())
+    config, arrays = full[0]._packed()
     settings, changes, message = WRONG[wrong]
     for name, change in changes.items():
         if change is None:
@@ -332,7 +332,7 @@ def test_whatever_a_file_says_is_checked(full: tuple[CRF, dict[str, Any]], wrong
 def test_a_wrong_dictionary_is_refused(tmp_path: Path) -> None:
     X, y = [["Anna"]], [["B-PER"]]
     model = CRF(TEMPLATE, scheme="IOB2", dictionary=Dictionary({"Anna": "PER"}, priority="under")).fit(X, y)
-    config, arrays = pack(model._saved())
+    config, arrays = model._packed()
     for text in (b"{", b"[1]", b'[["a", "PER", 3]]', b"[[[3], 4]]", b'[[["a"], ""]]', b"\xff", b'[[[["a"]], "PER"]]'):
         arrays["dictionary"] = np.frombuffer(text, np.uint8)
         storage.write(tmp_path / "model", config, arrays)

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline import storage
 from tagline.errors import InputError, StorageError
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm_parameters import HMMParameters, checked
 from tagline.models.packing import MOST_LABELS, Facts, bad_file, facts_of, plain_settings, reading
+from tagline.models.stored import Packed, Stored
 from tagline.readers.roles import scheme
 from tagline.storage import ModelFile
 from tagline.training.monitor import Pass
@@ -130,33 +130,25 @@ def _symbols(file: ModelFile) -> Symbols | None:
     return Symbols.of(Vocabulary.from_arrays(stored))
 
 
-class HMMSaving:
+class HMMSaving(Stored):
     """The methods of an HMM that keep it."""
 
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
     parameters_: HMMParameters
     training_: Facts
     training_log_: list[Pass]
     emission: Any
-
-    def save(self, path: storage.Path) -> None:
-        """Write the model to one file, whole or not at all; `tagline.load` reads it."""
-        storage.write(path, *pack(self._saved()))
-
-    @property
-    def size_(self) -> int:
-        """The size of the model file in bytes."""
-        return len(storage.dumps(*pack(self._saved())))
+    frozen: Any
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
         saved = unpack(file)
         out = cls()
-        known = out._settings()
         out.emission = saved.parameters.emission.family
-        for name, value in saved.settings.items():
-            if name in known:
-                setattr(out, name, tuple(value) if name == "frozen" and isinstance(value, list) else value)
+        out._set(saved.settings)
+        if isinstance(out.frozen, list):
+            out.frozen = tuple(out.frozen)
         out._become(saved.parameters, saved.training, [])
         return out
 
@@ -167,24 +159,9 @@ class HMMSaving:
     def _fitted(self) -> HMMParameters:
         raise NotImplementedError
 
-    def _settings(self) -> dict[str, Any]:
-        raise NotImplementedError
+    def _packed(self) -> Packed:
+        return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
 
-    def _saved(self) -> SavedHMM:
-        return SavedHMM(self._fitted(), self.training_, self._settings())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
-        state = dict(vars(self))
-        if "parameters_" in state:
-            state["_file"] = storage.dumps(*pack(self._saved()))
-            del state["parameters_"], state["training_"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        rest = dict(state)
-        data = rest.pop("_file", None)
-        self.__dict__.update(rest)
-        if data is not None:
-            saved = unpack(storage.loads(data, source="<pickle>"))
-            self._become(saved.parameters, saved.training, rest.get("training_log_", []))
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self._become(saved.parameters, saved.training, vars(self).get("training_log_", []))

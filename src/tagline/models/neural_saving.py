@@ -21,10 +21,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline import storage
 from tagline.errors import StorageError, TaglineError
 from tagline.models.network import Coder, Network, device_of
 from tagline.models.packing import Facts, bad_file, facts_of, plain_settings, reading
+from tagline.models.stored import Packed, Stored
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.roles import Rules, legal, scheme
@@ -37,36 +37,29 @@ _NETWORK, _CODER = "network.", "coder."
 _CODE = ("callbacks", "verbose", "device")  # settings of the moment
 
 
-class NeuralSaving:
+class NeuralSaving(Stored):
     """The methods of a neural tagger that keep it."""
 
     kind: ClassVar[str]
+    _LEARNED: ClassVar[tuple[str, ...]] = ("network_", "training_")
     device: str
     network_: Network
     training_: Facts
 
-    def save(self, path: storage.Path) -> None:
-        """Write the model to one file, whole or not at all; `tagline.load` reads it."""
-        storage.write(path, *self._packed())
-
-    @property
-    def size_(self) -> int:
-        """The size of the model file in bytes."""
-        return len(storage.dumps(*self._packed()))
-
     @classmethod
     def from_file(cls, file: ModelFile, device: str = "auto") -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
-        place = device_of(device)
+        device_of(device)  # first of all, whether there is one
         out = cls()
-        known = set(out._settings())
         with reading(file):
-            for name, value in file.setting("settings", dict).items():
-                if name in known:
-                    setattr(out, name, value)
-            out.device = device
-            out.network_, out.training_ = out._unpacked(file, place), facts_of(file)
+            out._set(file.setting("settings", dict))
+        out.device = device
+        out._take(file)
         return out
+
+    def _take(self, file: ModelFile) -> None:
+        with reading(file):
+            self.network_, self.training_ = self._unpacked(file, device_of(self.device)), facts_of(file)
 
     # What a kind of tagger says.
 
@@ -96,7 +89,7 @@ class NeuralSaving:
             if name not in _CODE
         }
 
-    def _packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _packed(self) -> Packed:
         network = self._fitted()
         described, arrays = self._describe(network)
         config = {
@@ -130,23 +123,6 @@ class NeuralSaving:
         _try_out(file, network)
         tagger.to(device)
         return network
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
-        state = dict(vars(self))
-        if "network_" in state:
-            state["_file"] = storage.dumps(*self._packed())
-            del state["network_"], state["training_"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        rest = dict(state)
-        data = rest.pop("_file", None)
-        self.__dict__.update(rest)
-        if data is not None:
-            file, place = storage.loads(data, source="<pickle>"), device_of(self.device)
-            with reading(file):
-                self.network_, self.training_ = self._unpacked(file, place), facts_of(file)
 
 
 def planned(file: ModelFile, name: str, *kinds: type) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tagline import storage
 from tagline.errors import InputError
@@ -10,11 +10,13 @@ from tagline.features.weights import Scorer
 from tagline.models.extraction import Extraction, Way
 from tagline.models.packing import Facts, MissingFunction, SavedCRF, pack, reading, unpack
 from tagline.models.parameters import Parameters
+from tagline.models.stored import Packed, Stored
 
 
-class Saving:
+class Saving(Stored):
     """The methods of a CRF that keep it."""
 
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer")
     parameters_: Parameters
     training_: Facts
     features: Any
@@ -28,12 +30,7 @@ class Saving:
         Weights are kept as float32, those that are 0 left out. A feature function and callbacks are code and stay
         outside: pass the function to `tagline.load` again.
         """
-        storage.write(path, *pack(self._saved()))
-
-    @property
-    def size_(self) -> int:
-        """The size of the model file in bytes."""
-        return len(storage.dumps(*pack(self._saved())))
+        super().save(path)
 
     @classmethod
     def from_file(cls, file: storage.ModelFile, *, features: Way = None) -> Self:
@@ -48,10 +45,7 @@ class Saving:
         if features is not None and not callable(features):
             raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
         out = cls()
-        known = out._settings()
-        for name, value in saved.settings.items():
-            if name in known:
-                setattr(out, name, value)
+        out._set(saved.settings)
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
         with reading(file):
             out._become(saved.parameters, Extraction(out.features, saved.hash_bits, saved.dictionary), saved.training)
@@ -66,28 +60,25 @@ class Saving:
     def _fitted(self) -> Parameters:
         raise NotImplementedError
 
-    def _settings(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _saved(self) -> SavedCRF:
+    def _packed(self) -> Packed:
         p, e = self._fitted(), self._extraction
-        return SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_)
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+
+    def _take(self, file: storage.ModelFile, function: Way = None) -> None:
+        saved = unpack(file)
+        way = saved.way if function is None else function
+        self._become(saved.parameters, Extraction(way, saved.hash_bits, saved.dictionary), saved.training)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
-        state = dict(vars(self))
-        if "parameters_" in state:
-            state["_file"] = storage.dumps(*pack(self._saved()))
+        """What pickle and copy keep: the bytes of the model's file, its function, everything else as it is."""
+        state = super().__getstate__()
+        if "_file" in state:
             state["_function"] = self._extraction.function
-            for name in ("parameters_", "training_", "_extraction", "_scorer"):
-                del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rest = dict(state)
-        data, function = rest.pop("_file", None), rest.pop("_function", None)
-        self.__dict__.update(rest)
+        function, data = rest.pop("_function", None), rest.pop("_file", None)
+        super().__setstate__(rest)
         if data is not None:
-            saved = unpack(storage.loads(data, source="<pickle>"))
-            way = saved.way if function is None else function
-            self._become(saved.parameters, Extraction(way, saved.hash_bits, saved.dictionary), saved.training)
+            self._take(storage.loads(data, source="<pickle>"), function)

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline import storage
 from tagline.errors import StorageError
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.packing import Facts, bad_file, facts_of, plain_settings, reading
+from tagline.models.stored import Packed, Stored
 from tagline.models.trigram_counts import MOST_STATES, TrigramCounts
 from tagline.models.trigram_parameters import CandidateLists, TrigramParameters
 from tagline.storage import ModelFile
@@ -138,54 +138,28 @@ def _candidates(file: ModelFile, W: int, S: int) -> CandidateLists:
     return CandidateLists(offsets, states, np.asarray(scores))
 
 
-class TrigramSaving:
+class TrigramSaving(Stored):
     """The methods of a trigram tagger that keep it."""
 
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
     parameters_: TrigramParameters
     training_: Facts
-
-    def save(self, path: storage.Path) -> None:
-        """Write the model to one file, whole or not at all; `tagline.load` reads it."""
-        storage.write(path, *pack(self._saved()))
-
-    @property
-    def size_(self) -> int:
-        """The size of the model file in bytes."""
-        return len(storage.dumps(*pack(self._saved())))
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
         saved = unpack(file)
         out = cls()
-        known = out._settings()
-        for name, value in saved.settings.items():
-            if name in known:
-                setattr(out, name, value)
+        out._set(saved.settings)
         out.parameters_, out.training_ = saved.parameters, saved.training
         return out
 
     def _fitted(self) -> TrigramParameters:
         raise NotImplementedError
 
-    def _settings(self) -> dict[str, Any]:
-        raise NotImplementedError
+    def _packed(self) -> Packed:
+        return pack(SavedTrigrams(self._fitted(), self.training_, self._settings()))
 
-    def _saved(self) -> SavedTrigrams:
-        return SavedTrigrams(self._fitted(), self.training_, self._settings())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickle and copy keep: of a fitted model the bytes of its file, everything else as it is."""
-        state = dict(vars(self))
-        if "parameters_" in state:
-            state["_file"] = storage.dumps(*pack(self._saved()))
-            del state["parameters_"], state["training_"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        rest = dict(state)
-        data = rest.pop("_file", None)
-        self.__dict__.update(rest)
-        if data is not None:
-            saved = unpack(storage.loads(data, source="<pickle>"))
-            self.parameters_, self.training_ = saved.parameters, saved.training
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self.parameters_, self.training_ = saved.parameters, saved.training
