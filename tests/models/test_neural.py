@@ -720,7 +720,31 @@ def test_warm_start_of_other_labels_is_refused() -> None:
         model.fit([["Anna"]], [["B-ORG"]])
 
 
+@pytest.mark.parametrize("kind", [BiLSTMCRF, tagline.CRF])
+def test_sets_of_labels_that_the_rules_make_impossible(kind: Any) -> None:
+    X, y = people()
+    y = [*y, ["O", {"I-PER", "I-LOC"}, "O"]]
+    X = [*X, ["Anna", "sees", "Rome"]]
+    settings = SMALL if kind is BiLSTMCRF else {"features": "english_ner", "max_iterations": 3}
+    with pytest.raises(
+        InputError, match=rf"{len(X) - 1}.*: expected tags that IOB2 allows, got others; there are 1 of"
+    ):
+        kind(**settings, scheme="IOB2").fit(X, y)
+    for way in ("drop", "repair"):
+        model = kind(**settings, scheme="IOB2", on_illegal=way).fit(X, y)
+        assert any("dropped 1 of" in note for note in model.notes_)
+
+
 # Word vectors.
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_precision_on_a_cpu(precision: str) -> None:
+    X, y = people()
+    model = BiLSTMCRF(**SMALL, precision=precision).fit(X, y)
+    assert model.score(X, y) > 0.7
+    with torch.autocast("cpu", getattr(torch, precision)):
+        assert len(model.predict(X)) == len(X)
 
 
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.txt.gz"])

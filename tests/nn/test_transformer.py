@@ -252,8 +252,9 @@ def test_a_configuration_holds_neither_paths_nor_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model_type": "best"}, r"encoder: expected the configuration of a transformer, got 'best'"),
-        ({"model_type": None}, r"encoder: expected the configuration of a transformer, got None"),
+        ({"model_type": "best"}, r"encoder: expected an encoder of text such as bert, got one of the kind 'best'"),
+        ({"model_type": None}, r"encoder: expected an encoder of text such as bert, got one of the kind None"),
+        ({"model_type": ["bert"]}, r"encoder: expected an encoder of text"),
         ({"hidden_size": 10**9}, r"weights of the encoder: expected .* of shape \[.*1000000000"),
         ({"vocab_size": 10**12}, r"weights of the encoder: expected .* of shape \[1000000000000"),
         ({"num_hidden_layers": 10**9}, r"encoder: expected num_hidden_layers to match \d+ tensors .* got 1000000000"),
@@ -267,6 +268,42 @@ def test_parts_that_do_not_fit(change: dict[str, Any], message: str) -> None:
     encoder = TransformerEncoder(make("bert"))
     with pytest.raises(InputError, match=message):
         TransformerEncoder.from_parts({**encoder.encoder_config(), **change}, encoder.state_dict())
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "detr", "backbone": "somebody/code", "use_pretrained_backbone": True},
+        {"model_type": "bert", "Backbone": "somebody/code"},
+        {"model_type": "layoutlmv3", "vision_config": {"model_type": "detr"}},
+        {"model_type": "bert", "parts": {"more": {"model_type": "vitmatte"}}},
+    ],
+)
+def test_configurations_that_would_ask_for_files(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformers.AutoModel, "from_config", None)
+    with pytest.raises(InputError, match=r"encoder: expected (an encoder|the configuration of an encoder) of text"):
+        TransformerEncoder.from_parts(config)
+
+
+def test_a_configuration_does_not_say_what_computes() -> None:
+    config = {**TransformerEncoder(make("bert")).encoder_config(), "attn_implementation": "somebody/kernel"}
+    config |= {"_attn_implementation": "somebody/kernel", "experts_implementation": "somebody/kernel"}
+    made = TransformerEncoder.from_parts({**config, "quantization_config": {"quant_method": "awq"}})
+    assert made.model.config._attn_implementation in ("sdpa", "eager")
+    assert "somebody" not in json.dumps(made.encoder_config())
+
+
+def test_layers_in_several_lists() -> None:
+    config = transformers.XLMConfig(vocab_size=60, emb_dim=8, n_layers=3, n_heads=2, max_position_embeddings=40)
+    encoder = TransformerEncoder(transformers.XLMModel(config), freeze=2)
+    for name, part in encoder.model.named_parameters():
+        lists, _, rest = name.partition(".")
+        inside = lists in ("attentions", "layer_norm1", "ffns", "layer_norm2")
+        assert part.requires_grad == (inside and int(rest.partition(".")[0]) > 0), name
+    rates = encoder.layer_rates(0.5)
+    assert rates["model.ffns.0"] == rates["model.attentions.0"] == 0.25
+    assert rates["model.ffns.2"] == rates["model.layer_norm2.2"] == 1.0
+    assert rates["model.embeddings"] == 0.125
 
 
 def test_encoders_only() -> None:

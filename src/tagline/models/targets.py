@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.roles import Rules, legal, scheme
 from tagline.readers.validation import repair
-from tagline.types import BoolArray, Float64Array, IntArray
+from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 
 ON_ILLEGAL = ("error", "repair", "drop")
 
@@ -167,7 +168,13 @@ def settle(
 
 
 def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
-    """Sentences in which known labels break the rules."""
+    """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
+    allowed = allowed_labels(labelled, labels)
+    if allowed is not None:
+        scores = (_scores(part) for part in (allowed, rules.transitions, rules.start, rules.end))
+        e, moves, begin_with, end_with = scores
+        chain = Chain(e, moves, begin_with, end_with, labelled.bounds)
+        return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
     ids = numbered(labelled, labels)
     before = np.concatenate([[-1], ids[:-1]]) if len(ids) else ids
     first = np.zeros(len(ids) + 1, bool)
@@ -181,6 +188,11 @@ def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> I
     bad[begin] |= ~rules.start[ids[begin]]
     bad[end] |= ~rules.end[ids[end]]
     return np.unique(np.searchsorted(labelled.bounds, np.flatnonzero(bad), side="right") - 1)
+
+
+def _scores(allowed: BoolArray) -> FloatArray:
+    """0 for what is allowed, −∞ for the rest."""
+    return np.where(allowed, np.float32(0), np.float32(-np.inf))
 
 
 def numbered(labelled: LabelledTokens, labels: Sequence[str]) -> NDArray[np.int32]:

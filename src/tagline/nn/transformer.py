@@ -61,6 +61,7 @@ class TransformerEncoder(nn.Module):
         if getattr(model.config, "is_encoder_decoder", False):
             kind = model.config.model_type
             raise InputError(f"encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}")
+        _check_kind({"model_type": model.config.model_type})  # or its file could not be read again
         if pooling not in POOLINGS:
             raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {pooling!r}")
         if not 0 <= dropout < 1:
@@ -70,8 +71,8 @@ class TransformerEncoder(nn.Module):
         self.model = model
         self.pooling = pooling
         self.dropout = nn.Dropout(dropout)
-        self._stack, self.num_layers = _stack(model)
-        self._depths = _depths(model, self._stack, self.num_layers)
+        self._stacks, self.num_layers = _stacks(model)
+        self._depths = _depths(model, self._stacks, self.num_layers)
         self.frozen = self._freeze(freeze)
         if checkpointing:
             if not model.supports_gradient_checkpointing:
@@ -114,8 +115,7 @@ class TransformerEncoder(nn.Module):
 
     def encoder_config(self) -> dict[str, Any]:
         """Give the configuration as JSON's types; it holds no path and names no code."""
-        config: dict[str, Any] = json.loads(self.model.config.to_json_string(use_diff=True))
-        return {name: value for name, value in config.items() if name not in _NOT_KEPT}
+        return _kept(json.loads(self.model.config.to_json_string(use_diff=True)))
 
     def check(self, table: PieceTable) -> None:
         """Raise an error unless every piece and every window of the tokenizer fits the encoder."""
@@ -140,8 +140,8 @@ class TransformerEncoder(nn.Module):
         """
         rates: dict[str, float] = {}
         for name, depth in self._depths.items():
-            inside = name.startswith(f"{self._stack}.")
-            beginning = f"{self._stack}.{depth - 1}" if inside else name.partition(".")[0]
+            stack = next((one for one in self._stacks if name.startswith(f"{one}.")), None)
+            beginning = name.partition(".")[0] if stack is None else f"{stack}.{depth - 1}"
             rates.setdefault(f"model.{beginning}", decay ** (self.num_layers - depth))
         return rates
 
@@ -207,7 +207,17 @@ class TransformerEncoder(nn.Module):
         return count
 
 
-_NOT_KEPT = frozenset({"_name_or_path", "architectures", "auto_map", "dtype", "torch_dtype", "transformers_version"})
+_NOT_KEPT = frozenset(
+    {
+        "_name_or_path",
+        "architectures",
+        "auto_map",
+        "dtype",
+        "quantization_config",
+        "torch_dtype",
+        "transformers_version",
+    }
+)
 
 
 def max_length_of(model: PreTrainedModel) -> int | None:
@@ -228,33 +238,62 @@ def _averaged(hidden: Tensor, words: Tensor) -> Tensor:
     return together @ hidden / together.sum(2, keepdim=True)
 
 
-def _stack(model: nn.Module) -> tuple[str, int]:
-    """Find the name of the stack of layers, the longest list of modules, and how many they are."""
-    lists = [(name, len(module)) for name, module in model.named_modules() if isinstance(module, nn.ModuleList)]
+def _stacks(model: nn.Module) -> tuple[list[str], int]:
+    """Find the name of the stack of layers, the longest list of modules, and how many they are.
+
+    Where it has siblings of its length (XLM), a layer has its parts in all of them.
+    """
+    lists = {name: len(module) for name, module in model.named_modules() if isinstance(module, nn.ModuleList)}
     if not lists:
         raise InputError(f"encoder: expected a stack of layers, got {type(model).__name__}, which has none")
-    return max(lists, key=lambda pair: pair[1])
+    first = max(lists, key=lambda name: lists[name])
+    parent = first.rpartition(".")[0]
+    return [name for name in lists if name.rpartition(".")[0] == parent and lists[name] == lists[first]], lists[first]
 
 
-def _depths(model: nn.Module, stack: str, num_layers: int) -> dict[str, int]:
+def _depths(model: nn.Module, stacks: list[str], num_layers: int) -> dict[str, int]:
     """Number the depth of each parameter: 0 before the stack of layers, then 1, 2, …, and behind it as its top.
 
     Layers that share their weights (ALBERT) are one.
     """
     found, outside = {}, 0
     for name, _ in model.named_parameters():
-        inside = name.startswith(f"{stack}.")
-        found[name] = 1 + int(name[len(stack) + 1 :].partition(".")[0]) if inside else outside
-        outside = num_layers if inside else outside
+        stack = next((one for one in stacks if name.startswith(f"{one}.")), None)
+        found[name] = outside if stack is None else 1 + int(name[len(stack) + 1 :].partition(".")[0])
+        outside = outside if stack is None else num_layers
     return found
+
+
+def _kept(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what names files, code or how to compute, in its parts, too."""
+    return {
+        name: _kept(value) if isinstance(value, dict) else value
+        for name, value in config.items()
+        if name not in _NOT_KEPT and "_implementation" not in name
+    }
+
+
+def _check_kind(config: Mapping[str, Any]) -> None:
+    """Refuse what is no encoder of text: others may ask for files or code of anybody's choice when they are built."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES as KINDS
+
+    parts = [config]
+    for part in parts:
+        parts += [value for value in part.values() if isinstance(value, dict)]
+        kind = part.get("model_type")
+        if (part is config or "model_type" in part) and (not isinstance(kind, str) or kind not in KINDS):
+            raise InputError(f"encoder: expected an encoder of text such as bert, got one of the kind {kind!r}")
+        if odd := next((name for name in part if "backbone" in str(name).lower()), None):
+            raise InputError(f"encoder: expected the configuration of an encoder of text, got {odd!r} in it")
 
 
 def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
     """Build an encoder with random weights, leaving the random numbers of others as they are."""
     from transformers import AutoConfig, AutoModel
 
-    fields = {name: value for name, value in config.items() if name not in _NOT_KEPT}
-    kind = fields.pop("model_type", None)
+    _check_kind(config)
+    fields = _kept(config)
+    kind = fields.pop("model_type")
     try:
         made = AutoConfig.for_model(kind, **fields)
         with torch.random.fork_rng(devices=[]):

@@ -110,3 +110,7 @@ def test_loaded_raises_where_the_result_would_come_and_leaves_no_thread(threaded
     assert next(abandoned) == 0
     abandoned.close()
     assert threading.active_count() == before
+
+
+def test_any_batch_size_costs_what_there_is() -> None:
+    assert [batch.tolist() for batch in bucketed([2, 1], batch_size=10**15, parts=3)] == [[1, 0]]

@@ -24,6 +24,7 @@ from tagline.training.neural.batching import bucketed
 from tagline.training.neural.interrupts import Interrupts
 from tagline.training.neural.loop import Epoch, train
 from tagline.training.neural.optimisers import optimiser_of
+from tagline.training.neural.processes import Processes
 from tagline.training.neural.randomness import order_of, seeded
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
@@ -320,6 +321,26 @@ def test_float16_leaves_out_steps_whose_gradient_overflows() -> None:
     assert all(np.isfinite(value).all() for value in weights(task).values())
     assert not close(weights(task), before, atol=1e-4)
     assert all(math.isfinite(one.loss) and math.isfinite(one.gradient_norm) for one in done.history)
+
+
+class Others(Processes):
+    """Their gradients are 0."""
+
+    def add_up(self, parameters: Any, loss: Tensor) -> Tensor:
+        for one in parameters:
+            one.grad = torch.zeros_like(one)
+        return loss
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_step_in_which_other_processes_have_all_sentences(precision: str) -> None:
+    task, descent = ToyTask(8), replace(DESCENT, precision=precision, optimizer="sgd")
+    optimiser = optimiser_of([{"params": list(task.module.parameters())}], descent)
+    before = weights(task)
+    step = steps.Steps(task.module, optimiser, descent, Others(), torch.device("cpu"))
+    step.take([], 4, 0.1, 1)
+    assert step.check(1).loss == 0.0
+    assert same(weights(task), before)
 
 
 def test_bfloat16_is_near_float32() -> None:

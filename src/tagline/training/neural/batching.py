@@ -64,10 +64,11 @@ def bucketed(
 
 def _cut(order: IntArray, sizes: IntArray, batch_size: int, max_tokens: int | None, parts: int) -> Iterator[IntArray]:
     """Cut the order where a batch is full."""
-    largest_part = -(-np.arange(1, batch_size * parts + 1) // parts)  # of the first 1, 2, … sentences
+    most = min(batch_size * parts, len(order))
+    largest_part = -(-np.arange(1, most + 1) // parts)  # of the first 1, 2, … sentences
     begin = 0
     while begin < len(order):
-        batch = order[begin : begin + batch_size * parts]
+        batch = order[begin : begin + most]
         if max_tokens is not None:
             cost = np.maximum.accumulate(sizes[batch]) * largest_part[: len(batch)]  # never falls
             batch = batch[: max(1, int(np.searchsorted(cost, max_tokens, side="right")))]

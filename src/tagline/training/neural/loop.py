@@ -11,11 +11,12 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from tagline.errors import InputError
 from tagline.storage import Path
@@ -140,7 +141,7 @@ class _Run:
             parts=descent.accumulate * self.watch.world.count,
         )
         self.task.module.train()
-        left = loaded(self.load, plan[now.step :], threaded=self.steps.device.type != "cpu")
+        left = loaded(self.loader(), plan[now.step :], threaded=self.steps.device.type != "cpu")
         with contextlib.closing(left) as batches:
             for count, parts in batches:
                 self.steps.take(parts, count, rate_of(descent, now.epoch, now.step, len(plan)), now.step + 1)
@@ -149,10 +150,17 @@ class _Run:
                     return reason
         return self.close(plan)
 
-    def load(self, batch: IntArray) -> tuple[int, list[Part]]:
-        """Make the inputs of a step, for this process."""
-        shares = self.watch.world.shares(batch, self.descent.accumulate)
-        return len(batch), [(len(share), self.task.inputs(share)) for share in shares]
+    def loader(self) -> Callable[[IntArray], tuple[int, list[Part]]]:
+        """Return what makes the inputs of a step, for this process: in any thread, but in the order of this stream."""
+        on_gpu = self.steps.device.type == "cuda"
+        stream = torch.cuda.current_stream(self.steps.device) if on_gpu else None
+
+        def load(batch: IntArray) -> tuple[int, list[Part]]:
+            shares = self.watch.world.shares(batch, self.descent.accumulate)
+            with torch.cuda.stream(stream):  # nothing without one
+                return len(batch), [(len(share), self.task.inputs(share)) for share in shares]
+
+        return load
 
     def look(self, plan: list[IntArray]) -> str | None:
         """See between two steps whether it is time to show, to save or to stop."""

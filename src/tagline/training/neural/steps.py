@@ -88,7 +88,9 @@ class Steps:
             share = mean.to(torch.promote_types(mean.dtype, torch.float32)) * (size / count)
             self.scaler.scale(share).backward()  # type: ignore[no-untyped-call]
             losses.append(share.detach())
-        loss = sum(losses[1:], losses[0]) if losses else torch.zeros((), device=self.device)
+        if not losses:  # another process has them all; the scaler must have been asked once
+            losses.append(self.scaler.scale(torch.zeros((), device=self.device)))
+        loss = sum(losses[1:], losses[0])
         loss = self.world.add_up(self._parameters, loss)
         self.scaler.unscale_(self.optimiser)
         norm = clip_grad_norm_(self._parameters, self._clip)
