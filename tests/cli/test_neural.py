@@ -111,6 +111,43 @@ def test_the_saved_configuration_is_complete_and_trains_the_same(bilstm: Path, f
     assert tomllib.loads((tmp_path / "m.toml").read_text(encoding="utf-8"))["bilstm"] == wanted
 
 
+@pytest.mark.parametrize("option", ["-o", "--checkpoint", "--log"])
+def test_what_is_read_is_not_written(folder: Path, config: Path, tmp_path: Path, option: str) -> None:
+    train, before = folder / "train.txt", (folder / "train.txt").read_bytes()
+    others = [] if option == "-o" else ["-o", tmp_path / "m"]
+    words = ("train", train, *others, "--config", config, option, folder / "." / "train.txt")
+    message = line_of(tagline(*words))
+    assert message == f"{option}: expected a file of its own, got {train}, which is also the training file"
+    assert train.read_bytes() == before
+    words = ("train", train, "-o", tmp_path / "m", "--config", config, "--checkpoint", tmp_path / "m")
+    assert line_of(tagline(*words)).endswith("which is also -o")
+
+
+def test_resuming_says_from_where(folder: Path, config: Path, tmp_path: Path) -> None:
+    words = ("train", folder / "train.txt", "-o", tmp_path / "m", "--config", config)
+    state = ("--checkpoint", tmp_path / "c", "--resume")
+    assert f"{tmp_path / 'c'} is not there yet: beginning anew\n" in tagline(*words, *state).err
+    assert f"going on from {tmp_path / 'c'}\n" in tagline(*words, *state).err
+
+
+def test_a_model_that_cannot_be_written_is_not_lost(
+    folder: Path, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, whole = tmp_path / "m", BiLSTMCRF.save
+
+    def save(self: BiLSTMCRF, path: Any) -> None:
+        if str(path) == str(place):
+            raise package.StorageError(f"{path}: no room")
+        whole(self, path)
+
+    monkeypatch.setattr(BiLSTMCRF, "save", save)
+    done = tagline("train", folder / "train.txt", "-o", place, "--config", config, "-q")
+    found = re.search(r"m: no room; what was learned is not lost: it lies in (.*\.tagline)$", done.err.strip())
+    assert found, done.err
+    assert isinstance(package.load(found[1], device="cpu"), BiLSTMCRF)
+    os.unlink(found[1])
+
+
 def test_options_win_over_the_file_and_the_file_over_defaults(folder: Path, config: Path, tmp_path: Path) -> None:
     words = ["train", folder / "train.txt", "-o", tmp_path / "m.tagline", "-q", "--json", "--config", config]
     done = tagline(*words, "--epochs", 1, "--seed", 4, "--head", "softmax", "--scheme", "none", "--batch-size", 50)

@@ -76,7 +76,7 @@ def test_ctrl_c_before_anything_is_learned(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 130
         said = process.stderr.read().decode()
-    assert said == f"interrupted before there was anything to save; {path} was not written\n"
+    assert said == f"interrupted, nothing was saved: {path} was not written\n"
     assert path.read_text() == "precious"
 
 

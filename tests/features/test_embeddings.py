@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,3 +220,18 @@ def test_glove() -> None:
                 word, *numbers = line.rstrip("\n").split(" ")
                 assert found.words[k] == word
                 np.testing.assert_array_equal(found.vectors[k], np.array(numbers, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("words", "vectors", "message"),
+    [
+        (("a", "b"), np.zeros((1, 3)), r"distinct words and a row for each, got 2 and \(1, 3\)"),
+        (("a", "a"), np.zeros((2, 3)), "distinct words"),
+        (("a",), np.zeros(3), "distinct words"),
+        (("a",), np.full((1, 3), np.nan), "got larger ones or NaN"),
+        (("a",), np.full((1, 3), 1e38), "numbers of at most 1e"),
+    ],
+)
+def test_embeddings_of_ones_own_are_checked(words: Any, vectors: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"Embeddings: expected .*{message}"):
+        Embeddings(words, vectors)

@@ -439,8 +439,9 @@ def test_a_dev_set_and_patience_keep_the_best_weights() -> None:
     best = int(np.argmax(scores))
     assert model.stop_reason_ == "patience"
     assert len(seen) == best + 1 + 4
-    assert same_weights(model, seen[best][1])
-    assert not same_weights(model, seen[-1][1])
+    last = max(number for number, score in enumerate(scores) if score == scores[best])  # of equals
+    assert same_weights(model, seen[last][1])
+    assert not same_weights(model, seen[0][1])
     assert model.evaluate(*dev).spans.f1 == pytest.approx(scores[best])
     assert [done.dev_score for done in model.training_log_] == scores
     corpus = Corpus.from_sentences(list(zip(*dev, strict=True)))
@@ -735,6 +736,15 @@ def test_sets_of_labels_that_the_rules_make_impossible(kind: Any) -> None:
         assert any("dropped 1 of" in note for note in model.notes_)
 
 
+def test_a_dev_set_must_have_tokens_and_should_have_known_labels() -> None:
+    X, y = people()
+    for nothing in ([], [[]]):
+        with pytest.raises(InputError, match="X_dev: expected at least one token to score, got none"):
+            BiLSTMCRF(**SMALL).fit(X, y, X_dev=nothing, y_dev=nothing)
+    model = BiLSTMCRF(**STILL).fit(X, y, X_dev=[["Anna", "sings"]], y_dev=[["NN", "VB"]])
+    assert model.notes_[-1].endswith("training data lack, and misses them: NN, VB")
+
+
 # Word vectors.
 
 
@@ -901,6 +911,15 @@ WRONG: dict[str, Any] = {
     "random_state: None": ({"random_state": None}, "random_state: expected"),
     "scheme": ({"scheme": "IOBX"}, "scheme: expected"),
     "scheme: of others": ({"scheme": "BIOES"}, "BIOES"),
+    "hidden: True": ({"hidden": True}, "hidden: expected a whole number, got True"),
+    "freeze_words": ({"freeze_words": 1}, "freeze_words: expected True or False, got 1"),
+    "warm_start": ({"warm_start": "yes"}, "warm_start: expected True or False, got 'yes'"),
+    "callbacks": ({"callbacks": 3}, "callbacks: expected a list of functions, got 3"),
+    "callbacks: [3]": ({"callbacks": [3]}, "callbacks: expected a list of functions"),
+    "label_weights: text": (
+        {"label_weights": {"O": "x"}},
+        r"label_weights\['O'\]: expected a number of 0 or more, got 'x'",
+    ),
     "on_illegal": ({"on_illegal": "ignore"}, "on_illegal: expected one of error, repair, drop"),
     "label_weights": ({"label_weights": {"Q": 1.0}}, "label_weights: expected labels among"),
     "patience": ({"patience": 0}, "patience: expected"),

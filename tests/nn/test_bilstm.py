@@ -221,6 +221,16 @@ def test_unknown_words_and_characters() -> None:
     assert torch.isfinite(encoder_of()(batch_of([["", "", "\U0001f600"]]))).all()
 
 
+def test_dropped_words_are_unknown_in_their_pairs_too() -> None:
+    encoder = encoder_of(bigram_dim=3, word_dropout=0.999, characters=None, case_dim=0).train()
+    torch.manual_seed(0)
+    batch = batch_of([["the", "cat"]])
+    encoder.embed(batch).sum().backward()
+    assert encoder.words.weight.grad.any(1).nonzero().flatten().tolist() == [1]
+    unknown = [(bilstm.PRIME + follows) % bilstm.BIGRAMS for follows in (1, 0)]
+    assert sorted(encoder.bigrams.weight.grad.any(1).nonzero().flatten().tolist()) == sorted(unknown)
+
+
 def test_dropout_is_one_mask_a_sentence() -> None:
     """With dropout on inputs only half of the features differ from 0, the same at all tokens of a sentence."""
     encoder = encoder_of(dropout=0.5)

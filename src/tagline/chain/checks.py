@@ -56,7 +56,9 @@ def as_count(name: str, value: int, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InputError(f"{name}: expected a whole number, got {value!r}") from None
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InputError(f"{name}: expected a whole number, got {value!r}")
     if number < least:
         raise InputError(f"{name}: expected at least {least}, got {number}")
     return number

@@ -29,6 +29,13 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+class _Told(logging.Handler):
+    """Says warnings to whoever runs the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"warning: {record.getMessage()}", err=True)
+
+
 @app.callback()
 def common(
     version: Annotated[
@@ -40,6 +47,8 @@ def common(
         if isinstance(stream, io.TextIOWrapper):  # files and pipes get UTF-8, a terminal what it can show
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
+    for part in ("tagline.training", "tagline.embeddings"):
+        logging.getLogger(part).handlers = [_Told()]
 
 
 for command in (training.train, models.tag, models.inspect, models.explain):

@@ -50,6 +50,9 @@ def network_of(model: str, settings: Mapping[str, Any], tell: Reporter) -> Any:
 
 def fit_network(model: Any, data: Corpus, dev: Corpus | None, run: Run, tell: Reporter) -> None:
     """Train a network; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
+    if run.resume:
+        found = os.path.exists(run.checkpoint or "")
+        tell.say(f"going on from {run.checkpoint}" if found else f"{run.checkpoint} is not there yet: beginning anew")
     tell.stage("making the network")
     model.fit(
         data,

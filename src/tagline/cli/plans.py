@@ -82,6 +82,7 @@ def plan_of(
     usual = defaults_of(model)
     settings = {**usual, **settings}
     told = f"What {output!r} was trained with, on {train!r}" + ("" if dev is None else f" with --dev {dev!r}")
-    about = f"{told}; tagline train TRAIN -o MODEL --config THIS trains it again."
+    again = "TRAIN -o MODEL --config THIS" + ("" if dev is None else " --dev DEV")
+    about = f"{told}; tagline train {again} trains it again."
     text = config_text(model, settings, {**usual, "patience": dev}, about)  # with a dev set there is some patience
     return Plan(train, output, None, dev, source, settings, None, model, Run(text, **files))

@@ -21,7 +21,7 @@ from tagline.cli.outcome import Training
 from tagline.cli.plans import Plan
 from tagline.cli.progress import Reporter, Silent
 from tagline.cli.settings import check_settings
-from tagline.errors import InputError
+from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
@@ -43,6 +43,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     tell, begun = tell or Silent(), time.perf_counter()
     check_settings(plan.settings)
     check_writable(plan.output)
+    _check_apart(plan)
     if not kind_of(plan.model).template:
         return _by_words(plan, tell, begun)
     if plan.cache is not None and plan.settings.get("min_frequency", 0) > 1:
@@ -60,7 +61,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     _introduce(data, template, why, sample.problems, tell)
     model = _fitted(plan, template, data, dev, tell)
     tell.stage(f"saving {plan.output}")
-    model.save(plan.output)
+    _save(model, plan.output)
     tell.stage("scoring")
     report = None if dev is None else score(model, dev)
     seconds = time.perf_counter() - begun
@@ -94,7 +95,7 @@ def _by_words(plan: Plan, tell: Reporter, begun: float) -> Training:
 def _saved(plan: Plan, model: Any, tell: Reporter) -> str | None:
     """Write a model, and beside it the configuration of a network, whose path is returned."""
     tell.stage(f"saving {plan.output}")
-    model.save(plan.output)
+    _save(model, plan.output)
     config = save_config(plan.run.config, plan.output) if plan.run.config else None
     tell.stage("scoring")
     return config
@@ -110,6 +111,31 @@ def _fitted(plan: Plan, template: Template, data: Corpus | CompiledCorpus, dev: 
     if not model.training_log_ and model.stop_reason_ == "time budget":
         raise InputError(f"--max-seconds: expected time for one pass at least, got {model.max_seconds}")
     return model
+
+
+def _save(model: Any, path: str) -> None:
+    """Write a model; where that fails after all, among the temporary files, and say so."""
+    try:
+        model.save(path)
+    except StorageError as error:
+        number, spare = tempfile.mkstemp(suffix=".tagline")
+        os.close(number)
+        model.save(spare)
+        raise StorageError(f"{error}; what was learned is not lost: it lies in {spare}") from None
+
+
+def _check_apart(plan: Plan) -> None:
+    """Raise where a file that is written is one that is read, or another that is written."""
+    read = {"the training file": plan.train, "--dev": plan.dev, "--template": plan.template}
+    read |= {"--embeddings": plan.settings.get("embeddings")}
+    written = {"-o": plan.output, "--checkpoint": plan.run.checkpoint, "--log": plan.run.log, "--cache": plan.cache}
+    seen = {os.path.realpath(path): name for name, path in read.items() if isinstance(path, str) and path != "-"}
+    for name, path in written.items():
+        if path is not None:
+            place = os.path.realpath(path)
+            if place in seen:
+                raise InputError(f"{name}: expected a file of its own, got {path}, which is also {seen[place]}")
+            seen[place] = name
 
 
 def check_writable(path: str) -> None:

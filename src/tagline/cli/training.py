@@ -301,8 +301,9 @@ def train(
             for line in report_lines(done) if speaks() else ():
                 tell.say(line)
     except KeyboardInterrupt:
-        left = "" if plan.run.checkpoint is None else f"; --checkpoint {plan.run.checkpoint} --resume goes on"
-        typer.echo(f"interrupted before there was anything to save; {output} was not written{left}", err=True)
+        kept = plan.run.checkpoint is not None and os.path.exists(plan.run.checkpoint)
+        left = f"; --checkpoint {plan.run.checkpoint} --resume goes on" if kept else ""
+        typer.echo(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
         raise typer.Exit(130) from None
     if as_json and speaks():
         typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))

@@ -26,7 +26,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, PADDING, UNKNOWN
 from tagline.readers.sources import BOM, PathLike, name_of, open_source, shown
 
-logger = logging.getLogger("tagline")
+logger = logging.getLogger("tagline.embeddings")
 
 Vectors = NDArray[np.float32]
 
@@ -36,6 +36,7 @@ Progress = Callable[[int, int], None]
 BLOCK = 1 << 23
 LONGEST_LINE = 1 << 24
 _LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_NUMBER = 1e15  # of a vector; their squares are added up
 _ODD = (b"\t", b"\r", b"\x0b", b"\x0c", b"  ")
 """What may part two fields besides a single blank."""
 _DECIMAL = re.compile(rb"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
@@ -52,6 +53,15 @@ class Embeddings:
 
     words: tuple[str, ...]
     vectors: Vectors
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.vectors)
+        if len(shape) != 2 or shape[0] != len(self.words) or len(set(self.words)) != len(self.words):
+            raise InputError(
+                f"Embeddings: expected distinct words and a row for each, got {len(self.words)} and {shape}"
+            )
+        if not np.isfinite(self.vectors).all() or (np.abs(self.vectors) > _LARGEST_NUMBER).any():
+            raise InputError(f"Embeddings: expected numbers of at most {_LARGEST_NUMBER:g}, got larger ones or NaN")
 
     @property
     def size(self) -> int:

@@ -6,7 +6,7 @@ A kind of tagger says how it turns sentences into numbers and what network score
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -94,7 +94,7 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
 
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
         """
-        self._check()
+        self.check()
         descent, device = self._descent(), device_of(self.device)
         X, dev = as_sentences(X), self._dev(X_dev, y_dev)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
@@ -110,6 +110,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
             coder, tagger, plan = self._begin(lesson, before)
         network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
         held = None if dev is None else DevScore(network, *dev)
+        if held is not None and (new := sorted(held.labels - {*lesson.labels})):
+            lesson.notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
         task = TaggingTask(network, lesson, self._rates(tagger), held)
         told: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
         trained = train(
@@ -131,6 +133,11 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
 
     def check(self) -> None:
         """Refuse wrong parameters, as `fit` does before anything else."""
+        for name in ("freeze_words", "checkpointing", "warm_start"):
+            if not isinstance(value := plain(getattr(self, name, False)), bool):
+                raise InputError(f"{name}: expected True or False, got {value!r}")
+        if not isinstance(self.callbacks, Iterable) or not all(map(callable, self.callbacks)):
+            raise InputError(f"callbacks: expected a list of functions, got {self.callbacks!r:.60}")
         self._check()
         self._descent()
         device_of(self.device)
@@ -171,6 +178,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
             raise InputError("X_dev, y_dev: expected both or neither, got one")
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
+        if not corpus.num_tokens:
+            raise InputError("X_dev: expected at least one token to score, got none; leave it out to train without")
         return corpus, labelled
 
     def _begin(self, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
@@ -262,3 +271,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
 def plain(value: Any) -> Any:
     """Return a number of NumPy's, such as a grid search sets, as Python's own; all else as it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -85,6 +85,7 @@ class DevScore:
 
     Attributes:
         mark: a checksum of sentences and labels.
+        labels: those that occur.
     """
 
     def __init__(self, network: Network, corpus: Corpus, labelled: LabelledTokens) -> None:
@@ -92,6 +93,7 @@ class DevScore:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
         self.coded, self.bounds = network.coder.read(corpus), labelled.bounds
         self.gold = Column(labelled.labels, labelled.ids)
+        self.labels = {labelled.labels[number] for number in np.unique(labelled.ids).tolist()}
         self.mark = _mark(words_of(corpus), self.gold, self.bounds)
 
     def __call__(self, network: Network) -> float:

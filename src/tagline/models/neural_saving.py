@@ -29,6 +29,7 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.roles import Rules, legal, scheme
 from tagline.storage import ModelFile
+from tagline.training.neural.journal import Epoch
 
 VERSION = 1
 MOST_LABELS = 2**14
@@ -45,6 +46,7 @@ class NeuralSaving(Stored):
     device: str
     network_: Network
     training_: Facts
+    training_log_: tuple[Epoch, ...]
 
     @classmethod
     def from_file(cls, file: ModelFile, device: str = "auto") -> Self:
@@ -55,6 +57,7 @@ class NeuralSaving(Stored):
             out._set(file.setting("settings", dict))
         out.device = device
         out._take(file)
+        out.training_log_ = ()
         return out
 
     def _take(self, file: ModelFile) -> None:

@@ -6,6 +6,7 @@ is an error, is repaired, or its sentence is dropped: `on_illegal` says.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -251,8 +252,9 @@ def sentence_weights(
             for label, weight in label_weights.items():
                 if label not in labels:
                     raise InputError(f"label_weights: expected labels among {', '.join(labels)}, got {label!r}")
-                if not (np.isfinite(weight) and weight >= 0):
-                    raise InputError(f"label_weights[{label!r}]: expected a number of 0 or more, got {weight}")
+                real = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+                if not (real and np.isfinite(weight) and weight >= 0):
+                    raise InputError(f"label_weights[{label!r}]: expected a number of 0 or more, got {weight!r}")
                 table[labels.index(label)] = weight
         else:
             raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {label_weights!r}')

@@ -96,10 +96,11 @@ class BiLSTMEncoder(nn.Module):
 
     def embed(self, batch: WordBatch) -> Tensor:
         """Return what the first LSTM is given of each token, ``[B, T, D]``."""
-        tokens = functional.embedding(batch.forms, self.spellings(batch), PADDING)
+        words: Tensor = self.word_dropout(batch.words)
+        tokens = functional.embedding(batch.forms, self._spellings(words, batch), PADDING)
         if self.bigrams is None:
             return tokens
-        words = batch.words[batch.forms]  # [B, T]
+        words = words[batch.forms]  # [B, T]; an unknown word is one in its pairs, too
         pairs = (words * PRIME + functional.pad(words[:, 1:], (0, 1))) % BIGRAMS
         return torch.cat([tokens, self.bigrams(pairs)], 2)
 
@@ -118,9 +119,9 @@ class BiLSTMEncoder(nn.Module):
             tokens = self.dropout(read(lstm, tokens, batch))  # type: ignore[arg-type]
         return tokens
 
-    def spellings(self, batch: WordBatch) -> Tensor:
-        """Return the vectors ``[U, D]`` of the distinct spellings of a batch."""
-        parts = [self.words(self.word_dropout(batch.words))]
+    def _spellings(self, words: Tensor, batch: WordBatch) -> Tensor:
+        """Return the vectors ``[U, D]`` of the distinct spellings of a batch, given the numbers of their words."""
+        parts = [self.words(words)]
         if self.cases is not None:
             parts.append(self.cases(batch.cases))
         if self.characters is not None:

@@ -90,6 +90,11 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
             f"tokenizer: expected a fast one, which has a tokenizer.json, got {type(tokenizer).__name__}; save "
             "the fast one of this encoder beside its weights"
         )
+    if not tokenizer.backend_tokenizer.get_vocab_size(with_added_tokens=False):
+        raise InputError(
+            "tokenizer: expected one that knows pieces of words, got one that knows none; its tokenizer.json or "
+            "vocab.txt is missing from the encoder's folder"
+        )
     limits = [max_length_of(model), int(min(tokenizer.model_max_length, 2**31))]
     limit = min(one for one in (*limits, USUAL_LENGTH) if one is not None)
     known = [tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id]

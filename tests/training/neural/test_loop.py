@@ -19,9 +19,9 @@ from torch import Tensor
 
 from tagline import storage
 from tagline.errors import InputError
-from tagline.training.neural import loop, steps, watch
+from tagline.training.neural import checkpoints, loop, steps, watch
 from tagline.training.neural.batching import bucketed
-from tagline.training.neural.interrupts import Interrupts
+from tagline.training.neural.interrupts import SOON, Interrupts
 from tagline.training.neural.loop import Epoch, train
 from tagline.training.neural.optimisers import optimiser_of
 from tagline.training.neural.processes import Processes
@@ -161,7 +161,7 @@ def test_the_caller_s_random_numbers_mode_and_handler_are_left_alone() -> None:
 
 
 def test_best_weights_are_kept_and_patience_ends_the_run() -> None:
-    scores = (0.1, 0.5, 0.4, 0.5, 0.9)
+    scores = (0.1, 0.5, 0.4, 0.45, 0.9)
     task, at_best = ToyTask(scores=scores), ToyTask(scores=scores)
     done = train(task, replace(DESCENT, epochs=9, patience=2))
     assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 2, 4)
@@ -245,10 +245,55 @@ def test_ctrl_c_while_scoring_is_honoured_afterwards_and_the_best_weights_return
     assert same(weights(task), weights(best))
 
 
+def test_of_equal_scores_the_last_is_kept_and_patience_goes_on() -> None:
+    done = train(ToyTask(scores=(0, 0, 0)), DESCENT)
+    assert (done.reason, done.best_epoch) == ("epochs", 3)
+    done = train(ToyTask(scores=(1, 1, 1)), replace(DESCENT, patience=2))
+    assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 3, 3)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+def test_a_log_on_a_full_disk_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    task = ToyTask()
+    assert train(task, DESCENT, log="/dev/full").reason == "epochs"
+    assert caplog.text.count("/dev/full: expected room for a line of the log, got:") == 1
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole, count = checkpoints.save, iter(range(100))
+
+    def save(*parts: Any) -> None:
+        if next(count):
+            raise storage.StorageError("c: no room")
+        whole(*parts)
+
+    monkeypatch.setattr(checkpoints, "save", save)
+    assert train(ToyTask(), DESCENT, checkpoint=tmp_path / "c").reason == "epochs"
+    assert "c: no room; training goes on without it" in caplog.text
+    with pytest.raises(storage.StorageError, match="no room"):  # at once, when nothing is lost
+        train(ToyTask(), DESCENT, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_takes_the_place_of_a_checkpoint_only(tmp_path: Path) -> None:
+    place = tmp_path / "precious.txt"
+    place.write_text("mine")
+    with pytest.raises(
+        InputError, match=r"precious\.txt: expected a new file or an older checkpoint, got another file"
+    ):
+        train(ToyTask(), DESCENT, checkpoint=place)
+    assert place.read_text() == "mine"
+    for _ in range(2):
+        train(ToyTask(), DESCENT, checkpoint=tmp_path / "c")
+
+
 def test_the_second_ctrl_c_is_one() -> None:
     with Interrupts() as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
         assert interrupts.noted
+        os.kill(os.getpid(), signal.SIGINT)  # so soon, it is the same
+        interrupts._when -= SOON
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -10,8 +10,10 @@ The settings hold where the run stands, its history, and the facts that a resume
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -77,6 +79,14 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
     tensors |= {f"mean/{number}": value for number, value in enumerate(steps.average.mean)}
     tensors["generators"] = generators
     write(path, config, {name: _stored(value) for name, value in tensors.items()})
+
+
+def check_place(path: Path) -> None:
+    """Raise where a file lies that is no checkpoint: it would be overwritten."""
+    with contextlib.suppress(StorageError):
+        if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
+            return
+    raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
 
 
 def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:

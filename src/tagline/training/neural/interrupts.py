@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
+
+SOON = 1.0  # seconds in which a second Ctrl-C is taken for the first
 
 
 class Interrupts:
-    """While it is entered, Ctrl-C is noted; the second one raises `KeyboardInterrupt` as ever.
+    """While it is entered, Ctrl-C is noted; a second one, a second later or more, raises `KeyboardInterrupt` as ever.
 
     Only Python's own handler is replaced: who ignores Ctrl-C or handles it goes on doing so. In other threads than the
     main one nothing is changed, since signals never come there.
@@ -17,6 +20,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.noted = False
         self._replaced = False
+        self._when = 0.0
 
     def __enter__(self) -> Interrupts:
         main = threading.current_thread() is threading.main_thread()
@@ -32,6 +36,8 @@ class Interrupts:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.noted:
+        now = time.monotonic()
+        if self.noted and now - self._when >= SOON:
             raise KeyboardInterrupt
-        self.noted = True
+        if not self.noted:
+            self.noted, self._when = True, now

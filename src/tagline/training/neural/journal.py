@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import math
 import os
 from collections.abc import Mapping
@@ -12,6 +14,8 @@ from types import TracebackType
 from typing import IO, Any
 
 from tagline.errors import InputError
+
+logger = logging.getLogger("tagline.training")
 
 Path = str | os.PathLike[str]
 
@@ -76,6 +80,7 @@ class Journal:
     """
 
     def __init__(self, log: Path | None = None, tensorboard: Path | None = None) -> None:
+        self._log = log
         self._writer = None if tensorboard is None else _summary_writer(tensorboard)
         self._stream: IO[str] | None = None
         if log is not None:
@@ -102,8 +107,14 @@ class Journal:
         """Add one line."""
         if self._stream is not None:
             line = {"event": event, **{name: _plain(value) for name, value in values.items()}}
-            self._stream.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
-            self._stream.flush()
+            try:
+                self._stream.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+                self._stream.flush()
+            except OSError as error:  # a full disk must not cost what was learned
+                logger.warning("%s: expected room for a line of the log, got: %s; no more is logged", self._log, error)
+                with contextlib.suppress(OSError):
+                    self._stream.close()
+                self._stream = None
 
     def passed(self, epoch: Epoch) -> None:
         """Write an epoch down."""

@@ -8,6 +8,7 @@ Under torchrun the processes share the work of each step. The other files do the
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import time
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tagline.errors import InputError
+from tagline.errors import InputError, StorageError
 from tagline.storage import Path
 from tagline.training.neural import checkpoints, randomness
 from tagline.training.neural.batching import bucketed, loaded
@@ -33,6 +34,8 @@ from tagline.training.neural.steps import Part, Steps, Totals
 from tagline.training.neural.task import Callback, Progress, Task, scored
 from tagline.training.neural.watch import Watch
 from tagline.types import IntArray
+
+logger = logging.getLogger("tagline.training")
 
 __all__ = ["Epoch", "Task", "TrainedNetwork", "train"]
 
@@ -114,6 +117,8 @@ class _Run:
             self.standing = checkpoints.load(self.checkpoint, self.facts, self.steps)
             self.watch.begun -= self.standing.seconds
         else:
+            if self.checkpoint is not None:
+                checkpoints.check_place(self.checkpoint)
             world.share_weights(self.task.module)
             self.save()
         journal.write("start", {**self.facts, "epoch": self.standing.epoch, "step": self.standing.step})
@@ -184,7 +189,8 @@ class _Run:
         rate = rate_of(self.descent, now.epoch, now.step - 1, len(plan))
         with self.steps.average.in_place():
             score = scored(self.task, self.watch.world)
-            if score is not None and math.isfinite(score) and (now.best is None or score > now.best.score):
+            # Of equals the later, which has learned more.
+            if score is not None and math.isfinite(score) and (now.best is None or score >= now.best.score):
                 now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
         loss, seconds = totals.loss / len(lengths), self.watch.seconds()
         done = Epoch(now.epoch, loss, score, rate, totals.gradient_norm, seconds, speed)
@@ -205,5 +211,10 @@ class _Run:
         now.training = time.perf_counter() - self.epoch_begun if now.step else 0.0
         generators = world.gathered(randomness.state(self.steps.device))
         if world.first:
-            checkpoints.save(self.checkpoint, self.facts, now, self.steps, generators)
+            try:
+                checkpoints.save(self.checkpoint, self.facts, now, self.steps, generators)
+            except StorageError as error:
+                if not now.history and not now.step:
+                    raise  # nothing is lost yet
+                logger.warning("%s; training goes on without it", error)
         self.saved = time.perf_counter()

@@ -5,6 +5,7 @@ All processes come to the same decision: each says what it knows, and what one o
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -61,13 +62,12 @@ class Watch:
     def between(self, standing: Standing) -> str | None:
         """Decide between two epochs: a reason to stop, if any."""
         stop, late = self.world.any(self.interrupts.noted, self._late())
-        waited = len(standing.history) - (standing.best.epoch if standing.best else 0)
         if stop:
             return "interrupted"
         if self.descent.patience is not None:
             if standing.history[-1].dev_score is None:
                 raise InputError("patience: expected a dev score to be patient with, got none; leave patience out")
-            if waited >= self.descent.patience:
+            if _waited([one.dev_score for one in standing.history]) >= self.descent.patience:
                 return "patience"
         if standing.epoch > self.descent.epochs:
             return "epochs"
@@ -89,3 +89,10 @@ class Watch:
 
     def _late(self) -> bool:
         return self.descent.max_seconds is not None and self.seconds() >= self.descent.max_seconds
+
+
+def _waited(scores: Sequence[float | None]) -> int:
+    """Count the epochs since the best score was first reached; all of them where none is finite."""
+    finite = [-math.inf if score is None or not math.isfinite(score) else score for score in scores]
+    best = max(finite)
+    return len(finite) - (finite.index(best) + 1 if best > -math.inf else 0)
