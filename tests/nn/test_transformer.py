@@ -293,6 +293,17 @@ def test_a_configuration_does_not_say_what_computes() -> None:
     assert "somebody" not in json.dumps(made.encoder_config())
 
 
+def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
+    make("bert").save_pretrained(tmp_path)
+    with pytest.raises(
+        InputError, match=r"tokenizer: expected one that knows pieces of words|expected an encoder that"
+    ):
+        pretrained(tmp_path)
+    (tmp_path / "file.txt").write_text("no folder")
+    with pytest.raises(InputError, match=r"file\.txt: expected a folder with config\.json, .* got a file"):
+        pretrained(tmp_path / "file.txt")
+
+
 def test_layers_in_several_lists() -> None:
     config = transformers.XLMConfig(vocab_size=60, emb_dim=8, n_layers=3, n_heads=2, max_position_embeddings=40)
     encoder = TransformerEncoder(transformers.XLMModel(config), freeze=2)

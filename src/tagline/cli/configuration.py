@@ -7,6 +7,7 @@ is complete, so that a later version with other defaults trains the same.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tomllib
@@ -58,9 +59,13 @@ def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]
     known = defaults_of(model)
     for name, value in values.items():
         if name not in known:
-            raise InputError(f"{path}: expected keys among {', '.join(known)}, got {name!r}")
-        if isinstance(known[name], bool) and not isinstance(value, bool):
-            raise InputError(f"{path}: expected true or false for {name}, got {value!r}")
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f"did you mean {near[0]}? The" if near else "the"
+            raise InputError(f"{path}: expected a setting, got {name!r}; {meant} settings are {', '.join(known)}")
+        if isinstance(known[name], bool) != isinstance(value, bool) and known[name] is not None:
+            wanted = "true or false" if isinstance(known[name], bool) else "a number or text"
+            got = str(value).lower() if isinstance(value, bool) else repr(value)
+            raise InputError(f"{path}: expected {wanted} for {name}, got {got}")
     return {name: None if value == NONE else value for name, value in values.items()}
 
 

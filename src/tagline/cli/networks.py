@@ -66,6 +66,8 @@ def fit_network(model: Any, data: Corpus, dev: Corpus | None, run: Run, tell: Re
     model.callbacks = ()
     if not model.training_log_ and model.stop_reason_ == "interrupted":
         raise KeyboardInterrupt
+    if not model.training_log_ and model.stop_reason_ == "time budget" and run.checkpoint is None:
+        raise InputError(f"--max-seconds: expected time for one epoch at least, got {model.max_seconds}")
 
 
 def speaks() -> bool:

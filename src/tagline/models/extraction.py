@@ -166,8 +166,8 @@ def _columns(b: int, sentence: Any) -> Any:
     kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
     if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
-            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; a template reads "
-            "tokens: for features of your own leave features= out"
+            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; only a CRF "
+            "without a template takes features of your own"
         )
     if not tokens:
         return {}

@@ -17,6 +17,8 @@ _HOMES = {
     "trigram": ("tagline.models.trigram", "TrigramTagger"),
 }
 
+CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints` writes; that needs PyTorch
+
 
 def load(path: Path, *, verify: bool = True, **options: Any) -> SequenceModel:
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
@@ -37,6 +39,11 @@ def load(path: Path, *, verify: bool = True, **options: Any) -> SequenceModel:
     """
     file = read(path, verify=verify)
     kind = file.setting("model", str)
+    if kind == CHECKPOINT:
+        raise StorageError(
+            f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
+            "--checkpoint FILE --resume) to get one"
+        )
     if kind not in _HOMES:
         raise StorageError(
             f"{file.source}: expected a model of kind {' or '.join(_HOMES)}, got {kind!r:.60}; upgrade Tagline, or "

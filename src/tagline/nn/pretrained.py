@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike, fspath
-from os.path import isdir
+from os.path import exists, isdir
 from typing import Any, TypeVar
 
 import torch
@@ -90,7 +90,7 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
             f"tokenizer: expected a fast one, which has a tokenizer.json, got {type(tokenizer).__name__}; save "
             "the fast one of this encoder beside its weights"
         )
-    if not tokenizer.backend_tokenizer.get_vocab_size(with_added_tokens=False):
+    if {*tokenizer.get_vocab().values()} <= {*tokenizer.all_special_ids}:
         raise InputError(
             "tokenizer: expected one that knows pieces of words, got one that knows none; its tokenizer.json or "
             "vocab.txt is missing from the encoder's folder"
@@ -115,6 +115,8 @@ def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
             return load(local_files_only=True)
         except Exception as error:  # the library's errors are of many classes
             raise InputError(f"encoder {place}: expected an encoder that loads, got: {_shown(error)}") from error
+    if exists(place):
+        raise InputError(f"encoder {place}: expected a folder with config.json, weights and tokenizer, got a file")
     if not _HUB_NAME.fullmatch(place):
         raise InputError(f"encoder {place}: expected a folder, or a name on the Hugging Face hub, got no such folder")
     try:
