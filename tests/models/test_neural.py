@@ -577,16 +577,16 @@ OTHERS: dict[str, Any] = {
     "words": lambda X, y: (
         ([["Ann" if word == "Anna" else word for word in words] for words in X], y),
         {},
-        "words was",
+        "other words",
     ),
-    "tags": lambda X, y: ((X, [["O"] * len(y[0]), *y[1:]]), {}, "tags was"),
+    "tags": lambda X, y: ((X, [["O"] * len(y[0]), *y[1:]]), {}, "other tags or weights"),
     "labels": lambda X, y: (
         (X, [[tag.replace("PER", "MAN") for tag in row] for row in y]),
         {},
         r"labels was \[.*'B-PER'.*\] and is \[.*'B-MAN'.*\]",
     ),
     "sentences": lambda X, y: ((X[:-1], y[:-1]), {}, "sentences was 24 and is 23"),
-    "weights": lambda X, y: ((X, y, [2.0, *[1.0] * 23]), {}, "tags was"),
+    "weights": lambda X, y: ((X, y, [2.0, *[1.0] * 23]), {}, "other tags or weights"),
     "dropout": lambda X, y: ((X, y), {"dropout": 0.1}, "dropout was 0.3 and is 0.1"),
     "hidden": lambda X, y: ((X, y), {"hidden": 9}, "hidden was 8 and is 9"),
     "seed": lambda X, y: ((X, y), {"random_state": 3}, "seed was 0 and is 3"),
@@ -617,7 +617,7 @@ def test_a_run_does_not_go_on_with_something_else(other: str, stopped: Path) -> 
 
 def test_checkpoints_that_are_none(stopped: Path, tmp_path: Path) -> None:
     X, y = people()
-    with pytest.raises(InputError, match="dev was None and is '"):
+    with pytest.raises(InputError, match="another dev set"):
         BiLSTMCRF(**NOISY).fit(X, y, X_dev=X, y_dev=y, checkpoint=stopped, resume=True)
     with pytest.raises(InputError, match="checkpoint: expected a file to resume from"):
         BiLSTMCRF(**NOISY).fit(X, y, resume=True)
@@ -775,6 +775,15 @@ def test_word_vectors_of_a_file(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(weights_of(frozen)["encoder.words.weight"], rows)
     assert not np.array_equal(weights_of(free)["encoder.words.weight"][row], rows[row])
     assert free.score(X, y) > 0.9
+
+
+def test_word_vectors_that_do_not_fit_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    BiLSTMCRF(Embeddings(("chat", "chien"), np.ones((2, 5), np.float32)), **STILL).fit(*people())
+    assert "embeddings: expected vectors of most words, got some for 0 of" in caplog.text
+    caplog.clear()
+    words = tuple({word.lower() for sentence in people()[0] for word in sentence})
+    BiLSTMCRF(Embeddings(words, np.ones((len(words), 5), np.float32)), **STILL).fit(*people())
+    assert not caplog.text
 
 
 def test_word_vectors_of_an_encoder(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import zlib
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ from tagline.readers.roles import Rules
 from tagline.storage import ModelFile, Path
 from tagline.types import IntArray
 
+logger = logging.getLogger("tagline.embeddings")
+
+LEAST_COVERED = 0.2
 _NAMES = ("words", "characters")
 
 
@@ -228,6 +232,7 @@ class BiLSTMCRF(NeuralTagger):
         table = FormTable.learn(words_of(corpus), min_frequency=self.min_frequency, extra=extra)
         vectors = None
         if read is not None:
+            _check_coverage(read, words_of(corpus).vocabulary)
             vectors = torch.from_numpy(read.table(table.words, np.random.default_rng(plain(self.random_state))))
             plan["word_dim"] = read.size
         return FormCoder(table), _tagger(plan, _sizes(table), num_labels, rules, vectors), plan
@@ -323,6 +328,16 @@ def _vectors_of(path: Path) -> Embeddings:
     from tagline.nn.pretrained import input_vectors
 
     return input_vectors(path)
+
+
+def _check_coverage(read: Embeddings, words: Sequence[str]) -> None:
+    """Warn of vectors that hardly fit the corpus: of another language, or cut off."""
+    known = {*read.words}
+    found = sum(word in known or word.lower() in known for word in words)
+    if found < LEAST_COVERED * len(words):
+        logger.warning(
+            "embeddings: expected vectors of most words, got some for %d of %d distinct ones", found, len(words)
+        )
 
 
 def _source(embeddings: Path | Embeddings | None) -> str | None:

@@ -35,6 +35,15 @@ from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
 
 KIND = "training checkpoint"
+MOST_TOLD = 6  # differences
+_MARKS = {
+    "lengths": "other sentences",
+    "words": "other words",
+    "tags": "other tags or weights",
+    "dev": "another dev set",
+    "shapes": "a network of other sizes",
+}
+"""What is said where checksums differ."""
 _DAMAGED = "the file is damaged; start anew without resume"
 
 
@@ -154,10 +163,14 @@ def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -
     now = json.loads(json.dumps(facts))
     odd = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
     if odd:
-        what = ", ".join(f"{name} was {saved.get(name)!r} and is {now.get(name)!r}" for name in odd)
+        if "model" in odd:  # everything else differs, too
+            odd = ["model"]
+        told = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in odd]
+        told = [_MARKS.get(name, text) for name, text in zip(odd, told, strict=True)]
+        what = ", ".join([*told[:MOST_TOLD], *([f"{len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else [])])
         raise InputError(
             f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
-            "those, or start anew without resume"
+            "those, or start anew without resume, which overwrites it"
         )
 
 
