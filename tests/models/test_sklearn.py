@@ -321,7 +321,7 @@ def test_wrong_tokens_for_a_template() -> None:
         (["the", "cat"], r"X\[0\]: expected a sentence, a list of tokens, got 'the'; X is a list of sentences"),
         (
             [[{"word": "the"}]],
-            r"X\[0\]: expected tokens, all strings or all tuples .*only a CRF without a template takes features of your own",
+            r"X\[0\]: expected tokens, all strings or all tuples .*only a CRF without a template",
         ),
         ([["the", ("cat", "N")]], r"X\[0\]: expected tokens, all strings or all tuples of one length"),
         (7, "X: expected a Corpus or a list of sentences, got int"),
