@@ -24,7 +24,7 @@ TILE_LABELS = 128  # whose matrix fits into registers
 WARP_LABELS = 32  # what one warp sweeps over
 BLOCK = 64  # labels of a block, and
 SIDE = 16  # sequences side by side, where there are more
-ROWS = 64  # of a sequence, prepared by one program
+ROWS = 32  # of a sequence, prepared by one program
 STEPS = 64  # of a chunk
 LONG, FEW = 1024, 128  # sequences of so many rows, and so few of them, are cut into chunks
 POINTED = 1 << 17  # rows up to which pointers pay
@@ -79,10 +79,9 @@ class _Sweep:
         c, B, L, Lp = self.chain, self.B, self.L, self.Lp
         e, *edges = c.scores
         tags, tagged = (c.first, False) if self.tags is None else (self.tags, True)
-        scores.prepare_moves[(1,)](*edges, self.moves, facts, L, Lp, min(Lp, max(1, 4096 // Lp)), num_warps=4)
-        scores.prepare_rows[(B, self.parts)](
-            e, c.first, c.lengths, tags, *edges, self.x, self.owners, parts, L, self.parts, Lp, ROWS, tagged,
-            num_warps=4,
+        scores.prepare[(1 + B * self.parts,)](
+            e, c.first, c.lengths, tags, *edges, self.moves, facts, self.x, self.owners, parts, L, self.parts,
+            Lp, min(Lp, max(1, 4096 // Lp)), ROWS, tagged, num_warps=4,
         )  # fmt: skip
         given = (self.x, c.first, c.lengths, self.moves, facts)
         swept = (*given, self.states, sums, self.flags, L, self.N)
@@ -90,14 +89,12 @@ class _Sweep:
             grid = (triton.cdiv(B, SIDE), 2)
             sweeps.sweep_blocks[grid](*swept, B, Lp, SIDE, BLOCK, num_warps=4, num_stages=1)
         else:
-            pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
-            if not pairs:
-                sweeps.sweep_wide[(B, 2)](*given, self.states, sums, L, self.N, Lp, num_warps=warps, num_stages=1)
-            elif _is_long(c, Lp):
+            pairs, warps, long = Lp <= WARP_LABELS, WARPS[Lp], _is_long(c, Lp)
+            if long:
                 self._in_chunks(given, sums)
-            else:
-                sweeps.sweep[(B, 2)](*swept, Lp, pairs, False, num_warps=warps)
-            sweeps.sweep[(B, 2)](*swept, Lp, pairs, True, num_warps=warps)
+            elif not pairs:
+                sweeps.sweep_wide[(B, 2)](*given, self.states, sums, L, self.N, Lp, num_warps=warps, num_stages=1)
+            sweeps.sweep[(B, 2)](*swept, Lp, pairs, pairs and not long, num_warps=warps)
         logs.finish[(B,)](
             e, c.first, c.lengths, *edges, facts, parts, sums, self.flags, self.scratch, self.log_z, self.likelihood, L,
             self.parts, Lp, 16, min(128, triton.next_power_of_2(self.parts)), tagged, num_warps=1 if Lp <= 32 else 4,
@@ -137,22 +134,20 @@ class _Sweep:
         )  # fmt: skip
         if edges:
             counts.pair[(programs, Lp // block, Lp // block)](
-                self.states, onward, self.owners, c.first, self.flags, weights, tags, self.moves, slots, L, N,
-                Lp, block, rows, programs, tagged, num_warps=warps, num_stages=1,
+                found, self.states, onward, self.owners, c.first, c.lengths, self.flags, weights, tags, self.moves,
+                *others[1:], slots, L, N, B, triton.cdiv(B, programs), Lp, block, rows, programs, tagged,
+                num_warps=warps, num_stages=1,
             )  # fmt: skip
-            share = triton.cdiv(B, programs)
-            counts.bound[(programs,)](found, c.first, c.lengths, *others[1:], slots, L, B, share, Lp, num_warps=1)
         logs.redo[(AGAIN,)](
             e, c.first, c.lengths, self.flags, weights, tags, *others, self.states, self.scratch, self.log_z, found,
             slots, L, N, B, triton.cdiv(B, AGAIN), Lp, 16, tagged, edges, num_warps=1 if Lp <= 32 else 4,
         )  # fmt: skip
         if not edges:
             return (found,)
-        total = torch.empty(width, device=e.device)
+        total = torch.empty(L + 2, L, device=e.device)
         span = 32 if Lp <= WARP_LABELS else 256
-        counts.gather[(triton.cdiv(width, span),)](slots, total, programs, width, 16, span, num_warps=4)
-        moves = total[: Lp * Lp].view(Lp, Lp)[:L, :L]
-        return found, moves, total[Lp * Lp :][:L], total[Lp * Lp + Lp :][:L]
+        counts.gather[(triton.cdiv(width, span),)](slots, total, programs, L, Lp, 16, span, num_warps=4)
+        return found, total[:L], total[L], total[L + 1]
 
 
 class _LogPartition(torch.autograd.Function):

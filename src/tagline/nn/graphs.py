@@ -1,10 +1,9 @@
 """The loss of a CRF and its gradients from CUDA graphs: one launch instead of dozens.
 
-A training step on a GPU is held up by launches, not by the kernels of a CRF. Shapes are padded to a few sizes (T to a
-multiple of `STEPS`, B to a power of two; sequences of padding are empty and count nothing), and for each size what
-`CRF.loss` and its backward pass do is recorded once and replayed: on an H200 0.05 ms of kernels for 32 sentences, and
-0.5 ms with launches and the call of `backward` instead of 1.4. The graphs read the layer's parameters and buffers where
-they lie; where those have moved, they are recorded anew.
+A training step on a GPU is held up by launches, not by the kernels of a CRF. Sizes are rounded up to a few (T to a
+multiple of `STEPS`, B to a power of two); the tokens of a batch fill the front of a graph's rows, and sequences that it
+lacks are empty and count nothing. For each size the loss and its backward pass are recorded once and replayed. The
+graphs read the layer's parameters and buffers where they lie; where those have moved, they are recorded anew.
 """
 
 from __future__ import annotations
@@ -25,13 +24,14 @@ STEPS = 16
 FEWEST = 8  # sequences of the smallest graph
 MOST_GRAPHS = 64  # the longest unused goes first
 
-Losses = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Emissions ``[B, T, L]``, tags ``[B, T]`` and lengths ``[B]`` in, the loss of each sequence ``[B]`` out."""
+Losses = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
+"""Emissions ``[N, L]``, tags ``[N]``, the first row and the length of each sequence ``[B]``, and a bound of the lengths
+in, the loss of each sequence ``[B]`` out."""
 
 
 @dataclass(eq=False)
-class _Results:
-    """The loss of a batch, the gradient of the emissions, and those of the parameters that are trained, in a row.
+class _Gradients:
+    """Of the emissions ``[B, T, L]`` and of the parameters that are trained.
 
     They lie where the graph writes them, until it is replayed for another batch.
     """
@@ -43,48 +43,65 @@ class _Results:
         self.values = [value.clone() for value in self.values]
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Of a graph's memory what a batch of a size fills: emissions, tags, first rows, lengths, and the gradients."""
+
+    emissions: Tensor
+    integers: list[Tensor]
+    first: Tensor
+    gradients: list[Tensor]
+
+
 class _Graph:
     """A recorded loss: copy inputs in, replay, read results.
 
     Arguments:
         graph: what was recorded.
-        inputs: emissions ``[B, T, L]``, tags ``[B, T]``, lengths ``[B]``, and weights ``[B]`` of the sequences.
-        results: as in `_Results`.
+        inputs: emissions ``[N, L]``, tags ``[N]``, first rows and lengths ``[B]``, and weights ``[B]``.
+        loss: one number.
+        gradients: of the emissions ``[N, L]`` and of the parameters that are trained.
         places: where the parameters lie, and whether they are trained.
     """
 
-    def __init__(self, graph: torch.cuda.CUDAGraph, inputs: list[Tensor], results: list[Tensor], places: Any) -> None:
-        self.graph, self.inputs, self.results, self.places = graph, inputs, results, places
-        self._parts: dict[torch.Size, tuple[list[Tensor], list[Tensor]]] = {}
-        self._filled = inputs[0].shape[0]  # sequences of the last batch; those behind them have length 0
+    def __init__(
+        self, graph: torch.cuda.CUDAGraph, inputs: list[Tensor], loss: Tensor, gradients: list[Tensor], places: Any
+    ) -> None:
+        self.graph, self.loss, self.gradients, self.places = graph, loss, gradients, places
+        self.emissions, self.tags, self.first, self.lengths, self.weights = inputs
+        self._parts: dict[torch.Size, _Part] = {}
+        self._filled = len(self.lengths)  # sequences of the last batch; those behind them have length 0
         self._even = 0  # B where each of the first B sequences weighs 1 / B
-        self._last: Callable[[], _Results | None] = lambda: None
+        self._last: Callable[[], _Gradients | None] = lambda: None
 
-    def replay(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None) -> _Results:
-        """Return the results for a batch that fits."""
+    def replay(
+        self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None
+    ) -> tuple[Tensor, _Gradients]:
+        """Return the loss and its gradients for a batch that fits."""
         if (last := self._last()) is not None:  # of a batch whose backward pass may still come
             last.keep()
-        B, (inputs, values) = len(lengths), self._part(emissions.shape)
+        B, part = len(lengths), self._part(emissions.shape)
         if self._filled > B:
-            self.inputs[2].zero_()
-        torch._foreach_copy_(inputs, [emissions, tags, lengths])
+            self.lengths.zero_()
+        part.emissions.copy_(emissions)
+        torch._foreach_copy_(part.integers, [tags, part.first, lengths])
         if weights is not None:
-            torch.div(weights, B, out=self.inputs[3][:B])
+            torch.div(weights, B, out=self.weights[:B])
         elif self._even != B:
-            self.inputs[3].fill_(1 / B)
+            self.weights.fill_(1 / B)
         self._filled, self._even = B, B if weights is None else 0
         self.graph.replay()
-        results = _Results(values)
-        self._last = ref(results)
-        return results
+        gradients = _Gradients(part.gradients)
+        self._last = ref(gradients)
+        return self.loss.clone(), gradients
 
-    def _part(self, size: torch.Size) -> tuple[list[Tensor], list[Tensor]]:
-        """Inputs without the weights, and results, as far as a batch of a size fills them."""
+    def _part(self, size: torch.Size) -> _Part:
         if size not in self._parts:
             B, T, _ = size
-            emissions, tags, lengths, _ = self.inputs
-            loss, slope, rest = self.results
-            self._parts[size] = [emissions[:B, :T], tags[:B, :T], lengths[:B]], [loss, slope[:B, :T], rest]
+            emissions, slope = (rows[: B * T].view(size) for rows in (self.emissions, self.gradients[0]))
+            first = torch.arange(0, B * T, T, device=emissions.device)
+            integers = [self.tags[: B * T].view(B, T), self.first[:B], self.lengths[:B]]
+            self._parts[size] = _Part(emissions, integers, first, [slope, *self.gradients[1:]])
         return self._parts[size]
 
 
@@ -95,8 +112,8 @@ class _Recorded(nn.Module):
         super().__init__()
         self.module, self.losses = module, losses
 
-    def forward(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        return self.losses(emissions, tags, lengths)
+    def forward(self, *arguments: Any) -> Tensor:
+        return self.losses(*arguments)
 
 
 class GraphedLoss:
@@ -123,12 +140,14 @@ class GraphedLoss:
             losses: what is recorded, the same each time, a method that asks the module and does not wait for the
                 device. It is not kept: a module with graphs must go with the last reference to it, as the garbage
                 collector may come while another graph is recorded.
-            emissions, tags, lengths: its arguments.
+            emissions: ``[B, T, L]``.
+            tags: ``[B, T]``, anything at padding.
+            lengths: ``[B]``.
             weights: ``[B]``, 1 when left out.
         """
         # By their dictionaries: `parameters()` and `buffers()` take longer than the replay.
-        parameters = self.module._parameters.values()
-        found: Tensor = _Replay.apply(self, losses, emissions, tags, lengths, weights, *parameters)  # type: ignore[no-untyped-call]
+        trained = [part for part in self.module._parameters.values() if part is not None and part.requires_grad]
+        found: Tensor = _Replay.apply(self, losses, emissions, tags, lengths, weights, *trained)  # type: ignore[no-untyped-call]
         return found
 
     def graph_for(self, losses: Losses, emissions: Tensor) -> _Graph:
@@ -149,24 +168,23 @@ class GraphedLoss:
 
     def _record(self, losses: Losses, size: tuple[int, int, int], like: Tensor, places: Any) -> _Graph:
         B, T, L = size
-        emissions = torch.zeros(B, T, L, device=like.device, dtype=like.dtype, requires_grad=True)
-        tags = torch.zeros(B, T, dtype=torch.int64, device=like.device)
-        lengths = torch.ones(B, dtype=torch.int64, device=like.device)
-        weights = torch.zeros(B, device=like.device)
+        rows = torch.zeros(B * T, L, device=like.device, dtype=like.dtype, requires_grad=True)
+        tags, first, lengths = (torch.zeros(n, dtype=torch.int64, device=like.device) for n in (B * T, B, B))
+        weights = torch.zeros(B, device=like.device, dtype=torch.float64)
         # Autograd remembers on which stream a leaf was first used: others stand for the parameters, in their memory.
         leaves = {
             f"module.{name}": part.detach().requires_grad_(part.requires_grad)
             for name, part in self.module.named_parameters(recurse=False)
         }
-        wanted = (emissions, *(part for part in leaves.values() if part.requires_grad))
+        wanted = (rows, *(part for part in leaves.values() if part.requires_grad))
         recorded = _Recorded(self.module, losses)
 
-        def run() -> list[Tensor]:
+        def run() -> tuple[Tensor, list[Tensor]]:
             with torch.enable_grad():
-                values = torch.func.functional_call(recorded, leaves, (emissions, tags, lengths))
-            first, *rest = torch.autograd.grad(values, wanted, weights.to(values.dtype))
-            loss = (values.detach() * weights).sum().to(like.dtype)
-            return [loss, first, torch.cat([first.new_zeros(0), *map(torch.flatten, rest)])]
+                values = torch.func.functional_call(recorded, leaves, (rows, tags, first, lengths, T))
+            found = torch.autograd.grad(values, wanted, weights)
+            terms = torch.mul(values.detach(), weights, out=rows.new_empty(B))
+            return terms.sum(), [part.contiguous() for part in found]
 
         # Warmed up and recorded on a stream of its own; other threads may use the device meanwhile.
         side = torch.cuda.Stream(like.device)  # type: ignore[no-untyped-call]
@@ -177,8 +195,8 @@ class GraphedLoss:
             run()
         torch.cuda.current_stream(like.device).wait_stream(side)
         with _no_collection(), torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-            results = run()
-        return _Graph(graph, [emissions.detach(), tags, lengths, weights], results, places)
+            loss, gradients = run()
+        return _Graph(graph, [rows.detach(), tags, first, lengths, weights], loss, gradients, places)
 
 
 @contextmanager
@@ -205,17 +223,13 @@ class _Replay(torch.autograd.Function):
         tags: Tensor,
         lengths: Tensor,
         weights: Tensor | None,
-        *parameters: Tensor,
+        *trained: Tensor,
     ) -> Tensor:
-        ctx.results = owner.graph_for(losses, emissions).replay(emissions, tags, lengths, weights)
-        ctx.shapes = [part.shape if part.requires_grad else None for part in parameters]
-        loss: Tensor = ctx.results.values[0].clone()
+        loss, ctx.gradients = owner.graph_for(losses, emissions).replay(emissions, tags, lengths, weights)
         return loss
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        _, first, rest = ctx.results.values
-        parts = (rest * slope).split_with_sizes([0 if shape is None else shape.numel() for shape in ctx.shapes])
-        found = [None if shape is None else part.view(shape) for part, shape in zip(parts, ctx.shapes, strict=True)]
-        return None, None, first * slope, None, None, None, *found
+        first, *rest = torch._foreach_mul(ctx.gradients.values, slope)
+        return None, None, first, None, None, None, *rest

@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, losses
-from tagline.nn.crf import CRF
+from tagline.nn.crf import CRF, Objective
 from tagline.nn.dropout import check_probability
 from tagline.nn.graphs import GraphedLoss
 from tagline.readers.roles import Rules
@@ -86,12 +87,20 @@ class CRFHead(Head):
         """Compute what `Head.loss` does; on a GPU, in training, from CUDA graphs."""
         if not _replays(emissions, tags):
             return super().loss(emissions, tags, lengths, weights)
-        return self._graphed(self.sequence_losses, emissions, tags, lengths, weights)
+        return self._graphed(self._losses_of_rows, emissions, tags, lengths, weights)
 
     def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         """Compute the negative log-likelihood of each sequence, or the smoothed one, ``[B]``."""
-        objective = losses.LabelSmoothing(self.smoothing) if self.smoothing else losses.nll
-        return self.crf.loss(emissions, tags, reduction="none", objective=objective, lengths=lengths)
+        return self.crf.loss(emissions, tags, reduction="none", objective=self._objective, lengths=lengths)
+
+    @property
+    def _objective(self) -> Objective:
+        return losses.LabelSmoothing(self.smoothing) if self.smoothing else losses.nll
+
+    def _losses_of_rows(self, rows: Tensor, tags: Tensor, first: Tensor, lengths: Tensor, longest: int) -> Tensor:
+        """Compute what `sequence_losses` does, for tokens in rows as in a `TensorChain`, in float64."""
+        scores = self.crf.scores(rows.dtype)
+        return self._objective(TensorChain(rows, first, lengths, longest, *scores, not self.crf.constrained), tags)
 
     @torch.no_grad()
     def scores(self) -> Scores:

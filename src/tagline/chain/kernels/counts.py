@@ -64,12 +64,38 @@ def spread(
 
 
 @triton.jit
+def _bound(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp: tl.constexpr):
+    """Add up the gradients of start and end over a share of the sequences, behind the transitions in a slot."""
+    j = tl.arange(0, Lp)
+    here = (j < L)[None, :]
+    upto = tl.minimum(B, (pid + 1) * share)
+    at_start, at_end = tl.zeros([16, Lp], tl.float32), tl.zeros([16, Lp], tl.float32)
+    for low in range(pid * share, upto, 16):
+        b = low + tl.arange(0, 16)
+        n = tl.load(lengths + b, mask=b < upto, other=0)
+        some = (n > 0)[:, None] & here
+        row = tl.load(first + b, mask=n > 0, other=0)
+        at_start += tl.load(gradient + row[:, None] * L + j[None, :], mask=some, other=0.0)
+        at_end += tl.load(gradient + (row + n - 1)[:, None] * L + j[None, :], mask=some, other=0.0)
+    slot = slots + pid * (Lp * Lp + 2 * Lp) + Lp * Lp + j
+    may_start = tl.load(start + j, mask=j < L, other=0.0) > float("-inf")
+    may_end = tl.load(end + j, mask=j < L, other=0.0) > float("-inf")
+    tl.store(slot, tl.where(may_start, tl.sum(at_start, axis=0), 0.0))
+    tl.store(slot + Lp, tl.where(may_end, tl.sum(at_end, axis=0), 0.0))
+
+
+@triton.jit
 def pair(
-    states, onward, owners, first, flags, weights, tags, moves, slots, L, N,
+    gradient, states, onward, owners, first, lengths, flags, weights, tags, moves, start, end, slots, L, N, B, share,
     Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, TAGGED: tl.constexpr,
 ):  # fmt: skip
-    """Add up a block ``[K, K]`` of the gradient of the transitions over a share of the rows, in its slot."""
+    """Add up a block ``[K, K]`` of the gradient of the transitions over a share of the rows, in its slot.
+
+    The first block's programs do those of start and end over a share of the sequences, too.
+    """
     pid = tl.program_id(0)
+    if (tl.program_id(1) == 0) & (tl.program_id(2) == 0):
+        _bound(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp)
     i, j = tl.program_id(1) * K + tl.arange(0, K), tl.program_id(2) * K + tl.arange(0, K)
     pairs = tl.zeros([K, K], tl.float32)
     for top in range(pid * R, N, P * R):
@@ -103,34 +129,15 @@ def pair(
 
 
 @triton.jit
-def bound(gradient, first, lengths, start, end, slots, L, B, share, Lp: tl.constexpr):
-    """Add up the gradients of start and end over a share of the sequences, behind the transitions in a slot."""
-    pid = tl.program_id(0)
-    j = tl.arange(0, Lp)
-    here = (j < L)[None, :]
-    upto = tl.minimum(B, (pid + 1) * share)
-    at_start, at_end = tl.zeros([16, Lp], tl.float32), tl.zeros([16, Lp], tl.float32)
-    for low in range(pid * share, upto, 16):
-        b = low + tl.arange(0, 16)
-        n = tl.load(lengths + b, mask=b < upto, other=0)
-        some = (n > 0)[:, None] & here
-        row = tl.load(first + b, mask=n > 0, other=0)
-        at_start += tl.load(gradient + row[:, None] * L + j[None, :], mask=some, other=0.0)
-        at_end += tl.load(gradient + (row + n - 1)[:, None] * L + j[None, :], mask=some, other=0.0)
-    slot = slots + pid * (Lp * Lp + 2 * Lp) + Lp * Lp + j
-    may_start = tl.load(start + j, mask=j < L, other=0.0) > float("-inf")
-    may_end = tl.load(end + j, mask=j < L, other=0.0) > float("-inf")
-    tl.store(slot, tl.where(may_start, tl.sum(at_start, axis=0), 0.0))
-    tl.store(slot + Lp, tl.where(may_end, tl.sum(at_end, axis=0), 0.0))
-
-
-@triton.jit
-def gather(slots, found, P, W: tl.constexpr, S: tl.constexpr, M: tl.constexpr):
-    """Sum P slots of W numbers."""
+def gather(slots, found, P, L, Lp: tl.constexpr, S: tl.constexpr, M: tl.constexpr):
+    """Sum P slots, M numbers a program: transitions, start and end ``[L + 2, L]``."""
     k = tl.program_id(0) * M + tl.arange(0, M)
+    i, j = k // Lp, k % Lp
+    here = (j < L) & ((i < L) | (i >= Lp)) & (i < Lp + 2)
     total = tl.zeros([S, M], tl.float32)
     for p in range(0, P, S):
         rows = p + tl.arange(0, S)
-        kept = (rows < P)[:, None] & (k < W)[None, :]
-        total += tl.load(slots + rows[:, None] * W + k[None, :], mask=kept, other=0.0)
-    tl.store(found + k, tl.sum(total, axis=0), mask=k < W)
+        kept = (rows < P)[:, None] & here[None, :]
+        total += tl.load(slots + rows[:, None] * (Lp * Lp + 2 * Lp) + k[None, :], mask=kept, other=0.0)
+    row = tl.where(i < Lp, i, L + i - Lp)
+    tl.store(found + row * L + j, tl.sum(total, axis=0), mask=here)

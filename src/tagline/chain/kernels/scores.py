@@ -34,7 +34,23 @@ def exponential(d):
 
 
 @triton.jit
-def prepare_moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R: tl.constexpr):
+def prepare(
+    emissions, first, lengths, tags, transitions, start, end, moves, facts, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, M: tl.constexpr, R: tl.constexpr, TAGGED: tl.constexpr,
+):  # fmt: skip
+    """Write what `_moves` does in the first program, M rows at a time, and what `_rows` does in the others."""
+    pid = tl.program_id(0) - 1
+    if pid < 0:
+        _moves(transitions, start, end, moves, facts, L, Lp, M)
+    else:
+        _rows(
+            pid // chunks, pid % chunks, emissions, first, lengths, tags, transitions, start, end, x, owners, parts, L,
+            chunks, Lp, R, TAGGED,
+        )  # fmt: skip
+
+
+@triton.jit
+def _moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R: tl.constexpr):
     """Write E and its transpose ``[2, Lp, Lp]``, exp(start − max) and exp(end − max) ``[2, Lp]``, 0 beyond L.
 
     facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end.
@@ -72,25 +88,14 @@ def prepare_moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R:
 
 
 @triton.jit
-def pad_moves(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
-    """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines."""
-    i, j = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, Lp)
-    inside = (i < L)[:, None] & (j < L)[None, :]
-    scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
-    tl.store(padded + i[:, None] * Lp + j[None, :], scores)
-    tl.store(padded + Lp * Lp + j[None, :] * Lp + i[:, None], scores)
-
-
-@triton.jit
-def prepare_rows(
-    emissions, first, lengths, tags, transitions, start, end, x, owners, parts, L, chunks,
+def _rows(
+    b, c, emissions, first, lengths, tags, transitions, start, end, x, owners, parts, L, chunks,
     Lp: tl.constexpr, R: tl.constexpr, TAGGED: tl.constexpr,
 ):  # fmt: skip
     """Write x and the owner of R rows of a sequence.
 
     Of these rows, in float64: Σ max e, the score of the tags, the largest range.
     """
-    b, c = tl.program_id(0), tl.program_id(1)
     n = tl.load(lengths + b)
     t = c * R + tl.arange(0, R)
     rows = tl.load(first + b) + t
@@ -122,6 +127,16 @@ def _along(emissions, tags, transitions, start, end, rows, t, n, L):
     found += tl.load(start + tag, mask=inside & (t == 0), other=0.0).to(tl.float64)
     found += tl.load(end + tag, mask=inside & (t == n - 1), other=0.0).to(tl.float64)
     return found
+
+
+@triton.jit
+def pad_moves(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
+    """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines."""
+    i, j = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, Lp)
+    inside = (i < L)[:, None] & (j < L)[None, :]
+    scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
+    tl.store(padded + i[:, None] * Lp + j[None, :], scores)
+    tl.store(padded + Lp * Lp + j[None, :] * Lp + i[:, None], scores)
 
 
 @triton.jit

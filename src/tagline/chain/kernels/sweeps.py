@@ -102,16 +102,17 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
 @triton.jit
 def sweep(
     x, first, lengths, moves, facts, states, sums, flags, L, N,
-    Lp: tl.constexpr, PAIRS: tl.constexpr, TRACK: tl.constexpr,
+    Lp: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
 ):  # fmt: skip
-    """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``; with TRACK, flags ``[B, 2]``.
+    """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``, and flags ``[B, 2]``.
 
-    Without TRACK only where no transition is forbidden, with it only where some is: the other does nothing.
+    Without FREE, where no transition is forbidden only the flags: another kernel does the rest.
     """
     b, backward = tl.program_id(0), tl.program_id(1)
     n = tl.load(lengths + b).to(tl.int32)
     faded = n * 0
-    if (n > 0) & ((tl.load(facts + 2) > 0) == TRACK):
+    track = tl.load(facts + 2) > 0
+    if (n > 0) & (track | FREE):
         j = tl.arange(0, Lp)
         here = j < L
         tile = j[:, None] * Lp + j[None, :]
@@ -124,16 +125,18 @@ def sweep(
         v = tl.load(moves + 2 * Lp * Lp + backward * Lp + j) * tl.load(source, mask=here, other=0.0)
         tl.store(target, v, mask=here)
         step = (1 - 2 * backward) * L
-        total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, PAIRS, TRACK)
+        if track or not FREE:
+            total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, PAIRS, True)
+        else:
+            total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, PAIRS, False)
         if backward == 0:
             tl.store(sums + b, tl.log(total.to(tl.float64)) - shifts.to(tl.float64) * LN_2)
-    if TRACK:
-        tl.store(flags + 2 * b + backward, faded)
+    tl.store(flags + 2 * b + backward, faded)
 
 
 @triton.jit
 def sweep_wide(x, first, lengths, moves, facts, states, sums, L, N, Lp: tl.constexpr):
-    """What `sweep` writes without TRACK, for more labels than one warp takes.
+    """What `sweep` writes but for flags, where no transition is forbidden, for more labels than one warp takes.
 
     The vector is ``[1, Lp]`` and a step a sum over the middle axis of ``[1, Lp, Lp]``: laid out for that, a step takes
     half the time that it does with ``[Lp, Lp]`` (1.0 against 1.9 µs for 128 labels on an H200).
