@@ -69,6 +69,7 @@ def test_explain_adds_up_and_says_what_lines_mean(model: Path, loaded: CRF) -> N
     only = tagline("explain", "-m", model, text, "--most", 3, "--token", "Rome").out
     assert only.startswith(why.tokens[4].text(3))
     assert only == tagline("explain", "-m", model, text, "--most", 3, "--token", 4).out
+    assert tagline("explain", "-m", model, "-", "--most", 3, input=f"{text}\n").out == out
     item = json.loads(tagline("explain", "-m", model, text, "--json").out)
     for token in item["tokens"]:
         assert token["margin"] == pytest.approx(sum(one["amount"] for one in token["contributions"]))

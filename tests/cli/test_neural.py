@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,12 +27,14 @@ from tagline.cli import train as training  # noqa: E402
 from tagline.cli.configuration import MARK, config_text, defaults_of, read_config  # noqa: E402
 from tagline.cli.kinds import NETWORKS  # noqa: E402
 from tagline.cli.networks import Run, speaks  # noqa: E402
+from tagline.cli.outcome import Training  # noqa: E402
 from tagline.cli.plans import Plan  # noqa: E402
 from tagline.cli.progress import Done, Silent  # noqa: E402
 from tagline.cli.settings import CHOICES  # noqa: E402
 from tagline.cli.train import train_file  # noqa: E402
 from tagline.models.network import HEADS  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
+from tagline.training.neural.journal import Epoch  # noqa: E402
 from tests.models.neural_cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402
@@ -83,6 +86,13 @@ def bilstm(folder: Path, config: Path) -> Path:
     ):
         assert words in done.err
     return path
+
+
+def test_the_pass_that_is_kept_is_the_one_that_is_told() -> None:
+    """Of epochs with the same score the last, as training does."""
+    epochs = [Epoch(number + 1, 1.0, score, 0.1, 1.0, 1.0, 1.0) for number, score in enumerate((0.2, 0.5, 0.5, 0.1))]
+    done = Training("m", SimpleNamespace(training_log_=epochs), 1, 1, None, 0, 1.0, None)
+    assert done.best_pass == epochs[2]
 
 
 def test_the_model_is_the_one_that_python_trains(bilstm: Path, folder: Path) -> None:

@@ -203,6 +203,7 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
         ("--c1 nan", "--c1: expected a number, 0 or more, got nan"),
         ("--hash-bits 99", "--hash-bits: expected a number, 1 to 30, got 99"),
         ("--seed -1", "--seed: expected a number, 0 or more, got -1"),
+        ("--patience 3", "--patience: expected --dev FILE, whose score it waits for, got none"),
         ("--max-iterations 0", "--max-iterations: expected a number, 1 or more, got 0"),
         ("--scheme FOO", "scheme: expected one of IO, IOB1"),
         ("--on-illegal no", "--on-illegal: expected one of error, repair, drop, got 'no'"),

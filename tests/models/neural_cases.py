@@ -17,6 +17,7 @@ import torch
 
 from tagline import BiLSTMCRF, Corpus, TransformerCRF
 from tagline import chain as engine
+from tagline.features.embeddings import Embeddings
 from tagline.models.neural import NeuralTagger
 from tagline.readers.roles import legal
 from tagline.types import Chain
@@ -60,6 +61,15 @@ def people(seed: int = 0, sentences: int = 24) -> tuple[list[list[str]], list[li
 
 
 LABELS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+
+SHORT = ([["Anna", "sees", "Rome"], ["in", "New", "York"], ["Bob"]],
+         [["B-PER", "O", "B-LOC"], ["O", "B-LOC", "I-LOC"], ["B-PER"]])  # fmt: skip
+"""Sentences of which all labellings can be enumerated."""
+
+VECTORS = Embeddings(
+    ("anna", "Rome", "the", "unseen"),
+    np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32),
+)
 
 
 @cache

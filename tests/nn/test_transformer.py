@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import huggingface_hub  # noqa: E402
 import transformers  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
@@ -435,6 +436,14 @@ def test_a_folder_with_other_weights(tmp_path: Path) -> None:
         pretrained(tmp_path)
 
 
+def test_a_folder_with_weights_of_other_shapes(tmp_path: Path) -> None:
+    saved(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"vocab_size": config["vocab_size"] + 3}))
+    with pytest.raises(InputError, match=r"expected weights of the shapes that .* says, got \[.*embeddings"):
+        pretrained(tmp_path)
+
+
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: "):
         pretrained(tmp_path)
@@ -451,17 +460,27 @@ def test_code_of_a_repository_is_never_run(tmp_path: Path) -> None:
 
 
 def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    asked: list[Any] = []
 
     def nothing(place: str, local_files_only: bool = False, **_: Any) -> Any:
         asked.append(local_files_only)
         raise OSError("no connection\nand more")
 
+    def head(url: str) -> Any:
+        asked.append(url)
+        raise OSError("no connection\nand more")
+
     monkeypatch.setattr(transformers.AutoModel, "from_pretrained", nothing)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", head)
     with pytest.raises(InputError, match=r"got neither: .* \(no connection\); .*hf download nobody/none") as caught:
         pretrained("nobody/none")
-    assert asked == [True, False]
+    assert len(asked) == 2
+    assert str(asked[1]).endswith("/nobody/none/resolve/main/config.json")
     assert "\n" not in str(caught.value)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url: None)
+    with pytest.raises(InputError, match=r"\(no connection\)"):
+        pretrained("nobody/none")
+    assert asked[2:] == [True, False]
 
 
 @pytest.mark.parametrize("place", ["./encoder", "../a/b", "/no/such/folder", "a/b/c", "C:\\encoder", ""])

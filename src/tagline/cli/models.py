@@ -99,7 +99,10 @@ def inspect(
 
 def explain(
     sentence: Annotated[
-        str, typer.Argument(help="A sentence; word/column1/… where the model looks at several columns.")
+        str,
+        typer.Argument(
+            help="A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns."
+        ),
     ],
     model: ModelFile,
     token: Annotated[str | None, typer.Option(help="This token only: the word, or its number from 0.")] = None,
@@ -123,7 +126,7 @@ def explain(
     if most < 0:
         raise InputError(f"--most: expected 0 or more, got {most}")
     loaded = load_tagger(model)
-    explanation = explain_text(loaded, sentence, tokens)
+    explanation = explain_text(loaded, sys.stdin.read() if sentence == "-" else sentence, tokens)
     if token is not None:
         explanation = only(explanation, token)
     if as_json:

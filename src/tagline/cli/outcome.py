@@ -56,9 +56,13 @@ class Training:
 
     @property
     def best_pass(self) -> Done | None:
-        """The pass with the best dev score, whose weights are kept: by a network always, by a CRF with patience."""
+        """The pass with the best dev score, whose weights are kept: by a network always, by a CRF with patience.
+
+        Of several with that score a network keeps the last, a CRF the first.
+        """
         scored = [one for one in getattr(self.model, "training_log_", ()) if one.dev_score is not None]
-        return max(scored, key=lambda one: (one.dev_score or 0.0, -number_of(one))) if scored else None
+        sign = 1 if any(isinstance(one, Epoch) for one in scored) else -1
+        return max(scored, key=lambda one: (one.dev_score or 0.0, sign * number_of(one)), default=None)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
@@ -88,7 +92,9 @@ def report_lines(done: Training) -> list[str]:
     if done.reason == "counted":
         lines.append(f"counted, {duration(done.seconds)} in all")
     else:
-        count = f"{len(done.model.training_log_)} {'passes' if done.config is None else 'epochs'}"
+        passes = len(done.model.training_log_)
+        one, more = ("pass", "passes") if done.config is None else ("epoch", "epochs")
+        count = f"{passes} {one if passes == 1 else more}"
         lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
     lines.append(summary.line())
     if done.dev is not None:

@@ -251,8 +251,12 @@ def train(
     from tagline.cli.progress import reporting
     from tagline.cli.settings import label_weights_of
     from tagline.cli.train import train_file
+    from tagline.errors import InputError
 
     use_threads(threads)
+    given = _given(context)
+    if dev is None and patience and "patience" in given:
+        raise InputError("--patience: expected --dev FILE, whose score it waits for, got none")
     values = {
         "template": template,
         "cache": cache,
@@ -293,7 +297,7 @@ def train(
         "tensorboard": tensorboard,
     }
     source = Source(form, tag_column, tokens, encoding, lenient)
-    plan = plan_of(file, output, model, values, _given(context), dev=dev, source=source)
+    plan = plan_of(file, output, model, values, given, dev=dev, source=source)
     try:
         with reporting(plan.limits, quiet=quiet or not speaks(), verbose=verbose) as tell:
             done = train_file(plan, tell)

@@ -127,8 +127,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         )
         tagger.eval()
         self.network_, self.training_log_ = network, trained.history
-        last = trained.history[-1].loss if trained.history else float("nan")
-        self.training_ = Facts(len(lesson.corpus), len(trained.history), last, trained.reason, tuple(lesson.notes))
+        kept = next((one.loss for one in trained.history if one.epoch == trained.best_epoch), float("nan"))
+        self.training_ = Facts(len(lesson.corpus), len(trained.history), kept, trained.reason, tuple(lesson.notes))
         return self
 
     def check(self) -> None:

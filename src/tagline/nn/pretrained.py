@@ -47,14 +47,21 @@ def pretrained(
         ) from None
     place = fspath(name)
     with _quietly():
+        asked: dict[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # both are checked here
         model, report = _found(
             place,
             lambda **where: transformers.AutoModel.from_pretrained(
-                place, trust_remote_code=False, dtype=torch.float32, output_loading_info=True, **where
+                place, trust_remote_code=False, dtype=torch.float32, **asked, **where
             ),
         )
         tokenizer = _found(
             place, lambda **where: transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **where)
+        )
+    if others := [*report["mismatched_keys"]]:
+        name, has, wants = sorted(others)[0]
+        raise InputError(
+            f"encoder {place}: expected weights of the shapes that its config.json says, got {[*has]} instead of "
+            f"{[*wants]} for {name} (one of {len(others)}); take config.json and weights from the same model"
         )
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
@@ -123,7 +130,11 @@ def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
         return load(local_files_only=True)
     except Exception:
         pass  # not downloaded yet, or not all of it
+    import huggingface_hub  # transformers has brought it
+
     try:
+        # Asked once by ourselves: where nobody answers, the loader tries again for half a minute.
+        huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(place, "config.json"))
         return load()
     except Exception as error:
         raise InputError(
