@@ -154,3 +154,16 @@ def test_an_operator_that_is_traced_owns_what_it_returns(
     weights = torch.ones(2, dtype=torch.float64, device=device)
     found = traced._gradients(weights, c.emissions, c.first, c.lengths, c.longest, *c.scores[1:], None)
     assert len({part.untyped_storage().data_ptr() for part in found}) == 4
+
+
+@pytest.mark.parametrize(("B", "T"), [(0, 5), (3, 0), (4, 6), (2, 1030)])
+def test_tokens_that_a_mask_keeps_come_first(fused: tuple[Any, Any], B: int, T: int) -> None:
+    module, device = fused
+    kept = np.random.default_rng(B).random((T, B)).T < 0.6  # not contiguous
+    kept[:1], kept[1:2] = True, False
+    first, lengths, rows, slots = (host(part) for part in module.permuted(torch.tensor(kept, device=device)))
+    np.testing.assert_array_equal(first, np.arange(B) * T)
+    np.testing.assert_array_equal(lengths, kept.sum(1))
+    expected = np.argsort(~kept, axis=1, kind="stable") + first[:, None]
+    np.testing.assert_array_equal(rows, expected.ravel())
+    np.testing.assert_array_equal(slots[rows], np.arange(B * T))

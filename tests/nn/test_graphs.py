@@ -62,6 +62,21 @@ def test_replays_equal_what_was_recorded(options: Any) -> None:
     assert len(head._graphed._graphs) == 3
 
 
+def test_double_precision() -> None:
+    head = head_of().double()
+    emissions, tags, lengths = case(12, 20)
+    check(head, emissions.detach().double().requires_grad_(), tags, lengths)
+
+
+def test_emissions_and_tags_that_lie_otherwise() -> None:
+    head = head_of()
+    emissions, tags, lengths = case(12, 20)
+    turned = emissions.detach().transpose(0, 1).contiguous().requires_grad_()
+    found = torch.autograd.grad(head.loss(turned.transpose(0, 1), tags.T.contiguous().T, lengths), turned)[0]
+    expected = torch.autograd.grad(Head.loss(head, emissions, tags, lengths), emissions)[0]
+    torch.testing.assert_close(found.transpose(0, 1), expected, **CLOSE)
+
+
 def test_scores_far_apart_stay_finite() -> None:
     head = head_of()
     emissions, tags, lengths = case(8, 40)

@@ -16,7 +16,7 @@ import triton
 from torch import Tensor
 
 from tagline.chain import batched
-from tagline.chain.kernels import best, chunks, counts, logs, scores, sweeps
+from tagline.chain.kernels import best, chunks, counts, logs, order, scores, sweeps
 from tagline.chain.tensors import TensorChain
 
 MOST_LABELS = 512
@@ -252,6 +252,23 @@ def viterbi(c: TensorChain) -> tuple[Tensor, Tensor]:
             best.walk[(B,)](c.first, c.lengths, states, padded, tags, L, Lp, num_warps=1)
     scores.score_tags[(B,)](*rows, tags, T, start, end, totals, L, 128, num_warps=4)
     return tags, totals
+
+
+def permuted(kept: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Move the tokens that a mask ``[B, T]`` keeps to the front of their sequences.
+
+    Returns:
+        The first row and the length of each sequence ``[B]``, the token ``b·T + t`` in each row and the row of each
+        token ``[B·T]``.
+    """
+    B, T = kept.shape
+    place: dict[str, Any] = {"device": kept.device, "dtype": torch.int64}
+    first, lengths = torch.empty(B, **place), torch.empty(B, **place)
+    rows, slots = torch.empty(B * T, **place), torch.empty(B * T, **place)
+    if B:
+        side = min(1024, max(16, triton.next_power_of_2(T)))
+        order.order[(B,)](kept.contiguous().view(torch.uint8), first, lengths, rows, slots, T, side, num_warps=4)
+    return first, lengths, rows, slots
 
 
 def _best_in_chunks(

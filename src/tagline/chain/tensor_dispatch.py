@@ -95,6 +95,12 @@ def backend(c: TensorChain) -> ModuleType:
     return _module(name)
 
 
+def permuted(kept: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
+    """Return what `fused.permuted` does; None where Triton is not to answer."""
+    mine = kept.is_cuda and tensor_engine() in ("auto", "fused") and _has_triton()
+    return _module("fused").permuted(kept) if mine and not torch.compiler.is_compiling() else None
+
+
 def on_core(c: TensorChain) -> bool:
     """Whether the compiled core answers, and no gradient is wanted."""
     return not c.needs_gradient and backend(c).__name__.endswith("hosted")

@@ -3,7 +3,7 @@
 A token that the mask leaves out is not there: its neighbours follow each other. On the CPU tokens stay where they are
 if those kept of each sequence follow each other, as with padding on either side; otherwise they are packed into
 consecutive rows. Elsewhere their number would have to be asked of the device, so the tokens of each sequence are
-permuted, kept ones first, by cumulative sums and a scatter, and nothing waits for anything.
+permuted, kept ones first, by a kernel of ours or by cumulative sums and a scatter, and nothing waits for anything.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from tagline import compiled
+from tagline.chain import tensor_dispatch
 from tagline.chain.tensors import TensorChain, as_array
 
 
@@ -90,8 +91,12 @@ def by_lengths(lengths: Tensor, T: int) -> Layout:
 
 def by_mask(kept: Tensor) -> Layout:
     """Lay out a batch given which tokens count, ``[B, T]`` booleans in any pattern."""
-    may_ask = kept.is_cpu and not torch.compiler.is_compiling()
-    return _packed(kept) if may_ask else _permuted(kept)
+    if kept.is_cpu and not torch.compiler.is_compiling():
+        return _packed(kept)
+    if (found := tensor_dispatch.permuted(kept)) is not None:
+        first, lengths, rows, slots = found
+        return Layout((kept.shape[0], kept.shape[1]), first, lengths, kept, rows, slots)
+    return _permuted(kept)
 
 
 def _grid(B: int, T: int, device: torch.device) -> Tensor:
