@@ -330,7 +330,7 @@ class Case:
 
 
 GLOVE_NER = {"embeddings": GLOVE, "hidden": 300, "char_size": 100, "word_dropout": 0, "batch_size": 32, "epochs": 15}
-CHUNKING = {"hidden": 300, "char_size": 100, "word_dropout": 0.02, "batch_size": 32, "epochs": 15}
+CHUNKING = {"hidden": 300, "char_size": 100, "average": 0.999, "batch_size": 32, "epochs": 15}
 CHINESE = {
     **{"on_illegal": "repair", "epochs": 25, "batch_size": 16, "characters": None, "case_dim": 0, "hidden": 300},
     **{"bigram_dim": 50, "word_dropout": 0.05, "dropout": 0.6, "smoothing": 0.05, "average": 0.999},

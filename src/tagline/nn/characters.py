@@ -50,7 +50,7 @@ class CharacterCNN(nn.Module):
         found = []
         for convolution, width in zip(self.filters, self.widths, strict=True):
             seen = convolution(functional.pad(letters, ((width - 1) // 2, width // 2)))
-            found.append(torch.where(inside, seen.relu(), 0.0).amax(2))
+            found.append(torch.where(inside, seen, 0.0).amax(2).relu())
         return torch.cat(found, 1)
 
 
