@@ -59,3 +59,13 @@ def engine(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
 def dtype(request: pytest.FixtureRequest) -> str:
     """The type of a chain's scores."""
     return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread: networks here are tiny, and sums depend on how many threads add them up."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

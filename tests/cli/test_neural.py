@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,17 +38,10 @@ from tests.models.neural_cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = {"word_dim": 8, "char_dim": 4, "char_size": 6, "case_dim": 2, "hidden": 8, "dropout": 0.1}
 SMALL: dict[str, Any] = {**SIZES, "epochs": 3, "learning_rate": 0.03, "device": "cpu"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Networks are tiny, and their numbers depend on how many threads add them up."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def toml(values: dict[str, Any], table: str | None = "bilstm") -> str:

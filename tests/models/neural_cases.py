@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, product
 from string import ascii_letters
@@ -32,15 +31,6 @@ SMALL: dict[str, Any] = {
 }
 STILL = {**SMALL, "epochs": 1, "learning_rate": 1e-12, "weight_decay": 0.0}
 """Nothing is learned: the loss of the epoch is that of the network that comes out."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Networks are tiny; threads would only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def people(seed: int = 0, sentences: int = 24) -> tuple[list[list[str]], list[list[str]]]:

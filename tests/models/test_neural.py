@@ -28,11 +28,12 @@ from .neural_cases import (  # noqa: E402
     check_against_enumeration,
     check_against_the_engine,
     check_explanation,
-    one_thread,  # noqa: F401
     people,
     same_weights,
     scores_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 ODD = [
     ["Anna"],

@@ -21,11 +21,12 @@ from .neural_cases import (  # noqa: E402
     SMALL,
     STILL,
     emissions_of,
-    one_thread,  # noqa: F401
     people,
     same_weights,
     scores_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def completions(model: Any, words: list[str], row: list[Any]) -> list[float]:

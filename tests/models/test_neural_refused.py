@@ -21,10 +21,11 @@ from .neural_cases import (  # noqa: E402
     SMALL,
     VECTORS,
     bilstm,
-    one_thread,  # noqa: F401
     people,
     same_weights,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 WRONG: dict[str, Any] = {
     "hidden": ({"hidden": 0}, "hidden: expected at least 1, got 0"),

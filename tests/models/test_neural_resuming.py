@@ -20,12 +20,13 @@ from .neural_cases import (  # noqa: E402
     SMALL,
     VECTORS,
     bilstm,
-    one_thread,  # noqa: F401
     people,
     same_answers,
     same_weights,
     weights_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 # Checkpoints.
 

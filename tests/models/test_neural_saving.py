@@ -33,13 +33,14 @@ from .neural_cases import (  # noqa: E402
     TINY,
     bilstm,
     encoder_folder,
-    one_thread,  # noqa: F401
     people,
     same_answers,
     same_weights,
     transformer,
     weights_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 KINDS = {
     "bilstm": bilstm,

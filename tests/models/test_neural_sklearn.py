@@ -26,12 +26,13 @@ from .neural_cases import (  # noqa: E402
     TINY,
     bilstm,
     encoder_folder,
-    one_thread,  # noqa: F401
     people,
     same_weights,
     transformer,
 )
 from .test_sklearn import ELSEWHERE, RULED_OUT, name_of  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 QUICK = {**SMALL, "epochs": 4, "learning_rate": 0.05}
 

@@ -27,11 +27,12 @@ from .neural_cases import (  # noqa: E402
     SMALL,
     STILL,
     bilstm,
-    one_thread,  # noqa: F401
     people,
     same_weights,
     weights_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_seeds() -> None:

@@ -21,12 +21,13 @@ from .neural_cases import (  # noqa: E402
     STILL,
     VECTORS,
     encoder_folder,
-    one_thread,  # noqa: F401
     people,
     same_answers,
     same_weights,
     weights_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def write_vectors(path: Path, vectors: Embeddings = VECTORS) -> Path:

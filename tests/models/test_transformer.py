@@ -27,13 +27,14 @@ from .neural_cases import (  # noqa: E402
     check_against_the_engine,
     check_explanation,
     encoder_folder,
-    one_thread,  # noqa: F401
     people,
     same_weights,
     scores_of,
     transformer,
     weights_of,
 )
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 ODD = [["Anna"], ["zzz", "Quux", "北京", "😀"], ["\ud83d", "a\udc00b", "", " ", "\x00", "\ufe0f"], ["x" * 500, "[SEP]"]]
 LONG = ["New", "York"] * 20  # more pieces than the encoder has positions for
