@@ -16,6 +16,7 @@ ROOMS = (
     "_core",
     "errors",
     "types",
+    "ragged",
     "compiled",
     "storage",
     "readers",

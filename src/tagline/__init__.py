@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
     from tagline.features.templates import Template
-    from tagline.models.bilstm import BiLSTMCRF
-    from tagline.models.compilation import CompiledCorpus, compile_corpus
-    from tagline.models.crf import CRF
-    from tagline.models.hmm import HMM
+    from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
+    from tagline.models.crf.estimator import CRF
+    from tagline.models.hmm.estimator import HMM
     from tagline.models.loading import load
-    from tagline.models.transformer import TransformerCRF
-    from tagline.models.trigram import TrigramTagger
+    from tagline.models.neural.bilstm import BiLSTMCRF
+    from tagline.models.neural.transformer import TransformerCRF
+    from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
@@ -30,13 +30,13 @@ _HOMES = {
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
-    "tagline.models.bilstm": ("BiLSTMCRF",),
-    "tagline.models.compilation": ("CompiledCorpus", "compile_corpus"),
-    "tagline.models.crf": ("CRF",),
-    "tagline.models.hmm": ("HMM",),
+    "tagline.models.neural.bilstm": ("BiLSTMCRF",),
+    "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
+    "tagline.models.crf.estimator": ("CRF",),
+    "tagline.models.hmm.estimator": ("HMM",),
     "tagline.models.loading": ("load",),
-    "tagline.models.transformer": ("TransformerCRF",),
-    "tagline.models.trigram": ("TrigramTagger",),
+    "tagline.models.neural.transformer": ("TransformerCRF",),
+    "tagline.models.trigram.estimator": ("TrigramTagger",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagline.datasets import make_entities
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import write_columns
 
 from .commands import tagline

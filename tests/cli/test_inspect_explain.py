@@ -10,7 +10,7 @@ import pytest
 
 from tagline.cli.explain import in_words
 from tagline.features.templates import Template
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 
 from .commands import line_of, tagline
 

@@ -31,7 +31,7 @@ from tagline.cli.plans import Plan  # noqa: E402
 from tagline.cli.progress import Done, Silent  # noqa: E402
 from tagline.cli.settings import CHOICES  # noqa: E402
 from tagline.cli.train import train_file  # noqa: E402
-from tagline.models.network import HEADS  # noqa: E402
+from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
 from tagline.training.neural.journal import Epoch  # noqa: E402
 from tests.models.neural_cases import encoder_folder, same_weights  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 
 import tagline as package
 from tagline.cli.tokens import cut_by_script, cut_for
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import read_columns
 
 from .commands import line_of, tagline

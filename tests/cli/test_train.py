@@ -18,7 +18,7 @@ from tagline.cli.outcome import Training
 from tagline.cli.settings import label_weights_of
 from tagline.cli.train import Plan, train_file
 from tagline.features.sets import load_set
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import read_columns, write_conllu, write_jsonl
 from tagline.readers.corpus import Corpus
 from tagline.training.monitor import Pass

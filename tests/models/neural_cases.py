@@ -17,7 +17,7 @@ import torch
 from tagline import BiLSTMCRF, Corpus, TransformerCRF
 from tagline import chain as engine
 from tagline.features.embeddings import Embeddings
-from tagline.models.neural import NeuralTagger
+from tagline.models.neural.tagger import NeuralTagger
 from tagline.readers.roles import legal
 from tagline.types import Chain
 

@@ -8,8 +8,8 @@ import pytest
 from tagline.datasets import make_entities
 from tagline.errors import TaglineError
 from tagline.features.weights import structure_of
-from tagline.models.compilation import CompiledCorpus, compile_corpus
-from tagline.models.extraction import Extraction
+from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
+from tagline.models.crf.extraction import Extraction
 from tagline.readers import write_columns
 from tagline.readers.columns import iter_columns
 from tagline.training.likelihood import Likelihood, Targets
@@ -110,7 +110,7 @@ def test_no_sentences(tmp_path):
 
 
 def test_a_crf_trained_from_disk(corpus, file, tmp_path):
-    from tagline.models.crf import CRF
+    from tagline.models.crf.estimator import CRF
 
     compiled = compile_corpus(small_blocks(file), tmp_path / "cache", TEMPLATE)
     before = sorted(tmp_path.iterdir())

@@ -17,10 +17,10 @@ from tagline.errors import StorageError, TaglineError
 from tagline.features.dictionaries import Dictionary
 from tagline.features.templates import Template
 from tagline.features.weights import Scorer, structure_of
-from tagline.models.extraction import Extraction
+from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.file import Facts, SavedCRF, pack, unpack
+from tagline.models.crf.parameters import Parameters
 from tagline.models.loading import load
-from tagline.models.packing import Facts, SavedCRF, pack, unpack
-from tagline.models.parameters import Parameters
 
 X = [["Anna", "sees", "Bob"], ["Bob", "in", "Rome"], []]
 LABELS = ("B-LOC", "B-PER", "O")

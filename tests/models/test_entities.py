@@ -16,7 +16,7 @@ from tagline.errors import InputError, NoPathError
 from tagline.evaluation import correct_spans, reliability
 from tagline.models import entities
 from tagline.models.answers import SequenceModel, known_labels
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Entity, PlacedSpan, Reading, span_probabilities
 from tagline.readers.corpus import Corpus
 from tagline.readers.roles import SCHEMES, legal

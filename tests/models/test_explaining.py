@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tagline import CRF, Corpus
 from tagline.errors import InputError
-from tagline.models.explaining import Explanation
+from tagline.models.explanations import Explanation
 from tagline.readers.schemes import legal
 
 from .corpora import TEMPLATE, edge_features, everything, features, items, tagged

@@ -12,9 +12,9 @@ from tagline import HMM
 from tagline.chain import using_engine
 from tagline.errors import NoPathError
 from tagline.models.emissions import Gaussian
-from tagline.models.hmm_learning import Problem
-from tagline.models.hmm_parameters import HMMParameters
-from tagline.models.topologies import as_topology
+from tagline.models.hmm.learning import Problem
+from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.hmm.topologies import as_topology
 from tagline.training.em import expectations
 
 

@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 import tagline
 from tagline import HMM, InputError, StorageError, TaglineError, storage
-from tagline.models.hmm_saving import unpack
+from tagline.models.hmm.file import unpack
 
 from .corpora import tagged
 from .hmm_cases import FAMILIES, LENGTHS, observations, sequences, settings

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tagline import BiLSTMCRF, TransformerCRF, load  # noqa: E402
-from tagline.models.neural import NeuralTagger  # noqa: E402
+from tagline.models.neural.tagger import NeuralTagger  # noqa: E402
 
 from .neural_cases import SMALL, TINY, encoder_folder, people, same_weights  # noqa: E402
 

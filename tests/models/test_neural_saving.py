@@ -26,7 +26,7 @@ import tagline  # noqa: E402
 from tagline import BiLSTMCRF, InputError, StorageError, TransformerCRF, storage  # noqa: E402
 from tagline.errors import TaglineError  # noqa: E402
 from tagline.features.embeddings import Embeddings  # noqa: E402
-from tagline.models.neural import NeuralTagger  # noqa: E402
+from tagline.models.neural.tagger import NeuralTagger  # noqa: E402
 
 from .neural_cases import (  # noqa: E402
     SMALL,

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 
 import tagline
 from tagline import CRF, Dictionary, InputError, StorageError, Template, storage
-from tagline.models.packing import MissingFunction, unpack
+from tagline.models.crf.file import MissingFunction, unpack
 
 from .corpora import TEMPLATE, everything, features, items, tagged
 

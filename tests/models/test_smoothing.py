@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from tagline import HMM, InputError
 from tagline.models.emissions import Categorical
-from tagline.models.hmm_counting import count_states
-from tagline.models.smoothing import SMOOTHING, smoothed
+from tagline.models.hmm.counting import count_states
+from tagline.models.hmm.smoothing import SMOOTHING, smoothed
 
 Table = list[list[float]]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagline.errors import InputError
 from tagline.models import trigram_counts
-from tagline.models.trigram_counts import TrigramCounts
+from tagline.models.trigram.counts import TrigramCounts
 
 SENTENCES = st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=6).filter(any)
 

@@ -13,9 +13,9 @@ import pytest
 
 from tagline import storage
 from tagline.errors import StorageError, TaglineError
-from tagline.models.packing import Facts
-from tagline.models.trigram_parameters import TaggedWords, TrigramParameters, learn
-from tagline.models.trigram_saving import SavedTrigrams, pack, unpack
+from tagline.models.crf.file import Facts
+from tagline.models.trigram.file import SavedTrigrams, pack, unpack
+from tagline.models.trigram.parameters import TaggedWords, TrigramParameters, learn
 
 WORDS = ["Anna", "sees", "the", "cats"]
 ASKED = ["Anna", "seas", "Cats", "é", ""]

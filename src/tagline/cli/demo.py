@@ -17,8 +17,8 @@ from tagline.cli.tokens import cut_by_script
 from tagline.datasets import make_entities
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
-from tagline.models.crf import CRF
-from tagline.models.explaining import Explanation
+from tagline.models.crf.estimator import CRF
+from tagline.models.explanations import Explanation
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
 from tagline.readers.schemes import tags_to_spans

@@ -9,8 +9,8 @@ from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
 from tagline.features.patterns import Macro
 from tagline.features.templates import Line, Template
-from tagline.models.crf import CRF
-from tagline.models.explaining import Explanation
+from tagline.models.crf.estimator import CRF
+from tagline.models.explanations import Explanation
 from tagline.readers.corpus import Corpus
 
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from tagline.errors import InputError
 from tagline.models.answers import SequenceModel
-from tagline.models.crf import CRF
-from tagline.models.inspection import FeatureWeight, TransitionWeight
+from tagline.models.crf.estimator import CRF
+from tagline.models.crf.inspection import FeatureWeight, TransitionWeight
 
 
 class Summary(Protocol):

@@ -57,7 +57,7 @@ _NETWORK = (
 
 KINDS = {
     "crf": Kind(
-        ("tagline.models.crf", "CRF"),
+        ("tagline.models.crf.estimator", "CRF"),
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
         (
@@ -68,16 +68,16 @@ KINDS = {
         template=True,
     ),
     "hmm": Kind(
-        ("tagline.models.hmm", "HMM"),
+        ("tagline.models.hmm.estimator", "HMM"),
         "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data",
         ("scheme", "on_illegal", "smoothing", "k", "unknown"),
     ),
     "trigram": Kind(
-        ("tagline.models.trigram", "TrigramTagger"),
+        ("tagline.models.trigram.estimator", "TrigramTagger"),
         "parts of speech by two tags before and word endings: counted in seconds, tags the fastest",
     ),
     "bilstm": Kind(
-        ("tagline.models.bilstm", "BiLSTMCRF"),
+        ("tagline.models.neural.bilstm", "BiLSTMCRF"),
         "a network that reads words and their characters in both directions, a CRF on top: for thousands of "
         "sentences, best with --embeddings; takes minutes on a CPU. Needs PyTorch",
         (*_NETWORK, "embeddings", "hidden", "min_frequency"),
@@ -86,7 +86,7 @@ KINDS = {
         extra="torch",
     ),
     "transformer": Kind(
-        ("tagline.models.transformer", "TransformerCRF"),
+        ("tagline.models.neural.transformer", "TransformerCRF"),
         "a pretrained --encoder (BERT and its kin), a CRF over its words: it knows the language already, so the "
         "most accurate on unseen words and with few sentences; wants a GPU. Needs PyTorch and transformers",
         (*_NETWORK, "encoder"),

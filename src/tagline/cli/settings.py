@@ -9,10 +9,10 @@ from typing import Any
 from tagline.cli.kinds import option_of
 from tagline.errors import InputError
 from tagline.features.expansion import MOST_HASH_BITS
-from tagline.models.fitting import ALGORITHMS
-from tagline.models.hmm_settings import UNKNOWN_SYMBOLS
-from tagline.models.smoothing import SMOOTHING
-from tagline.models.targets import ON_ILLEGAL
+from tagline.models.crf.fitting import ALGORITHMS
+from tagline.models.hmm.settings import UNKNOWN_SYMBOLS
+from tagline.models.hmm.smoothing import SMOOTHING
+from tagline.models.labelled import ON_ILLEGAL
 from tagline.readers.roles import scheme
 
 # Settings that are numbers: the least and the most they may be.

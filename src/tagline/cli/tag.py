@@ -14,9 +14,9 @@ from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
 from tagline.features.templates import Template
 from tagline.models.answers import SequenceModel
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Reading
-from tagline.models.hmm import HMM
+from tagline.models.hmm.estimator import HMM
 from tagline.models.loading import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Column, Corpus

@@ -26,8 +26,8 @@ from tagline.evaluation.report import Report, evaluate
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
 from tagline.models.answers import SequenceModel
-from tagline.models.compilation import CompiledCorpus, compile_corpus
-from tagline.models.crf import CRF
+from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
+from tagline.models.crf.estimator import CRF
 from tagline.readers import format_of
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus

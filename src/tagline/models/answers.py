@@ -19,7 +19,7 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.entities import Entity, Reading, characters_of, find_entities
-from tagline.models.targets import LabelledTokens, check_sample_weight, match_lengths, read_labels
+from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus, Sentence
 from tagline.readers.detection import detect

@@ -10,11 +10,11 @@ from tagline.models.answers import SequenceModel
 from tagline.storage import Path, read
 
 _HOMES = {
-    "crf": ("tagline.models.crf", "CRF"),
-    "hmm": ("tagline.models.hmm", "HMM"),
-    "bilstm": ("tagline.models.bilstm", "BiLSTMCRF"),
-    "transformer": ("tagline.models.transformer", "TransformerCRF"),
-    "trigram": ("tagline.models.trigram", "TrigramTagger"),
+    "crf": ("tagline.models.crf.estimator", "CRF"),
+    "hmm": ("tagline.models.hmm.estimator", "HMM"),
+    "bilstm": ("tagline.models.neural.bilstm", "BiLSTMCRF"),
+    "transformer": ("tagline.models.neural.transformer", "TransformerCRF"),
+    "trigram": ("tagline.models.trigram.estimator", "TrigramTagger"),
 }
 
 CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints` writes; that needs PyTorch

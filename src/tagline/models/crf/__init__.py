@@ -1,0 +1,1 @@
+"""The feature CRF: sentences → attributes → weights → chains. In: sentences, a template or features, labels."""

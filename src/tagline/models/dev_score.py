@@ -1,0 +1,65 @@
+"""The score on a dev set after each pass of training: F1 of spans where labels are of a tag scheme, else accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tagline import chain as engine
+from tagline.errors import InputError
+from tagline.evaluation.spans import evaluate_spans
+from tagline.features.weights import Scorer
+from tagline.models.answers import MOST_TOKENS, pieces
+from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.fitting import some_sentences
+from tagline.models.crf.parameters import Parameters
+from tagline.models.labelled import match_lengths, read_labels
+from tagline.readers.corpus import Column
+from tagline.readers.detection import detect
+from tagline.types import Float64Array
+
+
+def span_rule(labels: Iterable[str]) -> str | None:
+    """Return how the spans of these labels are read and compared; None where they are of no tag scheme.
+
+    Labels in the letters of several schemes are read in the same way by each of them.
+
+    >>> span_rule(["O", "B-PER", "I-PER"]), span_rule(["NN", "VB"])
+    ('conlleval:IOB2', None)
+    """
+    found = detect([[label] for label in sorted(labels)]).scheme
+    return None if found is None else f"conlleval:{found.name}"
+
+
+class DevSet:
+    """Held-out sentences, expanded once; call it with weights."""
+
+    def __init__(self, X: Any, y: Any, edges: Any, extraction: Extraction, parameters: Parameters) -> None:
+        labelled = read_labels(X, y)
+        self.features = extraction.look_up(X, (parameters.states, parameters.edges), edges).features
+        match_lengths(self.features.bounds, labelled)
+        if labelled.sets:
+            raise InputError("y_dev: expected a label for every token, got unknown ones")
+        self.gold = Column(labelled.labels, labelled.ids)
+        self.parameters = parameters
+        self.scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
+        self.rule = span_rule({*self.gold.vocabulary, *parameters.labels})
+
+    def __call__(self, weights: Float64Array) -> float:
+        """Return F1 of spans (as conlleval counts them), or the share of right labels."""
+        scorer = self.scorer.with_weights(weights)
+        bounds = self.features.bounds
+        most = MOST_TOKENS if self.features.edges is None else max(1, MOST_TOKENS // len(self.parameters.labels))
+        labels = [
+            engine.viterbi(scorer.chain(some_sentences(self.features, first, last))).labels
+            for first, last in pieces(bounds, most)
+        ]
+        ids = np.concatenate(labels).astype(np.int32) if labels else np.zeros(0, np.int32)
+        predicted = Column(self.parameters.labels, ids)
+        if self.rule is None:
+            table = {label: number for number, label in enumerate(self.gold.vocabulary)}
+            same = np.array([table.get(label, -1) for label in predicted.vocabulary])[ids] == self.gold.ids
+            return float(same.mean()) if len(same) else 0.0
+        return evaluate_spans(self.gold, predicted, self.rule, offsets=bounds).f1

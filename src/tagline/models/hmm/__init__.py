@@ -1,0 +1,1 @@
+"""Hidden Markov models: observations → log probabilities → chains."""

@@ -1,0 +1,87 @@
+"""Which words of a sentence told a network its labels: integrated gradients (Sundararajan et al. 2017).
+
+For two labellings y* and y' the emissions differ by D(x) = Σ_t e_t(y*_t) − e_t(y'_t), with x what the encoder is given
+of each word (embeddings of the word, of its characters or pieces). Word m gets ⟨x_m, ∫_0^1 ∂D/∂x_m (s·x) ds⟩, which
+adds up to D(x) − D(0) over the words; the integral is a sum over a few nodes (Gauss–Legendre). What is left, D(0) and
+the error of that sum, is named as such; transitions, start and end stand for themselves: all amounts add up to the
+margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagline.models.explanations import Contribution
+from tagline.models.neural.network import Network
+from tagline.nn.heads import Tagger
+from tagline.readers.corpus import Corpus
+from tagline.types import Chain, IntArray
+
+REST = "no word: what the network says of nothing"
+NODES = 8
+
+
+def inputs_that_told(
+    network: Network, corpus: Corpus, chain: Chain
+) -> Callable[[IntArray, IntArray], Iterator[Contribution]]:
+    """Return what `explain_chain` asks for the terms of two labellings ``[T]``: of the one sentence of this corpus."""
+    labels, words, tagger = network.labels, corpus.tokens[0], network.tagger
+    batch = network.coder.read(corpus).batch(np.zeros(1, np.int64), network.device)
+
+    def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
+        pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
+        here = [t for t, (a, b) in enumerate(pairs) if a != b]
+        told = tuple(labels[pairs[t][0]] for t in here), tuple(labels[pairs[t][1]] for t in here)
+        with torch.no_grad():
+            given = tagger.encoder.embed(batch)  # type: ignore[operator]
+        slope = torch.zeros_like(given)
+        for place, weight in zip(*_nodes(), strict=True):
+            slope += weight * _slope(tagger, given * place, batch, pairs, here)[0]
+        total = _slope(tagger, given, batch, pairs, here)[1]
+        amounts = tagger.encoder.by_word(slope * given, batch)[0].double().cpu().numpy()  # type: ignore[operator]
+        for m, amount in enumerate(amounts[: len(words)].tolist()):
+            yield Contribution("input", words[m], m, *told, amount)
+        at = here[0] if here else 0
+        yield Contribution("rest", REST, at, *told, total - float(amounts[: len(words)].sum()))
+        yield from _moves(chain, labels, pairs)
+
+    return differences
+
+
+def _nodes() -> tuple[list[float], list[float]]:
+    """Places from 0 to 1 and their weights, which add up to 1."""
+    places, weights = np.polynomial.legendre.leggauss(NODES)
+    return ((places + 1) / 2).tolist(), (weights / 2).tolist()
+
+
+def _slope(
+    tagger: Tagger, given: Tensor, batch: Any, pairs: list[tuple[int, int]], here: list[int]
+) -> tuple[Tensor, float]:
+    """The gradient of D in what the encoder is given, and D."""
+    # cuDNN has no gradients of an LSTM outside of training.
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        inputs = given.detach().requires_grad_()
+        scores = tagger.head.emissions(tagger.encoder.encode(inputs, batch))[0].double()  # type: ignore[operator]
+        total = sum((scores[t, pairs[t][0]] - scores[t, pairs[t][1]] for t in here), scores.new_zeros(()))
+        (slope,) = torch.autograd.grad(total, inputs)
+    return slope, float(total.detach())
+
+
+def _moves(chain: Chain, labels: tuple[str, ...], pairs: list[tuple[int, int]]) -> Iterator[Contribution]:
+    """The terms of start, transitions and end."""
+    for n, (a, b) in enumerate(pairs):
+        told = (labels[a],), (labels[b],)
+        if n == 0:
+            yield Contribution("start", "", n, *told, float(chain.start[a] - chain.start[b]))
+        else:
+            before = pairs[n - 1]
+            moved = (labels[before[0]], labels[a]), (labels[before[1]], labels[b])
+            amount = chain.transitions[before[0], a] - chain.transitions[before[1], b]
+            yield Contribution("transition", "", n, *moved, float(amount))
+        if n == len(pairs) - 1:
+            yield Contribution("end", "", n, *told, float(chain.end[a] - chain.end[b]))
