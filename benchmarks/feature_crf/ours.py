@@ -19,7 +19,7 @@ from tagline.features.weights import Structure, structure_of
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.fitting import Settings
 from tagline.models.crf.fitting import train as train_weights
-from tagline.models.loading import load as load_model
+from tagline.models.files import load as load_model
 from tagline.readers import read_columns
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
     from tagline.models.hmm.estimator import HMM
-    from tagline.models.loading import load
+    from tagline.models.files import load
     from tagline.models.neural.bilstm import BiLSTMCRF
     from tagline.models.neural.transformer import TransformerCRF
     from tagline.models.trigram.estimator import TrigramTagger
@@ -30,13 +30,8 @@ _HOMES = {
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
-    "tagline.models.neural.bilstm": ("BiLSTMCRF",),
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
-    "tagline.models.crf.estimator": ("CRF",),
-    "tagline.models.hmm.estimator": ("HMM",),
-    "tagline.models.loading": ("load",),
-    "tagline.models.neural.transformer": ("TransformerCRF",),
-    "tagline.models.trigram.estimator": ("TrigramTagger",),
+    "tagline.models.files": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
@@ -85,7 +80,17 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
         return value
+    if name in __all__:  # an estimator
+        return _estimator(name)
     raise AttributeError(f"module 'tagline' has no attribute {name!r}")
+
+
+def _estimator(name: str) -> Any:
+    from tagline.models.registry import kinds
+
+    value = next(kind.estimator for kind in kinds().values() if kind.class_name == name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -580,13 +580,13 @@ def test_eight_threads_get_the_same_answers() -> None:
 
 
 def test_long_input_is_answered_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagline.models import crf
+    from tagline.models.crf import chains
 
     words, y = tagged(0, 60)
     model, _ = everything()
     X, edges = [features(one) for one in words], [edge_features(one) for one in words]
     whole = model.predict(X, edges=edges)
-    monkeypatch.setattr(crf, "MOST_TOKENS", 7)
+    monkeypatch.setattr(chains, "MOST_TOKENS", 7)
     assert model.predict(X, edges=edges) == whole
     assert len(model.log_likelihood(X, y, edges=edges)) == 60
 

@@ -18,9 +18,9 @@ from tagline.features.dictionaries import Dictionary
 from tagline.features.templates import Template
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.file import Facts, SavedCRF, pack, unpack
+from tagline.models.crf.file import SavedCRF, pack, unpack
 from tagline.models.crf.parameters import Parameters
-from tagline.models.loading import load
+from tagline.models.files import TrainingFacts, load
 
 X = [["Anna", "sees", "Bob"], ["Bob", "in", "Rome"], []]
 LABELS = ("B-LOC", "B-PER", "O")
@@ -37,7 +37,7 @@ def small_model(hash_bits: int | None) -> bytes:
     weights = np.random.default_rng(5).normal(size=structure.size)
     found = Parameters(LABELS, "IOB2", structure, weights, built.states, built.edges)
     return storage.dumps(
-        *pack(SavedCRF(found, TEMPLATE, hash_bits, places, {"c2": 1.0}, Facts(2, 3, 0.5, "by hand", ("a note",))))
+        *pack(SavedCRF(found, TEMPLATE, hash_bits, places, {"c2": 1.0}, TrainingFacts(2, 3, 0.5, "by hand", ("a note",))))
     )
 
 

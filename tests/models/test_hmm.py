@@ -200,7 +200,7 @@ def test_a_symbol_never_seen() -> None:
     emission = smooth.emission_
     assert isinstance(emission, Categorical)
     assert emission.unseen is not None
-    (chain,) = smooth._chains([["the", "dog"]])
+    (chain,) = smooth.chains([["the", "dog"]])
     np.testing.assert_allclose(np.exp(chain.emissions[1]), emission.unseen)
     strict = HMM(k=0.5, unknown="error").fit(X, y)
     assert strict.emission_.unseen is None  # type: ignore[attr-defined]
@@ -211,10 +211,10 @@ def test_a_symbol_never_seen() -> None:
     with pytest.raises(InputError, match=r"sentence 0, token 0: expected one of 4 symbols seen in training, got 'dog'"):
         strict.predict(Corpus.from_sentences([{"token": ["dog"]}]))
     learned = HMM(2, max_iterations=3).fit(X)  # EM keeps nothing for what it never saw: such a symbol says nothing
-    (chain,) = learned._chains([["the", "dog"]])
+    (chain,) = learned.chains([["the", "dog"]])
     assert chain.emissions[1].tolist() == [0, 0]
     prior = HMM(2, max_iterations=3, emission_prior=1.5).fit(X)  # unless the prior does
-    (chain,) = prior._chains([["the", "dog"]])
+    (chain,) = prior.chains([["the", "dog"]])
     assert (chain.emissions[1] < 0).all()
     numbers = HMM(2, unknown="error", max_iterations=2).fit(np.array([0, 1, 2, 0]))
     with pytest.raises(InputError, match=r"X\[1\]: expected one of 3 symbols seen in training, got 7"):

@@ -12,7 +12,7 @@ from tagline import HMM
 from tagline.chain import using_engine
 from tagline.errors import NoPathError
 from tagline.models.emissions import Gaussian
-from tagline.models.hmm.learning import Problem
+from tagline.models.hmm.baum_welch import Problem
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import as_topology
 from tagline.training.em import expectations

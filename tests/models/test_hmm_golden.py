@@ -26,7 +26,7 @@ def test_evaluation() -> None:
     hmm = boxes()
     assert_golden(hmm.log_likelihood([SEEN]), [REF["log_P_O"]])
     assert_golden(np.exp(hmm.score(SEEN[:, None])), REF["P_O"])
-    (one,) = hmm._chains([SEEN])
+    (one,) = hmm.chains([SEEN])
     assert_golden(np.exp(chain.forward(one)), REF["alpha"])
     assert_golden(np.exp(chain.backward(one)), REF["beta"])
 
@@ -39,7 +39,7 @@ def test_prediction() -> None:
     assert_golden(np.exp(best), REF["best_joint"])
     gamma = hmm.predict_proba([SEEN])
     assert_golden(gamma, REF["gamma"])
-    (one,) = hmm._chains([SEEN])
+    (one,) = hmm.chains([SEEN])
     assert_golden(chain.marginals(one, edges=True).edges[1:], REF["xi"])
     assert gamma.argmax(axis=1).tolist() == REF["per-step (gamma) argmax"] != states.tolist()
     found = {"".join(map(str, one.labels)): one.probability for one in hmm.predict_k_best([SEEN], 100)[0]}
@@ -85,7 +85,7 @@ def test_erratum_004_delta_T_literal() -> None:
 def test_counterexample_004_hmm_forward_literal() -> None:
     """α_2 is summed over the states before."""
     entry = GOLDEN["counterexample_004_hmm_crf"]["hmm_forward_literal"]
-    (one,) = boxes()._chains([SEEN])
+    (one,) = boxes().chains([SEEN])
     assert_golden(np.exp(chain.forward(one)[1]), entry["correct alpha_2"])
 
 

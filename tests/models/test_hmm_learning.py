@@ -219,7 +219,7 @@ def test_missing_observations_say_nothing(case: str) -> None:
     if case == "categorical":
         holes = [[int(one[0]) for one in x] for x in holes]
     holes[0][3] = holes[0][4] = gap
-    (chain,) = hmm._chains(holes[:1])
+    (chain,) = hmm.chains(holes[:1])
     assert (chain.emissions[3:5] == 0).all()
     assert (chain.emissions[2] != 0).any()
     refit = HMM(2, max_iterations=30, tolerance=-np.inf, **settings(case)).fit(holes)

@@ -168,7 +168,7 @@ WRONG: dict[str, Any] = {
     "labels: a number": ({"labels": ["D", "N", "P", 3]}, {}, "labels that are strings"),
     "labels: twice": ({"labels": ["D", "N", "P", "P"]}, {}, "labels, each once"),
     "labels: fewer": ({"labels": ["D", "N", "P"]}, {}, r"'start' as float64 \[3\]"),
-    "numbers": ({"numbers": True}, {}, "or 0, 1, … in order"),
+    "numbers": ({"numbers": True}, {}, "labels 0, 1, … in order"),
     "scheme": ({"scheme": "IOBX"}, {}, "scheme: expected"),
     "scheme of others": ({"scheme": "IOB2"}, {}, "IOB2"),
     "family": ({"emission": {"family": "gamma"}}, {}, "emissions of a family among"),

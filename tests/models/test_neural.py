@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 import tagline  # noqa: E402
 from tagline import BiLSTMCRF, Corpus  # noqa: E402
 from tagline.errors import InputError, NoPathError  # noqa: E402
-from tagline.models import bilstm as bilstm_module  # noqa: E402
-from tagline.models import network as networks  # noqa: E402
+from tagline.models.neural import bilstm as bilstm_module  # noqa: E402
+from tagline.models.neural import network as networks  # noqa: E402
 from tagline.readers.roles import legal  # noqa: E402
 
 from .corpora import tagged  # noqa: E402

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 import tagline  # noqa: E402
 from tagline import BiLSTMCRF, Corpus  # noqa: E402
 from tagline.errors import InputError  # noqa: E402
-from tagline.models import network as networks  # noqa: E402
+from tagline.models.neural import network as networks  # noqa: E402
 
 from .corpora import tagged  # noqa: E402
 from .neural_cases import (  # noqa: E402

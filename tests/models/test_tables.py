@@ -15,7 +15,7 @@ import pytest
 
 from tagline import CRF
 from tagline.errors import InputError
-from tagline.models.crf.tables import COLUMNS, WeightRow
+from tagline.models.weight_tables import COLUMNS, WeightRow
 
 from .corpora import TEMPLATE, everything, items, tagged
 

@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 from tagline import Corpus, TransformerCRF  # noqa: E402
 from tagline import chain as engine  # noqa: E402
 from tagline.errors import InputError  # noqa: E402
-from tagline.models import network as networks  # noqa: E402
+from tagline.models.neural import network as networks  # noqa: E402
 
 from .neural_cases import (  # noqa: E402
     LABELS,
@@ -108,7 +108,7 @@ def test_a_long_sentence_is_one_chain(model: TransformerCRF) -> None:
     batch = coded.batch(np.zeros(1, np.int64), torch.device("cpu"))
     assert len(batch.input_ids) > 3
     assert batch.input_ids.shape[1] <= 48
-    chains = list(model._chains([words]))
+    chains = list(model.chains([words]))
     assert [chain.offsets.tolist() for chain in chains] == [[0, len(words)]]
     found = model.predict([words])[0]
     assert len(found) == len(words)
@@ -261,7 +261,7 @@ def test_explanations_of_long_sentences() -> None:
     model, words = transformer("bert"), LONG[:26]
     found = model.explain(words)
     assert found.labels == model.predict([words])[0]
-    (chain,) = model._chains([words])
+    (chain,) = model.chains([words])
     allowed = np.ones(chain.emissions.shape, bool)
     allowed[20, model.labels_.index(found.labels[20])] = False
     best, rival = engine.viterbi(chain), engine.viterbi(engine.constrain(chain, allowed=allowed))

@@ -250,7 +250,7 @@ def test_score_and_evaluate() -> None:
         ({}, [["a"]], [["N", "V"]], r"y\[0\]: expected 1 labels"),
         ({}, [["a", "b"]], [["N", None]], r"y\[0\]\[1\]: expected a tag, for a trigram tagger counts them, got None"),
         ({}, [["a"]], [[{"N", "V"}]], r"y\[0\]\[0\]: expected a tag"),
-        ({}, [[]], [[]], "y: expected at least one sentence with tags, got none"),
+        ({}, [[]], [[]], "y: expected at least one sentence with a known label, got none"),
         ({}, "abc", [["N"]], "X: expected a Corpus or a list of sentences, got str"),
         ({}, ["abc"], [["N"]], r"X\[0\]: expected a sentence, a list of tokens"),
         ({}, [[{"word": "a"}]], [["N"]], r"X\[0\]: expected tokens"),
@@ -270,9 +270,9 @@ def test_what_fit_refuses(settings: dict[str, Any], X: Any, y: Any, message: str
 def test_what_questions_refuse(fitted: TrigramTagger) -> None:
     with pytest.raises(InputError, match="predict_spans: expected a first-order model, got a trigram tagger"):
         fitted.predict_spans([["a"]])
-    with pytest.raises(InputError, match="k: expected a whole number of 1 or more, got 0"):
+    with pytest.raises(InputError, match="k: expected at least 1, got 0"):
         fitted.predict_k_best([["a"]], 0)
-    with pytest.raises(InputError, match="n: expected a whole number of 0 or more, got -1"):
+    with pytest.raises(InputError, match="n: expected at least 0, got -1"):
         fitted.predict_samples([["a"]], -1)
     for wrong in ("abc", [1], [["a", 1]], 5, [["a", ("b",)]]):
         with pytest.raises(InputError, match="X"):

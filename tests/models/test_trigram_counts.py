@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.errors import InputError
-from tagline.models import trigram_counts
+from tagline.models.trigram import counts as trigram_counts
 from tagline.models.trigram.counts import TrigramCounts
 
 SENTENCES = st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=6).filter(any)

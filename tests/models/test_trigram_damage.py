@@ -13,7 +13,7 @@ import pytest
 
 from tagline import storage
 from tagline.errors import StorageError, TaglineError
-from tagline.models.crf.file import Facts
+from tagline.models.files import TrainingFacts
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.parameters import TaggedWords, TrigramParameters, learn
 
@@ -28,7 +28,7 @@ def small_model() -> TrigramParameters:
 
 
 def packed() -> tuple[dict[str, Any], dict[str, Any]]:
-    return pack(SavedTrigrams(small_model(), Facts(2, 1, reason="counted"), {"rare": 10}))
+    return pack(SavedTrigrams(small_model(), TrainingFacts(2, 1, reason="counted"), {"rare": 10}))
 
 
 def answers(p: TrigramParameters) -> list[int]:
@@ -92,10 +92,10 @@ def setting(name: str, value: Any) -> Any:
     ("change", "message"),
     [
         (setting("version", 2), "expected a trigram tagger of layout 1 or older, got 2"),
-        (setting("labels", ["D", "N", "N"]), "expected tags, each once"),
-        (setting("labels", ["D", "N", 3]), "expected tags that are strings"),
-        (setting("labels", []), "expected tags that are strings, for 1 to 4096 states"),
-        (setting("labels", [str(n) for n in range(3000)]), "for 1 to 4096 states"),
+        (setting("labels", ["D", "N", "N"]), "expected labels, each once"),
+        (setting("labels", ["D", "N", 3]), "expected 1 to 2048 labels that are strings"),
+        (setting("labels", []), "expected 1 to 2048 labels that are strings"),
+        (setting("labels", [str(n) for n in range(3000)]), "expected 1 to 2048 labels that are strings"),
         (setting("labels", ["D", "N"]), "expected (trigrams of numbers up to 4|lists of states below 4)"),
         (setting("capitals", 1), "setting 'capitals' of type bool"),
         (setting("capitals", False), "expected (trigrams of numbers up to 3|lists of states below 3)"),

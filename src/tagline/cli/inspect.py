@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from tagline.errors import InputError
-from tagline.models.answers import SequenceModel
+from tagline.models.answers import ChainModel as SequenceModel
 from tagline.models.crf.estimator import CRF
-from tagline.models.crf.inspection import FeatureWeight, TransitionWeight
+from tagline.models.views import FeatureWeight, TransitionWeight
 
 
 class Summary(Protocol):

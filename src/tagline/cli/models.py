@@ -83,7 +83,7 @@ def inspect(
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
     """
     from tagline.cli.inspect import table_of, view
-    from tagline.models.loading import load
+    from tagline.models.files import load
 
     loaded = load(model)
     tables = {option: table_of(loaded, option) for option, path in (("--weights", weights), ("--plot", plot)) if path}

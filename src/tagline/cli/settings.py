@@ -9,7 +9,7 @@ from typing import Any
 from tagline.cli.kinds import option_of
 from tagline.errors import InputError
 from tagline.features.expansion import MOST_HASH_BITS
-from tagline.models.crf.fitting import ALGORITHMS
+from tagline.models.crf.algorithms import ALGORITHMS
 from tagline.models.hmm.settings import UNKNOWN_SYMBOLS
 from tagline.models.hmm.smoothing import SMOOTHING
 from tagline.models.labelled import ON_ILLEGAL

@@ -13,11 +13,11 @@ from tagline.cli.streams import BLOCK, Batch, read_stream
 from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
 from tagline.features.templates import Template
-from tagline.models.answers import SequenceModel
+from tagline.models.answers import ChainModel as SequenceModel
 from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Reading
 from tagline.models.hmm.estimator import HMM
-from tagline.models.loading import load
+from tagline.models.files import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Column, Corpus
 from tagline.readers.sources import PathLike, name_of, shown

@@ -25,7 +25,7 @@ from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
-from tagline.models.answers import SequenceModel
+from tagline.models.answers import ChainModel as SequenceModel
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
 from tagline.readers import format_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,10 @@ import numpy as np
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.evaluation.spans import evaluate_spans
-from tagline.features.weights import Scorer
-from tagline.models.answers import MOST_TOKENS, pieces
-from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import some_sentences
-from tagline.models.crf.parameters import Parameters
-from tagline.models.labelled import match_lengths, read_labels
-from tagline.readers.corpus import Column
+from tagline.models.labelled import LabelledTokens
+from tagline.readers.corpus import Column, Corpus
 from tagline.readers.detection import detect
-from tagline.types import Float64Array
+from tagline.types import Chain
 
 
 def span_rule(labels: Iterable[str]) -> str | None:
@@ -33,33 +28,44 @@ def span_rule(labels: Iterable[str]) -> str | None:
     return None if found is None else f"conlleval:{found.name}"
 
 
-class DevSet:
-    """Held-out sentences, expanded once; call it with weights."""
+def check_dev(X: Any, y: Any, patience: int | None) -> bool:
+    """Say whether there is a dev set; refuse half of one, and patience without one."""
+    if X is None and y is None:
+        if patience is not None:
+            raise InputError("patience: expected a dev set to be patient with, got none; pass X_dev and y_dev")
+        return False
+    if X is None or (y is None and not isinstance(X, Corpus)):
+        raise InputError("X_dev, y_dev: expected both or neither, got one")
+    return True
 
-    def __init__(self, X: Any, y: Any, edges: Any, extraction: Extraction, parameters: Parameters) -> None:
-        labelled = read_labels(X, y)
-        self.features = extraction.look_up(X, (parameters.states, parameters.edges), edges).features
-        match_lengths(self.features.bounds, labelled)
+
+class DevSet:
+    """The labels of held-out sentences, and how well a labelling of them does.
+
+    Attributes:
+        labels: those that occur.
+        gold: one a token.
+        offsets: ``[B + 1]``.
+    """
+
+    def __init__(self, labelled: LabelledTokens, labels: Sequence[str]) -> None:
         if labelled.sets:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
-        self.gold = Column(labelled.labels, labelled.ids)
-        self.parameters = parameters
-        self.scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
-        self.rule = span_rule({*self.gold.vocabulary, *parameters.labels})
+        self.gold, self.offsets = labelled.column(), labelled.offsets
+        self.labels = {labelled.labels[number] for number in np.unique(labelled.ids).tolist()}
+        self._rule = span_rule({*self.gold.vocabulary, *labels})
+        self._names = tuple(labels)
 
-    def __call__(self, weights: Float64Array) -> float:
-        """Return F1 of spans (as conlleval counts them), or the share of right labels."""
-        scorer = self.scorer.with_weights(weights)
-        bounds = self.features.bounds
-        most = MOST_TOKENS if self.features.edges is None else max(1, MOST_TOKENS // len(self.parameters.labels))
-        labels = [
-            engine.viterbi(scorer.chain(some_sentences(self.features, first, last))).labels
-            for first, last in pieces(bounds, most)
-        ]
-        ids = np.concatenate(labels).astype(np.int32) if labels else np.zeros(0, np.int32)
-        predicted = Column(self.parameters.labels, ids)
-        if self.rule is None:
-            table = {label: number for number, label in enumerate(self.gold.vocabulary)}
-            same = np.array([table.get(label, -1) for label in predicted.vocabulary])[ids] == self.gold.ids
-            return float(same.mean()) if len(same) else 0.0
-        return evaluate_spans(self.gold, predicted, self.rule, offsets=bounds).f1
+    def score(self, chains: Iterable[Chain]) -> float:
+        """Return F1 of spans as conlleval counts them, or the share of right labels, from 0 to 1.
+
+        Arguments:
+            chains: the sentences as a model scores them, over its labels.
+        """
+        best = [engine.viterbi(chain).labels for chain in chains]
+        ids = np.concatenate([np.zeros(0, np.int64), *best]).astype(np.int32)
+        if self._rule is not None:
+            return evaluate_spans(self.gold, Column(self._names, ids), self._rule, offsets=self.offsets).f1
+        numbers = {label: number for number, label in enumerate(self.gold.vocabulary)}
+        right = np.array([numbers.get(label, -1) for label in self._names])[ids] == self.gold.ids
+        return float(right.mean()) if len(right) else 0.0

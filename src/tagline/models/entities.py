@@ -271,15 +271,21 @@ def _log_sum(values: NDArray[Any]) -> Float64Array:
 
 
 def find_entities(
-    chain: Chain, reading: Reading, characters: Characters, first: int = 0, min_probability: float = 0.0
+    chain: Chain,
+    reading: Reading,
+    characters: Characters,
+    first: int = 0,
+    min_probability: float = 0.0,
+    best: IntArray | None = None,
 ) -> list[list[Entity]]:
     """Return the spans of the best labelling of each sentence that are probable enough.
 
     Arguments:
         characters: tells the text of a span.
         first: the number of the chain's first sentence, for `characters`.
+        best: that labelling ``[N]``, where it is known already.
     """
-    spans = reading.spans(engine.viterbi(chain).labels, chain.offsets)
+    spans = reading.spans(engine.viterbi(chain).labels if best is None else best, chain.offsets)
     kinds = spans.numbered(reading.types).astype(np.int64)
     p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
     out: list[list[Entity]] = [[] for _ in range(chain.num_sentences)]

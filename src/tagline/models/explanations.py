@@ -2,8 +2,8 @@
 
 The rival of a token is the label, other than the predicted one, with the best labelling through it: y* is the best
 labelling of the sentence, y' the best one that has another label at this token. The contributions are the terms in
-which w · F(y*, x) and w · F(y', x) differ, and add up to the difference, the margin; where y' differs at neighbouring
-tokens too (another entity begins there, say), so do their terms. Sums are float64 over the float32 weights of scoring.
+which their scores differ, and add up to the difference, the margin; where y' differs at neighbouring
+tokens too (another entity begins there, say), so do their terms.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
-from tagline.features.attributes import Attributes, Features
-from tagline.models.crf.parameters import Parameters
-from tagline.types import Chain, Float64Array, IntArray
+from tagline.types import BoolArray, Chain, IntArray
+
+Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]
+"""Two labellings ``[T]`` → the terms in which their scores may differ."""
 
 
 @dataclass(frozen=True)
@@ -127,149 +128,87 @@ class Explanation:
         return f'<table class="tagline-explanation">{head}{"".join(rows)}</table>\n'
 
 
-def explain(parameters: Parameters, chain: Chain, features: Features, tokens: Sequence[str]) -> Explanation:
-    """Explain the best labelling of one sentence.
-
-    Arguments:
-        parameters: of the model.
-        chain: the sentence scored, with rules and known labels.
-        features: its attributes.
-        tokens: its words.
-    """
-    weights = _Weights(parameters)
-    return explain_chain(chain, parameters.labels, tokens, lambda *pair: weights.differences(features, *pair))
-
-
 def explain_chain(
     chain: Chain,
     labels: Sequence[str],
     tokens: Sequence[str],
-    differences: Callable[[IntArray, IntArray], Iterator[Contribution]] | None = None,
+    differences: Differences | None = None,
+    label_of: IntArray | None = None,
 ) -> Explanation:
     """Explain the best labelling of one sentence.
 
     Arguments:
         chain: the sentence scored.
-        labels: their names.
+        labels: names of labels.
         tokens: its words.
-        differences: the terms in which two labellings ``[T]`` may differ; when left out, the scores of the chain
-            themselves: each emission under the name of its token.
+        label_of: ``[L]``, the label that each label of the chain stands for; themselves when left out.
+        differences: the terms in which two labellings may differ; when left out, the scores of the chain themselves,
+            each emission under the name of its token.
     """
     if not tokens:
         return Explanation(())
+    of = np.arange(chain.num_labels) if label_of is None else label_of
     best = engine.viterbi(chain).labels
-    nodes = engine.marginals(chain).nodes
-    found = []
-    for t, label in enumerate(best.tolist()):
-        rival = _rival(chain, t, label)
-        other = None if rival is None else int(rival[t])
-        terms: tuple[Contribution, ...] = ()
-        if rival is not None:
-            told = _scores(chain, labels, tokens, best, rival) if differences is None else differences(best, rival)
-            terms = _ranked(told)
-        found.append(
+    nodes = np.zeros((len(tokens), len(labels)))
+    np.add.at(nodes.T, of, engine.marginals(chain).nodes.T)
+    terms_of = differences or (lambda mine, other: chain_terms(chain, labels, tokens, mine, other))
+    explained = []
+    for t, label in enumerate(of[best].tolist()):
+        rival = _rival(chain, t, of == label)
+        runner_up = None if rival is None else int(of[rival[t]])
+        explained.append(
             TokenExplanation(
                 tokens[t],
                 t,
                 labels[label],
                 float(nodes[t, label]),
-                None if other is None else labels[other],
-                None if other is None else float(nodes[t, other]),
-                terms,
+                None if runner_up is None else labels[runner_up],
+                None if runner_up is None else float(nodes[t, runner_up]),
+                () if rival is None else ranked(terms_of(best, rival)),
             )
         )
-    return Explanation(tuple(found))
+    return Explanation(tuple(explained))
 
 
-def _scores(
+def chain_terms(
     chain: Chain, labels: Sequence[str], tokens: Sequence[str], mine: IntArray, other: IntArray
 ) -> Iterator[Contribution]:
     """The scores of a chain with transitions ``[L, L]`` in which two labellings differ."""
     for n, (a, b) in enumerate(zip(mine.tolist(), other.tolist(), strict=True)):
-        told = (labels[a],), (labels[b],)
         if a != b:
-            yield Contribution("state", tokens[n], n, *told, float(chain.emissions[n, a] - chain.emissions[n, b]))
+            amount = float(chain.emissions[n, a] - chain.emissions[n, b])
+            yield Contribution("state", tokens[n], n, (labels[a],), (labels[b],), amount)
+    yield from transition_terms(chain, labels, mine, other)
+
+
+def transition_terms(
+    chain: Chain, labels: Sequence[str], mine: IntArray, other: IntArray
+) -> Iterator[Contribution]:
+    """The scores of start, transitions ``[L, L]`` and end in which two labellings differ."""
+    pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
+    for n, (a, b) in enumerate(pairs):
+        here = (labels[a],), (labels[b],)
         if n == 0:
-            yield Contribution("start", "", n, *told, float(chain.start[a] - chain.start[b]))
-            continue
-        before = int(mine[n - 1]), int(other[n - 1])
-        moved = (labels[before[0]], labels[a]), (labels[before[1]], labels[b])
-        amount = chain.transitions[before[0], a] - chain.transitions[before[1], b]
-        yield Contribution("transition", "", n, *moved, float(amount))
+            yield Contribution("start", "", n, *here, float(chain.start[a] - chain.start[b]))
+        else:
+            before, before_other = pairs[n - 1]
+            between = (labels[before], labels[a]), (labels[before_other], labels[b])
+            amount = chain.transitions[before, a] - chain.transitions[before_other, b]
+            yield Contribution("transition", "", n, *between, float(amount))
+        if n == len(pairs) - 1:
+            yield Contribution("end", "", n, *here, float(chain.end[a] - chain.end[b]))
 
 
-def _rival(chain: Chain, t: int, label: int) -> IntArray | None:
-    """The best labelling without this label at token t; None where there is none."""
+def _rival(chain: Chain, t: int, taken: BoolArray) -> IntArray | None:
+    """The best labelling with a label at token t that is not taken, ``[L]``; None where there is none."""
     allowed = np.ones(chain.emissions.shape, bool)
-    allowed[t, label] = False
+    allowed[t, taken] = False
     bound = engine.constrain(chain, allowed=allowed)
     if not np.isfinite(engine.log_partition(bound, allow_no_path=True)[0]):
         return None
     return engine.viterbi(bound).labels
 
 
-def _ranked(terms: Iterator[Contribution]) -> tuple[Contribution, ...]:
-    return tuple(sorted((one for one in terms if one.amount), key=lambda one: (-abs(one.amount), one.token, one.name)))
-
-
-class _Weights:
-    """The weights of a model, looked up one by one, as scoring has them: float32."""
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.p = parameters
-        self.flat = parameters.weights.astype(np.float32).astype(np.float64)
-        self.parts = parameters.structure.parts
-
-    def states(self, attribute: int) -> Float64Array:
-        """The weights of a state attribute, ``[L]``."""
-        s, out = self.p.structure, np.zeros(len(self.p.labels))
-        of = slice(s.state_offsets[attribute], s.state_offsets[attribute + 1])
-        out[s.state_labels[of]] = self.flat[of]
-        return out
-
-    def edges(self, attribute: int) -> Float64Array:
-        """The weights of an edge attribute, ``[L, L]``."""
-        s, L = self.p.structure, len(self.p.labels)
-        first, last = s.edge_offsets[attribute], s.edge_offsets[attribute + 1]
-        out = np.zeros((L, L))
-        out[tuple(s.edge_pairs[first:last].T)] = self.flat[self.parts["edges"]][first:last]
-        return out
-
-    def moves(self) -> Float64Array:
-        """The weights of transitions, ``[L, L]``."""
-        out = np.zeros((len(self.p.labels),) * 2)
-        out[tuple(self.p.structure.transitions.T)] = self.flat[self.parts["transitions"]]
-        return out
-
-    def differences(self, features: Features, mine: IntArray, other: IntArray) -> Iterator[Contribution]:
-        """The terms of two labellings ``[T]`` of one sentence that may differ."""
-        labels, T, moves = self.p.labels, len(mine), self.moves()
-        for n in range(T):
-            if mine[n] != other[n]:
-                told = (labels[mine[n]],), (labels[other[n]],)
-                for a, value in _attributes(features.states, n).items():
-                    row = self.states(a)
-                    amount = value * (row[mine[n]] - row[other[n]])
-                    yield Contribution("state", self.p.name_of("states", a), n, *told, float(amount))
-                for kind, place in (("start", 0), ("end", T - 1)):
-                    if n == place and getattr(self.p.structure, kind):
-                        ends = self.flat[self.parts[kind]]
-                        yield Contribution(kind, "", n, *told, float(ends[mine[n]] - ends[other[n]]))
-            if n == 0 or (mine[n - 1] == other[n - 1] and mine[n] == other[n]):
-                continue
-            pairs = (mine[n - 1], mine[n]), (other[n - 1], other[n])
-            moved = (labels[mine[n - 1]], labels[mine[n]]), (labels[other[n - 1]], labels[other[n]])
-            yield Contribution("transition", "", n, *moved, float(moves[pairs[0]] - moves[pairs[1]]))
-            for a, value in {} if features.edges is None else _attributes(features.edges, n).items():
-                table = self.edges(a)
-                amount = value * (table[pairs[0]] - table[pairs[1]])
-                yield Contribution("edge", self.p.name_of("edges", a), n, *moved, float(amount))
-
-
-def _attributes(of: Attributes, n: int) -> dict[int, float]:
-    """The attributes of a token with their values, those that it has twice added up."""
-    out: dict[int, float] = {}
-    for k in range(int(of.offsets[n]), int(of.offsets[n + 1])):
-        a = int(of.ids[k])
-        out[a] = out.get(a, 0.0) + (1.0 if of.values is None else float(of.values[k]))
-    return out
+def ranked(terms: Iterator[Contribution]) -> tuple[Contribution, ...]:
+    """Sort terms that differ by their size."""
+    return tuple(sorted((term for term in terms if term.amount), key=lambda term: (-abs(term.amount), term.token, term.name)))

@@ -1,1 +1,5 @@
-"""The feature CRF: sentences → attributes → weights → chains. In: sentences, a template or features, labels."""
+"""The feature CRF: `estimator.CRF`.
+
+In: sentences (words for a template, or features of each token) and labels. Out: attributes with weights, which make
+sentences into chains. `extraction` → `fitting` → `parameters` → `chains`; `file`, `inspection`, `explaining` look at them.
+"""

@@ -1,62 +1,49 @@
-"""`CRF`: the feature CRF, a scikit-learn estimator over the rooms above.
+"""`CRF`: the feature CRF, a scikit-learn estimator.
 
 p(y | x) = exp(w · F(y, x)) / Z(x), with state features (attribute, label), transitions (label, label), edge features
-(attribute, label, label) and start and end weights. `fit` numbers features and labels and hands them to `training`;
-every question is answered by the chain engine (`answers`).
+(attribute, label, label) and start and end weights. `fit` numbers features and labels and trains (`fitting`); every
+question is answered by the chain engine (`tagline.models.answers`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence, Sized
-from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from tagline import storage
 from tagline.chain import constrain
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
-from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import structure_of
-from tagline.models.answers import MOST_TOKENS, SequenceModel, as_sentences, known_labels, pieces
-from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
-from tagline.models.crf.extraction import Extraction, Way, tokens_as_corpus
-from tagline.models.crf.file import Facts
-from tagline.models.crf.fitting import Settings, some_sentences, take_sentences, train
-from tagline.models.crf.inspection import Inspection
+from tagline.features.templates import Template
+from tagline.features.weights import Scorer
+from tagline.features.wording import legend
+from tagline.models.answers import ChainModel
+from tagline.models.contract import Input, Progress
+from tagline.models.crf.chains import feature_chains
+from tagline.models.crf.explaining import explain
+from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
+from tagline.models.crf.fitting import Fitted, Sentences, fit_crf
+from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
-from tagline.models.crf.saving import Saving
-from tagline.models.dev_score import DevSet
-from tagline.models.explanations import Explanation, explain
-from tagline.models.labelled import (
-    LabelledTokens,
-    allowed_labels,
-    check_sample_weight,
-    chosen_pairs,
-    complete_labels,
-    match_lengths,
-    numbered,
-    read_labels,
-    scheme_of,
-    sentence_weights,
-    settle,
-    used_labels,
-)
-from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules, legal
-from tagline.training.likelihood import Targets
-from tagline.training.monitor import Callback, Monitor
-from tagline.types import Chain
+from tagline.models.dev_score import check_dev
+from tagline.models.explanations import Explanation
+from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
+from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.training.monitor import Callback, Pass
+from tagline.types import BoolArray, Chain
 
-RATE = 0.1  # the first step size of partial_fit
+BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
+MOST_NAMES = 50_000  # attributes that are looked at for tokens
 
 
-class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[misc]
+class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     """A linear-chain conditional random field with features.
 
     The objective is Σ over sentences of −log p(y | x), plus c1·|w|₁ + c2·|w|² (CRFsuite's convention; CRF++'s cost C is
@@ -93,12 +80,21 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         callbacks: called with (pass, weights) after each pass; True stops.
 
     After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
-    `objective_`, `notes_` (what was repaired or dropped), and those of `Inspection`. The log is not kept in files.
+    `objective_`, `notes_` (what was repaired or dropped), and those of `CRFViews`. The log is not kept in files.
 
     >>> X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Bob"}, {"word": "sings"}]]
     >>> CRF(c2=0.1).fit(X, [["N", "V"], ["N", "V"]]).predict([[{"word": "Bob"}, {"word": "runs"}]])
     [['N', 'V']]
     """
+
+    kind: ClassVar[str] = "crf"
+    explains: ClassVar[bool] = True
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer")
+    parameters_: Parameters
+    training_: TrainingFacts
+    training_log_: Sequence[Pass]
+    _extraction: Extraction
+    _scorer: Scorer
 
     def __init__(
         self,
@@ -182,16 +178,10 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
             edges, edges_dev: edge attributes of each token, where X holds features.
             sample_weight: how much each sentence counts, ``[B]``.
         """
+        X_dev = as_sentences(X_dev)
+        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        dev = None
-        if X_dev is not None or y_dev is not None:
-            X_dev = as_sentences(X_dev)
-            if X_dev is None or (y_dev is None and not isinstance(X_dev, Corpus)):
-                raise InputError("X_dev, y_dev: expected both or neither, got one")
-            dev = X_dev, y_dev, as_sentences(edges_dev)
-        elif self.patience is not None:
-            raise InputError("patience: expected a dev set to be patient with, got none; pass X_dev and y_dev")
-        self._train(X, y, before, edges, sample_weight, dev)
+        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, dev=dev))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
@@ -201,145 +191,11 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         count for the share that these sentences have in all that were learned from, so that a few of them do not
         push the rest aside.
         """
-        self._train(X, y, getattr(self, "parameters_", None), edges, sample_weight, increment=True)
+        before = getattr(self, "parameters_", None)
+        self._become(
+            fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True)
+        )
         return self
-
-    def _train(
-        self,
-        X: Any,
-        y: Any,
-        before: Parameters | None,
-        edges: Any,
-        sample_weight: ArrayLike | None,
-        dev: tuple[Any, Any, Any] | None = None,
-        increment: bool = False,
-    ) -> None:
-        extraction = Extraction(self.features, self.hash_bits, self.dictionary)
-        if isinstance(X, CompiledCorpus):
-            X.check_use(extraction, fresh=before is None and y is None, min_frequency=self.min_frequency)
-            labelled, features, states, edge_names = X.labelled, X.features, X.states, X.edges
-        else:
-            X, edges = as_sentences(X), as_sentences(edges)
-            labelled = read_labels(X, y)
-            features, states, edge_names = self._features(extraction, X, edges, before)
-        match_lengths(features.bounds, labelled)
-        sizes = check_sample_weight(sample_weight, features.num_sentences)
-        scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
-        labels, rules = self._labels(labelled, before, scheme)
-        labelled, kept, notes = settle(labelled, rules, scheme, labels, self.on_illegal)
-        if sizes is not None:
-            kept = kept[sizes[kept] > 0]  # what counts nothing shows nothing
-        if not len(kept):
-            raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
-        features, labelled = take_sentences(features, labelled, kept)
-        labels, rules = self._labels(labelled, before, scheme)  # of what is left and what was repaired
-        start = self._start(extraction, features, labelled, labels, scheme, states, edge_names, before)
-        weights = sentence_weights(None if sizes is None else sizes[kept], self.label_weights, labelled, labels)
-        targets = Targets(numbered(labelled, labels), allowed_labels(labelled, labels), weights)
-        seen = features.num_sentences + (self.training_.sentences if increment and before is not None else 0)
-        settings = self._how(features.num_sentences, seen, before is not None, increment)
-        scored = None if dev is None else DevSet(*dev, extraction, start)
-        monitor = self._monitor(scored, increment)
-        begin = np.asarray(start.weights, np.float64)
-        with scratch_folder(X) as scratch:
-            trained = train(start.structure, features, targets, rules, begin, settings, monitor, scratch)
-        self.training_log_ = trained.history
-        told = () if extraction.template is None else extraction.template.notes
-        facts = Facts(seen, len(trained.history), trained.objective, trained.reason, (*told, *notes))
-        self._become(replace(start, weights=trained.weights), extraction, facts)
-
-    def _how(self, now: int, seen: int, warm: bool, increment: bool) -> Settings:
-        """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
-
-        A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
-        after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
-        """
-        rest: dict[str, Any] = {"memory": self.memory, "seed": self.random_state, "precision": self.precision}
-        if not increment:
-            # Stochastic passes would lead away from where the last fit ended.
-            passes = 0 if warm and self.algorithm == "auto" and self.passes is None else self.passes
-            return Settings(self.algorithm, self.c1, self.c2, passes=passes, options=self.options, **rest)
-        rate = RATE / (1 + RATE * 2 * self.c2 * (seen - now) / seen)
-        options = {"rate": rate, **(self.options or {})} if self.algorithm == "sgd" else {"rate": rate}
-        share = now / seen
-        return Settings("sgd", share * self.c1, share * self.c2, passes=self.passes or 1, options=options, **rest)
-
-    def _labels(
-        self, labelled: LabelledTokens, before: Parameters | None, scheme: str | None
-    ) -> tuple[list[str], Rules | None]:
-        """All labels, sorted, and what the scheme forbids."""
-        labels = complete_labels({*used_labels(labelled), *(before.labels if before else ())}, scheme)
-        if not labels:
-            raise InputError("y: expected at least one sentence with a known label, got none")
-        if self.dictionary is not None and self.dictionary.priority != "feature" and scheme is None:
-            raise InputError(
-                f"dictionary: expected a tag scheme to write its matches in (priority {self.dictionary.priority!r}), "
-                'got none; pass scheme="auto" or its name'
-            )
-        return labels, None if scheme is None else legal(labels, scheme)
-
-    def _features(
-        self, extraction: Extraction, X: Any, edges: Any, before: Parameters | None
-    ) -> tuple[Features, Vocabulary | None, Vocabulary | None]:
-        """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
-        if before is not None:
-            bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
-            if bits != extraction.hash_bits:
-                raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
-        built = extraction.build(X, edges, self.min_frequency)
-        if before is None or before.states is None:
-            return built.features, built.states, built.edges
-        states = before.states.extended(built.states or ())
-        edge_names = before.edges
-        if built.edges is not None:
-            edge_names = built.edges if before.edges is None else before.edges.extended(built.edges)
-        found = extraction.look_up(X, (states, edge_names), edges)
-        return found.features, states, edge_names
-
-    def _start(
-        self,
-        extraction: Extraction,
-        features: Features,
-        labelled: LabelledTokens,
-        labels: list[str],
-        scheme: str | None,
-        states: Vocabulary | None,
-        edges: Vocabulary | None,
-        before: Parameters | None,
-    ) -> Parameters:
-        """Say which weights there are, 0 or those of before."""
-        crossed = chosen_pairs(self.edge_pairs, labels)
-        hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
-        template = extraction.template
-        structure = structure_of(
-            features,
-            numbered(labelled, labels),
-            len(labels),
-            hashed if states is None else len(states),
-            num_edges=(0 if features.edges is None else hashed) if edges is None else len(edges),
-            all_states=self.all_possible_states or bool(labelled.sets),
-            all_transitions=self.all_possible_transitions or bool(labelled.sets),
-            edge_pairs="all" if labelled.sets and self.edge_pairs == "observed" else crossed,
-            transitions=template is None or template.label_bigrams,
-            start=self.start_end,
-            end=self.start_end,
-        )
-        if before is not None:
-            return before.grown(labels, scheme, structure, states, edges)
-        return Parameters(tuple(labels), scheme, structure, np.zeros(structure.size), states, edges)
-
-    def _monitor(self, dev: DevSet | None, increment: bool) -> Monitor:
-        return Monitor(
-            epsilon=0.0 if increment else self.epsilon,
-            period=self.period,
-            delta=0.0 if increment else self.delta,
-            max_iterations=self.max_iterations,
-            max_seconds=self.max_seconds,
-            dev=dev,
-            patience=None if increment else self.patience,
-            callbacks=self.callbacks,
-            report=(lambda done: print(done.line(), file=sys.stderr)) if self.verbose else None,
-        )
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]
@@ -353,68 +209,62 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         return self.training_.objective
 
     @property
-    def stop_reason_(self) -> str:
-        """Why training stopped, in words."""
-        self._fitted()
-        return self.training_.reason
+    def kept_pass_(self) -> Progress | None:
+        """With patience, the pass with the best dev score: its weights were kept."""
+        return None if self.patience is None else self.best_pass_
 
     @property
-    def notes_(self) -> list[str]:
-        """What was repaired or dropped."""
-        self._fitted()
-        return list(self.training_.notes)
+    def input_(self) -> Input:
+        """The columns that the template looks at; only with a template can the model read words."""
+        template, dictionary = self.features, self.dictionary
+        if not isinstance(template, Template):
+            return Input(
+                refusal="expected a model that was trained with a template, got one whose features a program makes"
+            )
+        matches = dictionary is not None and dictionary.priority == "feature"
+        by_character = template.source.removesuffix(".txt") in BY_CHARACTER
+        return Input(max(1, template.num_columns - matches), template.source, by_character)
 
-    @property
-    def classes_(self) -> list[str]:
-        """The labels, under the name that scikit-learn and sklearn-crfsuite use."""
-        return self.labels_
+    def known_tokens(self) -> list[str]:
+        """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
+        names, template = self._fitted().states, self.features
+        if names is None or not isinstance(template, Template):
+            return []
+        for line in template.states:
+            prefix = line.literals[0]
+            if line.text == f"{prefix}%x[0,0]":
+                attributes = (names[number] for number in range(min(len(names), MOST_NAMES)))
+                return [name.removeprefix(prefix) for name in attributes if name.startswith(prefix)]
+        return []
 
-    def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
-        """Return the most probable labelling of each sentence.
-
-        Arguments:
-            X: sentences, as for `fit`.
-            known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
-                known; every answer keeps to it.
-
-        A dictionary of priority "under" adds its matches where the model says O.
-        """
-        X = as_sentences(X)
-        found = super().predict(X, known=known, **inputs)
-        dictionary = self._extraction.dictionary
-        if dictionary is not None and dictionary.priority == "under" and found:
-            filled = dictionary.fill(tokens_as_corpus(X), list(found), str(self.parameters_.scheme))
-            found[:] = filled  # type: ignore[assignment]
-        return found
-
-    def _chains(self, X: Any, known: Any = None, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
-        p, X = self._fitted(), as_sentences(X)
-        features = self._look_up(X, edges)
-        allowed = known_labels(known, p.labels, features.bounds)
-        dictionary = self._extraction.dictionary
-        if dictionary is not None and dictionary.priority == "over" and features.num_tokens:
-            bound = dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme))
-            allowed = bound if allowed is None else allowed & bound
-        most = MOST_TOKENS if features.edges is None else max(1, MOST_TOKENS // len(p.labels))
-        for first, last in pieces(features.bounds, most):
-            chain = self._scorer.chain(some_sentences(features, first, last))
-            if allowed is not None:
-                chain = constrain(chain, allowed=allowed[features.bounds[first] : features.bounds[last]])
-            yield chain
+    def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        features, dictionary = self._look_up(X, edges), self._extraction.dictionary
+        chains = feature_chains(self._scorer, features)
+        if dictionary is None or dictionary.priority != "over" or not features.num_tokens:
+            return chains
+        p = self.parameters_
+        return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
 
     def _look_up(self, X: Any, edges: Any) -> Features:
         """The attributes of sentences that the model knows."""
-        p = self.parameters_
+        p = self._fitted()
         if isinstance(X, Sized) and not len(X):
             return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.bounds, features.states)
 
+    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
+        """Add the matches of a dictionary of priority "under" where the model says O."""
+        dictionary = self._extraction.dictionary
+        if dictionary is None or dictionary.priority != "under" or not labellings:
+            return labellings
+        return dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+
     def _fitted(self) -> Parameters:
         check_is_fitted(self, "parameters_")
         return self.parameters_
 
-    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:
+    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
         """Say for each token of a sentence which features and transitions made its label win over the runner-up.
 
         The runner-up is the label, other than the predicted one, with the best labelling through it.
@@ -424,29 +274,92 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
             known, edges: of this sentence.
         """
         p, X = self._fitted(), as_sentences([sentence])
-        wrapped = None if known is None else [known], None if edges is None else [edges]
-        features = self._look_up(X, wrapped[1])
+        edge_rows = None if edges is None else [edges]
+        features = self._look_up(X, edge_rows)
         words = [str(t) for t in range(features.num_tokens)]
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]
-        chains = list(self._chains(X, wrapped[0], edges=wrapped[1]))
+        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
         return explain(p, chains[0], features, words)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # sentences are ragged
-        tags.input_tags.string = True
-        tags.target_tags.required = False  # a corpus brings its tags along
-        return tags
+    def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
+        """Say in words what the template's lines look at that the first `most` terms of each token come from."""
+        names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
+        return legend(self.features, names) if isinstance(self.features, Template) else []
+
+    # Files.
+
+    def save(self, path: storage.Path) -> None:
+        """Write the model to one file, whole or not at all; `tagline.load` reads it.
+
+        Weights are kept as float32, those that are 0 left out. A feature function and callbacks are code and stay
+        outside: pass the function to `tagline.load` again.
+        """
+        super().save(path)
+
+    @classmethod
+    def from_file(cls, file: storage.ModelFile, *, features: Way = None) -> Self:
+        """Make the model of a file that was read; see `tagline.load`.
+
+        Arguments:
+            features: the function that the model was trained with, where it was trained with one.
+        """
+        saved = unpack(file)
+        if features is not None and not isinstance(saved.way, MissingFunction):
+            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
+        if features is not None and not callable(features):
+            raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
+        out = cls()
+        out._set(saved.settings)
+        out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        with reading(file):
+            out._adopt(saved, out.features)
+        return out
+
+    def _adopt(self, saved: SavedCRF, way: Way) -> None:
+        """Take over what a file says was learned."""
+        extraction = Extraction(way, saved.hash_bits, saved.dictionary)
+        self._become(Fitted(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+
+    def _become(self, fitted: Fitted) -> None:
+        """Take over what was learned."""
+        p = fitted.parameters
+        self.parameters_, self.training_, self._extraction = p, fitted.training, fitted.extraction
+        self.training_log_ = fitted.history
+        self._scorer = Scorer(p.structure, p.weights, p.rules)
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(parameters, self._extraction, self.training_)
+        out._become(Fitted(parameters, self._extraction, self.training_, self.training_log_))
         return out
 
     def _settings(self) -> dict[str, Any]:
-        """The estimator's parameters that may be plain data."""
+        """The estimator's settings that may be plain data."""
         code = ("features", "dictionary", "callbacks")
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in code}
+        return {name: value for name, value in super()._settings().items() if name not in code}
+
+    def _packed(self) -> Packed:
+        p, e = self._fitted(), self._extraction
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+
+    def _take(self, file: storage.ModelFile) -> None:
+        saved = unpack(file)
+        function = vars(self).pop("_function", None)
+        self._adopt(saved, saved.way if function is None else function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy keep: the bytes of the model's file, its function, everything else as it is."""
+        state = super().__getstate__()
+        if "_file" in state:
+            state["_function"] = self._extraction.function
+        return state
+
+
+def _bound(chains: Iterator[Chain], allowed: BoolArray) -> Iterator[Chain]:
+    """Forbid what a dictionary does not allow, ``[N, L]``."""
+    done = 0
+    for chain in chains:
+        yield constrain(chain, allowed=allowed[done : done + chain.num_tokens])
+        done += chain.num_tokens

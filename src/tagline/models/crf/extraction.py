@@ -8,7 +8,7 @@ sentences are lists of features already, as sklearn-crfsuite takes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,8 +20,9 @@ from tagline.features.items import items_to_features
 from tagline.features.sets import load_set, sets
 from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
+from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
-from tagline.readers.corpus import TAG, TOKEN, Corpus, Sentence
+from tagline.readers.corpus import TAG, Corpus
 
 FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 Way: TypeAlias = str | Path | Template | FeatureFunction | None
@@ -136,49 +137,6 @@ def as_template(way: Way) -> Template | None:
         f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {way!r}; "
         "there is no such file"
     )
-
-
-def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
-    """Return a corpus from one, from a data set, or from a list of sentences: lists of tokens or of tuples.
-
-    Arguments:
-        width: how many columns empty sentences have, where there are no others.
-    """
-    if isinstance(X, Corpus) or is_foreign(X):
-        return as_corpus(X)
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
-    rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
-    names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
-    return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
-
-
-def _columns(b: int, sentence: Any) -> Any:
-    """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
-    if isinstance(sentence, Sentence):
-        return sentence
-    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
-        raise InputError(
-            f"X[{b}]: expected a sentence, a list of tokens, got {sentence!r}; X is a list of sentences: "
-            "for one sentence pass [sentence]"
-        )
-    tokens = list(sentence)
-    kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
-    if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
-        raise InputError(
-            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; only a CRF "
-            "without a template takes features of your own"
-        )
-    if not tokens:
-        return {}
-    width = kinds.pop()
-    if not width:
-        return {TOKEN: tokens}
-    return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
-
-
-def _names(width: int) -> list[str]:
-    return [TOKEN, *(f"column{c}" for c in range(1, width))]
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""A feature CRF as a model file: settings and arrays of `tagline.storage`, in and out.
+"""The layout of a feature CRF in a model file: settings and arrays, in and out.
 
 Weights are float32, those that are 0 left out; counts and label numbers take the smallest type that does, and names lie
 there as `Vocabulary` uses them, so that a file of 10 MB is ready in milliseconds. Functions are not data: of a feature
@@ -10,7 +10,7 @@ function the file keeps the name. Whatever a file says is checked before it is u
     features            {"template": text, "source": name}, {"function": name}, or null
     hash_bits           of hashed attributes, which have no names
     dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
-    settings, training  the estimator's parameters as far as they are plain data; `Facts`
+    settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
 ``transitions [., 2]``, ``edges.counts [E]`` and ``edges.pairs [., 2]``, and for names ``states.names.bytes`` and so on.
@@ -19,18 +19,14 @@ and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``st
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline import __version__
-from tagline.errors import InputError, StorageError
+from tagline.errors import InputError
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.templates import Template
@@ -38,17 +34,26 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.parameters import Parameters
-from tagline.readers.roles import scheme
+from tagline.models.files import (
+    Packed,
+    TrainingFacts,
+    bad_file,
+    check_version,
+    config_of,
+    facts_of,
+    labels_of,
+    optional,
+    reading,
+    scheme_of,
+)
+from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
 from tagline.types import IntArray
 
 MODEL, VERSION = "crf", 1
 
-MOST_LABELS = 2**14  # their transitions take a gigabyte
-
 _UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 _NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
-_DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
 
 class MissingFunction:
@@ -68,32 +73,6 @@ class MissingFunction:
         return f"MissingFunction({self.name!r})"
 
 
-@dataclass(frozen=True)
-class Facts:
-    """How a model was trained.
-
-    Attributes:
-        sentences: how many it has learned from.
-        passes: over them.
-        objective: at the end, with the penalties; NaN where it is not known.
-        reason: why training stopped.
-        notes: what was repaired or dropped.
-        version: of Tagline.
-    """
-
-    sentences: int = 0
-    passes: int = 0
-    objective: float = math.nan
-    reason: str = ""
-    notes: tuple[str, ...] = ()
-    version: str = __version__
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data; an unknown objective is None."""
-        known = math.isfinite(self.objective)
-        return {**vars(self), "objective": self.objective if known else None, "notes": list(self.notes)}
-
-
 @dataclass(frozen=True, eq=False)
 class SavedCRF:
     """What a file holds of a feature CRF.
@@ -111,10 +90,10 @@ class SavedCRF:
     hash_bits: int | None = None
     dictionary: Dictionary | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    training: Facts = field(default_factory=Facts)
+    training: TrainingFacts = field(default_factory=TrainingFacts)
 
 
-def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def pack(saved: SavedCRF) -> Packed:
     """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes."""
     p = saved.parameters.pruned()
     s = p.structure
@@ -123,18 +102,14 @@ def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             "weights: expected finite numbers to save, got -inf, the logarithm of 0; fit the HMM that it was made of "
             "with smoothing or priors"
         )
-    config = {
-        "model": MODEL,
-        "version": VERSION,
-        "labels": list(p.labels),
+    dictionary = saved.dictionary
+    own = {
         "scheme": p.scheme,
         "start": s.start,
         "end": s.end,
         "features": _described(saved.way),
         "hash_bits": saved.hash_bits,
-        "dictionary": None,
-        "settings": plain_settings(saved.settings),
-        "training": saved.training.as_dict(),
+        "dictionary": dictionary and {"priority": dictionary.priority, "fold_case": dictionary.fold_case},
     }
     arrays: dict[str, NDArray[Any]] = {
         "weights": p.weights.astype(np.float32),
@@ -147,26 +122,21 @@ def pack(saved: SavedCRF) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     for part, names in (("states", p.states), ("edges", p.edges)):
         for name, array in ({} if names is None else names.arrays()).items():
             arrays[f"{part}.names.{name}"] = array
-    if saved.dictionary is not None:
-        config["dictionary"] = {"priority": saved.dictionary.priority, "fold_case": saved.dictionary.fold_case}
-        phrases = [[list(tokens), kind] for tokens, kind in saved.dictionary.entries().items()]
+    if dictionary is not None:
+        phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
         arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
-    return config, arrays
+    return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
 
 
 def unpack(file: ModelFile) -> SavedCRF:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        version = file.setting("version", int)
-        if version > VERSION:
-            raise StorageError(
-                f"{file.source}: expected a CRF of layout {VERSION} or older, got {version}, written by a newer "
-                "Tagline; upgrade Tagline to read it"
-            )
-        hash_bits = _optional(file, "hash_bits", int)
-        parameters = _parameters(file, hash_bits)
+        check_version(file, VERSION, "a CRF")
+        hash_bits = optional(file, "hash_bits", int)
+        if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
+            raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", hash_bits)
         return SavedCRF(
-            parameters,
+            _parameters(file, hash_bits),
             _way(file),
             hash_bits,
             _dictionary(file),
@@ -175,41 +145,20 @@ def unpack(file: ModelFile) -> SavedCRF:
         )
 
 
-@contextmanager
-def reading(file: ModelFile) -> Iterator[None]:
-    """Whatever a part of the package finds wrong is wrong with this file."""
-    try:
-        yield
-    except InputError as error:
-        raise StorageError(f"{file.source}: {error}; {_DAMAGED}") from None
-
-
-def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
-    """The error for what a file must not say."""
-    return StorageError(f"{file.source}: expected {expected}, got {got!r:.60}; {_DAMAGED}")
-
-
 # Weights.
 
 
 def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
-    labels = file.setting("labels", list)
-    if not 1 <= len(labels) <= MOST_LABELS or len(set(map(str, labels))) != len(labels):
-        raise bad_file(file, f"1 to {MOST_LABELS} labels, each once", labels)
-    if not all(isinstance(label, str) for label in labels):
-        raise bad_file(file, "labels that are strings", labels)
-    name = _optional(file, "scheme", str)
+    labels = labels_of(file)
     structure = _structure(file, len(labels))
     weights = file.tensor("weights", np.float32, structure.size)
     if not np.isfinite(weights).all():
         raise bad_file(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
-    found = Parameters(
-        tuple(labels), None if name is None else scheme(name).name, structure, weights, names["states"], names["edges"]
-    )
-    _ = found.rules  # labels that are not of the scheme
-    return found
+    parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"])
+    _ = parameters.rules  # labels that are not of the scheme
+    return parameters
 
 
 def _structure(file: ModelFile, L: int) -> Structure:
@@ -225,12 +174,12 @@ def _structure(file: ModelFile, L: int) -> Structure:
         _offsets(file, "edges", edge_counts, len(pairs)),
     )
     whole = np.array([0, len(transitions)])
-    for part, bounds, keys in (
+    for part, rows, keys in (
         ("states.labels", offsets, labels),
         ("transitions", whole, _keys(transitions, L)),
         ("edges.pairs", edge_offsets, _keys(pairs, L)),
     ):
-        if not _ascending(bounds, keys):
+        if not _ascending(rows, keys):
             raise bad_file(file, f"{part} that ascend", "others")
     ends = file.setting("start", bool), file.setting("end", bool)
     return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
@@ -251,8 +200,7 @@ def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
 
 
 def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, dtype=np.int64, out=offsets[1:])
+    offsets = offsets_of(counts)
     if offsets[-1] != total:
         raise bad_file(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
     return offsets
@@ -302,7 +250,7 @@ def _described(way: Way) -> dict[str, str] | None:
 
 
 def _way(file: ModelFile) -> Way:
-    described = _optional(file, "features", dict)
+    described = optional(file, "features", dict)
     if described is None:
         return None
     if not all(isinstance(value, str) for value in described.values()):
@@ -315,7 +263,7 @@ def _way(file: ModelFile) -> Way:
 
 
 def _dictionary(file: ModelFile) -> Dictionary | None:
-    described = _optional(file, "dictionary", dict)
+    described = optional(file, "dictionary", dict)
     if described is None:
         return None
     if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
@@ -326,52 +274,3 @@ def _dictionary(file: ModelFile) -> Dictionary | None:
     except (ValueError, TypeError, RecursionError) as error:
         raise bad_file(file, "phrases and types in the array 'dictionary'", str(error)) from None
     return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])
-
-
-def facts_of(file: ModelFile) -> Facts:
-    """How the model was trained, as far as the file says it."""
-    told = {name: value for name, value in file.setting("training", dict).items() if value is not None}
-    kinds: dict[str, type[Any]] = {one.name: type(one.default) for one in fields(Facts)}
-    found = {name: value for name, value in told.items() if name in kinds}
-    if isinstance(notes := found.get("notes"), list):
-        found["notes"] = tuple(map(str, notes))
-    for name, value in found.items():
-        if type(value) is not kinds[name]:
-            raise bad_file(file, f"{kinds[name].__name__} as {name} of the training", value)
-    return Facts(**found)
-
-
-# Plain data.
-
-_NO_DATA = object()
-
-
-def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that JSON can hold; the others are code."""
-    return {name: plain for name, value in settings.items() if (plain := _plain(value)) is not _NO_DATA}
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON holds it, or `_NO_DATA`."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NO_DATA
-    if isinstance(value, list | tuple):
-        parts = [_plain(part) for part in value]
-        return _NO_DATA if any(part is _NO_DATA for part in parts) else parts
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        fields = {key: _plain(part) for key, part in value.items()}
-        return _NO_DATA if any(part is _NO_DATA for part in fields.values()) else fields
-    return _NO_DATA
-
-
-def _optional(file: ModelFile, name: str, kind: type[Any]) -> Any:
-    if name in file.config and file.config[name] is None:
-        return None
-    value = file.setting(name, kind)
-    if name == "hash_bits" and not 1 <= value <= MOST_HASH_BITS:
-        raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", value)
-    return value

@@ -1,131 +1,236 @@
-"""From features and labels to weights: which weights there are, which algorithm finds them."""
+"""From labelled sentences to the parameters of a feature CRF: features numbered, weights laid out, an algorithm run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
-from tagline.features.attributes import Attributes, Features
-from tagline.features.weights import Structure
-from tagline.models.labelled import LabelledTokens
-from tagline.readers.roles import Rules
-from tagline.training.ap import ap
-from tagline.training.arow import arow
-from tagline.training.auto import auto
-from tagline.training.gd import gd
-from tagline.training.lbfgs import lbfgs
-from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor, Trained
-from tagline.training.owlqn import owlqn
-from tagline.training.pa import pa
-from tagline.training.sgd import sgd
+from tagline.features.attributes import Features
+from tagline.features.vocabulary import Vocabulary
+from tagline.features.weights import Scorer, structure_of
+from tagline.models.crf.algorithms import Settings, train
+from tagline.models.crf.chains import feature_chains, take_sentences
+from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
+from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.parameters import Parameters
+from tagline.models.dev_score import DevSet
+from tagline.models.files import TrainingFacts
+from tagline.models.labelled import (
+    LabelledTokens,
+    Lesson,
+    complete_labels,
+    match_lengths,
+    prepare,
+    read_labels,
+    scheme_of,
+    used_labels,
+)
+from tagline.models.sentences import as_sentences
+from tagline.training.likelihood import Targets
+from tagline.training.monitor import Monitor, Pass
 from tagline.types import Float64Array, IntArray
 
-SMALL = 5_000  # tokens up to which training is done in float64
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
 
-ALGORITHMS = ("auto", "lbfgs", "owlqn", "sgd", "gd", "ap", "pa", "arow")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `fit` was told about training."""
-
-    algorithm: str = "auto"
-    c1: float = 0.0
-    c2: float = 1.0
-    memory: int = 10
-    passes: int | None = None
-    seed: int = 0
-    precision: str = "auto"
-    options: dict[str, Any] | None = None
+RATE = 0.1  # the first step size of partial_fit
 
 
-def train(
-    structure: Structure,
-    features: Features,
-    targets: Targets,
-    rules: Rules | None,
-    start: Float64Array,
-    settings: Settings,
-    monitor: Monitor,
-    scratch: Path | None = None,
-) -> Trained:
-    """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
-    if settings.algorithm not in ALGORITHMS:
-        raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, got {settings.algorithm!r}")
-    for name, value in (("c1", settings.c1), ("c2", settings.c2)):
-        if not (np.isfinite(value) and value >= 0):
-            raise InputError(f"{name}: expected a number of 0 or more, got {value}")
-    if isinstance(settings.seed, bool) or not isinstance(settings.seed, int | np.integer) or settings.seed < 0:
-        raise InputError(f"random_state: expected a whole number of 0 or more, got {settings.seed!r}")
-    if settings.precision not in ("auto", "float32", "float64"):
-        raise InputError(f"precision: expected auto, float32 or float64, got {settings.precision!r}")
-    small = settings.precision == "auto" and features.num_tokens <= SMALL
-    precision = "float64" if small or settings.precision == "float64" else "float32"
-    likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
-    return _run(likelihood, start, settings, monitor)
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """What a CRF is given: X, y and the edge attributes of each token."""
+
+    X: Any
+    y: Any = None
+    edges: Any = None
 
 
-def _run(likelihood: Likelihood, start: Float64Array, s: Settings, monitor: Monitor) -> Trained:
-    passes: dict[str, Any] = {} if s.passes is None else {"passes": s.passes}
-    more = dict(s.options or {})
-    batch: dict[str, Any] = {"c2": s.c2, "monitor": monitor}
-    if likelihood.precision == "float64":
-        batch |= {"dtype": np.float64, "noise": 1e-13}
-    run: dict[str, Callable[[], Trained]] = {
-        "auto": lambda: auto(likelihood, start, c1=s.c1, memory=s.memory, seed=s.seed, **batch, **passes, **more),
-        "lbfgs": lambda: (
-            owlqn(likelihood, start, c1=s.c1, memory=s.memory, **batch, **more)
-            if s.c1 > 0
-            else lbfgs(likelihood, start, memory=s.memory, **batch, **more)
-        ),
-        "owlqn": lambda: owlqn(likelihood, start, c1=s.c1, memory=s.memory, **batch, **more),
-        "gd": lambda: gd(likelihood, start, c2=s.c2, monitor=monitor, **more),
-        "sgd": lambda: sgd(likelihood, start, c1=s.c1, c2=s.c2, seed=s.seed, monitor=monitor, **passes, **more),
-        "ap": lambda: ap(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
-        "pa": lambda: pa(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
-        "arow": lambda: arow(likelihood, start, seed=s.seed, monitor=monitor, **passes, **more),
-    }
-    return run[s.algorithm]()
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What was learned, where its features come from, how, and one `Pass` for each pass of training."""
+
+    parameters: Parameters
+    extraction: Extraction
+    training: TrainingFacts
+    history: Sequence[Pass]
 
 
-def some_sentences(features: Features, first: int, last: int) -> Features:
-    """Sentences first … last − 1; the arrays are views."""
-    begin, end = int(features.bounds[first]), int(features.bounds[last])
+@dataclass(frozen=True, eq=False)
+class _Numbered:
+    """Labelled sentences with numbered attributes, and the attributes' names."""
 
-    def cut(of: Attributes) -> Attributes:
-        low, high = of.offsets[begin], of.offsets[end]
-        values = None if of.values is None else of.values[low:high]
-        return Attributes(of.offsets[begin : end + 1] - low, of.ids[low:high], values)
-
-    bounds = features.bounds[first : last + 1] - begin
-    return Features(bounds, cut(features.states), None if features.edges is None else cut(features.edges))
+    labelled: LabelledTokens
+    features: Features
+    states: Vocabulary | None
+    edges: Vocabulary | None
 
 
-def take_sentences(features: Features, labelled: LabelledTokens, kept: IntArray) -> tuple[Features, LabelledTokens]:
-    """The sentences that are kept, features and labels."""
-    B = len(features.bounds) - 1
-    if len(kept) == B:
-        return features, labelled
-    lengths = np.diff(features.bounds)[kept]
-    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    tokens = np.repeat(features.bounds[kept] - bounds[:-1], lengths) + np.arange(bounds[-1])
+def fit_crf(
+    crf: CRF,
+    given: Sentences,
+    before: Parameters | None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    dev: Sentences | None = None,
+    increment: bool = False,
+) -> Fitted:
+    """Learn weights as the settings of an estimator say.
 
-    def cut(of: Attributes) -> Attributes:
-        counts = np.diff(of.offsets)[tokens]
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        entries = np.repeat(of.offsets[tokens] - offsets[:-1], counts) + np.arange(offsets[-1])
-        return Attributes(offsets, of.ids[entries], None if of.values is None else of.values[entries])
+    Arguments:
+        given: the sentences to learn from; X may be a `CompiledCorpus`.
+        before: a model to begin with; None for a new one.
+        sample_weight: how much each sentence counts, ``[B]``.
+        dev: sentences to be scored after each pass.
+        increment: learn from these sentences as a share of all that were learned from.
+    """
+    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
+    numbered = _compiled(crf, given, extraction, before) or _numbered(crf, given, extraction, before)
+    match_lengths(numbered.features.bounds, numbered.labelled)
+    scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    lesson = prepare(
+        numbered.labelled,
+        scheme=scheme,
+        on_illegal=crf.on_illegal,
+        names=lambda labelled: _labels(crf, labelled, before, scheme),
+        sample_weight=sample_weight,
+        label_weights=crf.label_weights,
+    )
+    features = take_sentences(numbered.features, lesson.sentences)
+    start = _start(crf, extraction, replace(numbered, features=features), lesson, before)
+    targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
+    settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
+    monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
+    with scratch_folder(given.X) as scratch:
+        weights = np.asarray(start.weights, np.float64)
+        trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
+    notes = () if extraction.template is None else extraction.template.notes
+    facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
+    return Fitted(replace(start, weights=trained.weights), extraction, facts, trained.history)
 
-    places = {int(n): t for t, n in enumerate(tokens)}
-    sets = {places[n]: some for n, some in labelled.sets.items() if n in places}
-    source = None if labelled.source is None else labelled.source.take(kept)
-    return (
-        Features(bounds, cut(features.states), None if features.edges is None else cut(features.edges)),
-        LabelledTokens(labelled.labels, labelled.ids[tokens], sets, bounds, source),
+
+def _compiled(crf: CRF, given: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
+    """What a compiled corpus holds; None for sentences of another kind."""
+    X = given.X
+    if not isinstance(X, CompiledCorpus):
+        return None
+    X.check_use(extraction, fresh=before is None and given.y is None, min_frequency=crf.min_frequency)
+    return _Numbered(X.labelled, X.features, X.states, X.edges)
+
+
+def _numbered(crf: CRF, given: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
+    """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
+    X, edges = as_sentences(given.X), as_sentences(given.edges)
+    labelled = read_labels(X, given.y)
+    if before is not None:
+        bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
+        if bits != extraction.hash_bits:
+            raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
+    built = extraction.build(X, edges, crf.min_frequency)
+    if before is None or before.states is None:
+        return _Numbered(labelled, built.features, built.states, built.edges)
+    states = before.states.extended(built.states or ())
+    edge_names = before.edges
+    if built.edges is not None:
+        edge_names = built.edges if before.edges is None else before.edges.extended(built.edges)
+    features = extraction.look_up(X, (states, edge_names), edges).features
+    return _Numbered(labelled, features, states, edge_names)
+
+
+def _labels(crf: CRF, labelled: LabelledTokens, before: Parameters | None, scheme: str | None) -> list[str]:
+    """All labels, sorted: those of the sentences and those of the model that is trained on."""
+    dictionary = crf.dictionary
+    if dictionary is not None and dictionary.priority != "feature" and scheme is None:
+        raise InputError(
+            f"dictionary: expected a tag scheme to write its matches in (priority {dictionary.priority!r}), "
+            'got none; pass scheme="auto" or its name'
+        )
+    return complete_labels({*used_labels(labelled), *(before.labels if before else ())}, scheme)
+
+
+def _start(
+    crf: CRF, extraction: Extraction, numbered: _Numbered, lesson: Lesson, before: Parameters | None
+) -> Parameters:
+    """Say which weights there are: 0, or those of the model that is trained on."""
+    labels, features, unsure = lesson.labels, numbered.features, bool(lesson.labelled.sets)
+    hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
+    pairs = chosen_pairs(crf.edge_pairs, labels)
+    structure = structure_of(
+        features,
+        lesson.numbers(),
+        len(labels),
+        hashed if numbered.states is None else len(numbered.states),
+        num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
+        all_states=crf.all_possible_states or unsure,
+        all_transitions=crf.all_possible_transitions or unsure,
+        edge_pairs="all" if unsure and crf.edge_pairs == "observed" else pairs,
+        transitions=extraction.template is None or extraction.template.label_bigrams,
+        start=crf.start_end,
+        end=crf.start_end,
+    )
+    if before is not None:
+        return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
+    weights = np.zeros(structure.size)
+    return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
+
+
+def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
+    """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
+    if isinstance(pairs, str):
+        if pairs not in ("observed", "all"):
+            raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {pairs!r}')
+        return pairs
+    numbers = {label: number for number, label in enumerate(labels)}
+    keys = set()
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not {*pair} <= numbers.keys():
+            raise InputError(f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {pair!r}")
+        keys.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
+    return np.array(sorted(keys), np.int64)
+
+
+def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
+    """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
+
+    A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
+    after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
+    """
+    rest: dict[str, Any] = {"memory": crf.memory, "seed": crf.random_state, "precision": crf.precision}
+    if not increment:
+        # Stochastic passes would lead away from where the last fit ended.
+        passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes
+        return Settings(crf.algorithm, crf.c1, crf.c2, passes=passes, options=crf.options, **rest)
+    rate = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
+    options = {"rate": rate, **(crf.options or {})} if crf.algorithm == "sgd" else {"rate": rate}
+    share = now / seen
+    return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
+
+
+def _dev_score(dev: Sentences, extraction: Extraction, start: Parameters) -> Callable[[Float64Array], float]:
+    """What scores weights on a dev set, whose features are looked up once."""
+    labelled = read_labels(dev.X, dev.y)
+    features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
+    match_lengths(features.bounds, labelled)
+    held = DevSet(labelled, start.labels)
+    scorer = Scorer(start.structure, start.weights, start.rules)
+    return lambda weights: held.score(feature_chains(scorer.with_weights(weights), features))
+
+
+def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+    return Monitor(
+        epsilon=0.0 if increment else crf.epsilon,
+        period=crf.period,
+        delta=0.0 if increment else crf.delta,
+        max_iterations=crf.max_iterations,
+        max_seconds=crf.max_seconds,
+        dev=dev,
+        patience=None if increment else crf.patience,
+        callbacks=crf.callbacks,
+        report=(lambda done: print(done.line(), file=sys.stderr)) if crf.verbose else None,
     )

@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.file import Facts
 from tagline.models.crf.parameters import Parameters
-from tagline.models.crf.tables import WeightRow, as_row, read_rows, weight_rows, with_rows, write_rows
+from tagline.models.crf.tables import weight_rows, with_rows
+from tagline.models.files import TrainingFacts
+from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, training_lines
+from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
 from tagline.readers.sources import PathLike
 
 
 @dataclass(frozen=True)
-class FeatureWeight:
-    """A state feature: an attribute together with a label."""
-
-    weight: float
-    attribute: str
-    label: str
-
-    def __str__(self) -> str:
-        return f"{self.weight:+9.4f}  {self.label}  {self.attribute}"
-
-
-@dataclass(frozen=True)
-class TransitionWeight:
-    """A pair of labels, one after the other."""
-
-    weight: float
-    previous: str
-    label: str
-
-    def __str__(self) -> str:
-        return f"{self.weight:+9.4f}  {self.previous} → {self.label}"
-
-
-@dataclass(frozen=True)
-class Summary:
+class CRFSummary:
     """A model in a few numbers.
 
     Attributes:
@@ -88,14 +65,13 @@ class Summary:
             f"weights     {sum(self.weights.values())} ({kinds or 'none'}), {self.active} of them not 0, the largest "
             f"{self.largest:.4f}",
         ]
-        lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *training_lines(self.training)]) + "\n"
 
 
-class Inspection:
+class CRFViews:
     """The methods of a fitted CRF that show its weights and take them back."""
 
-    training_: Facts
+    training_: TrainingFacts
     _extraction: Extraction
 
     def top_features(self, n: int = 20, label: str | None = None, *, lowest: bool = False) -> list[FeatureWeight]:
@@ -110,7 +86,7 @@ class Inspection:
         weights, candidates = p.part("states"), np.arange(len(s.state_labels))
         if label is not None:
             candidates = np.flatnonzero(s.state_labels == _number_of(p, label))
-        chosen = _top(weights, candidates, n, lowest)
+        chosen = top_places(weights, candidates, n, lowest)
         owners = np.searchsorted(s.state_offsets, chosen, side="right") - 1
         return [
             FeatureWeight(float(weights[q]), p.name_of("states", int(a)), p.labels[s.state_labels[q]])
@@ -121,7 +97,7 @@ class Inspection:
         """Return the n transitions with the largest weights, the largest first; with `lowest` the smallest."""
         p = self._fitted()
         pairs, weights = p.structure.transitions, p.part("transitions")
-        chosen = _top(weights, np.arange(len(pairs)), n, lowest)
+        chosen = top_places(weights, np.arange(len(pairs)), n, lowest)
         return [TransitionWeight(float(weights[q]), p.labels[pairs[q, 0]], p.labels[pairs[q, 1]]) for q in chosen]
 
     @property
@@ -182,9 +158,27 @@ class Inspection:
         """Return a copy of the model with the weights of a file that `write_weights` wrote and somebody edited."""
         return self._with(with_rows(self._fitted(), read_rows(path)))
 
-    def summary(self) -> Summary:
+    def summary(self) -> CRFSummary:
         """Count labels, attributes and weights, and say how the model was trained."""
         return summary_of(self._fitted(), described(self._extraction), self.training_.as_dict())
+
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return what speaks most for each label, and which transitions are liked most and least.
+
+        Arguments:
+            top: features of each label, and transitions.
+            labels: whose features are shown; all when left out.
+        """
+        p = self._fitted()
+        return ModelView(
+            self.summary(),
+            {
+                label: [feature for feature in self.top_features(top, label) if feature.weight > 0]
+                for label in labels or p.labels
+            },
+            [pair for pair in self.top_transitions(top) if pair.weight > 0],
+            [pair for pair in self.top_transitions(top, lowest=True) if pair.weight < 0],
+        )
 
     def _fitted(self) -> Parameters:
         raise NotImplementedError
@@ -203,10 +197,10 @@ def described(extraction: Extraction) -> str:
     return words if extraction.hash_bits is None else f"{words}, hashed to {extraction.hash_bits} bits"
 
 
-def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) -> Summary:
+def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) -> CRFSummary:
     """Count what a model has."""
     s, weights = parameters.structure, parameters.weights
-    return Summary(
+    return CRFSummary(
         list(parameters.labels),
         parameters.scheme,
         features,
@@ -223,11 +217,3 @@ def _number_of(parameters: Parameters, label: str) -> int:
     if label not in parameters.labels:
         raise InputError(f"label: expected one of {', '.join(parameters.labels)}, got {label!r}")
     return parameters.labels.index(label)
-
-
-def _top(weights: NDArray[Any], candidates: NDArray[np.int64], n: int, lowest: bool) -> NDArray[np.int64]:
-    """The candidates with the largest weights; of equals the first."""
-    if n < 0:
-        raise InputError(f"n: expected 0 or more, got {n}")
-    order = np.argsort(weights[candidates] if lowest else -weights[candidates], kind="stable")
-    return candidates[order[:n]]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
+from tagline.ragged import row_offsets
 from tagline.readers.roles import Rules, legal
 from tagline.types import Float64Array, FloatArray, IntArray
 
@@ -157,8 +158,3 @@ def _keys(offsets: IntArray, columns: NDArray[Any], width: int) -> IntArray:
 
 def _pair_keys(pairs: NDArray[np.int32], L: int) -> IntArray:
     return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]
-
-
-def row_offsets(rows: IntArray, count: int) -> IntArray:
-    """Where each of `count` rows begins, ``[count + 1]``, given the row of every entry."""
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)

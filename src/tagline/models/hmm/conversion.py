@@ -21,8 +21,9 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.file import Facts
+from tagline.models.crf.fitting import Fitted
 from tagline.models.crf.parameters import Parameters
+from tagline.models.files import TrainingFacts
 from tagline.models.emissions import Bernoulli, Categorical, Emission, Gaussian, Multinomial, Poisson, Symbols
 from tagline.models.emissions.discrete import log
 from tagline.models.emissions.observations import check_observations
@@ -34,7 +35,7 @@ WORDS = "U00:%x[0,0]\nU01:\nB\n"  # U01 is there for every token
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """A feature function: one sequence of observations → the attributes of each, a missing one has none.
+    """A feature function: one sentence of observations → the attributes of each, a missing one has none.
 
     Attributes:
         family: of the emissions.
@@ -46,12 +47,12 @@ class Statistics:
     centre: Float64Array | None = None
     products: bool = False
 
-    def __call__(self, sequence: Any) -> list[Any]:
+    def __call__(self, sentence: Any) -> list[Any]:
         """Return a dict of attributes, or a list of one name, for each observation."""
         if self.family == "categorical":
-            symbols = np.asarray(sequence, object).reshape(-1)
+            symbols = np.asarray(sentence, object).reshape(-1)
             return [[] if symbol is None else ["any", _symbol(symbol)] for symbol in symbols]
-        rows, _ = check_observations(self.family, [sequence])
+        rows, _ = check_observations(self.family, [sentence])
         return [self._attributes(row) for row in rows]
 
     def _attributes(self, row: Float64Array) -> dict[str, float]:
@@ -79,25 +80,24 @@ def crf_of(p: HMMParameters) -> CRF:
     K = p.num_states
     names = list(table)
     weights = np.array([table[name] for name in names]).reshape(len(names), K)
-    moves = np.stack(np.divmod(np.arange(K * K), K), axis=1).astype(np.int32)
+    pairs = np.stack(np.divmod(np.arange(K * K), K), axis=1).astype(np.int32)
     structure = Structure(
         K,
         np.arange(len(names) + 1, dtype=np.int64) * K,
         np.tile(np.arange(K, dtype=np.int32), len(names)),
-        moves,
+        pairs,
         np.zeros(1, np.int64),
         np.zeros((0, 2), np.int32),
         start=True,
         end=False,
     )
-    steps, first = p.log_transitions, p.log_start
+    transitions, start = p.log_transitions, p.log_start
     if p.rules is not None:  # the CRF keeps to them, too, and its weights stay finite
-        steps, first = np.where(p.rules.transitions, steps, 0.0), np.where(p.rules.start, first, 0.0)
-    flat = np.concatenate([weights.ravel(), steps.ravel(), first])
-    found = Parameters(p.labels, p.scheme, structure, flat, Vocabulary.of(names), None)
+        transitions, start = np.where(p.rules.transitions, transitions, 0.0), np.where(p.rules.start, start, 0.0)
+    flat = np.concatenate([weights.ravel(), transitions.ravel(), start])
+    parameters = Parameters(p.labels, p.scheme, structure, flat, Vocabulary.of(names), None)
     out = CRF(way, scheme=p.scheme, start_end=True)
-    out._become(found, Extraction(way), Facts(reason="made of an HMM"))
-    out.training_log_ = ()
+    out._become(Fitted(parameters, Extraction(way), TrainingFacts(reason="made of an HMM"), ()))
     return out
 
 
@@ -144,8 +144,8 @@ def _bernoulli(emission: Bernoulli, symbols: Symbols | None) -> tuple[Way, dict[
 @_table.register
 def _poisson(emission: Poisson, symbols: Symbols | None) -> tuple[Way, dict[str, Float64Array]]:
     logs = log(emission.rates)
-    found = {f"x{d}": logs[:, d] for d in range(logs.shape[1])}
-    return Statistics("poisson"), found | {f"1:{d}": -emission.rates[:, d] for d in range(logs.shape[1])}
+    table = {f"x{d}": logs[:, d] for d in range(logs.shape[1])}
+    return Statistics("poisson"), table | {f"1:{d}": -emission.rates[:, d] for d in range(logs.shape[1])}
 
 
 @_table.register
@@ -155,12 +155,12 @@ def _gaussian(emission: Gaussian, symbols: Symbols | None) -> tuple[Way, dict[st
     dims = range(means.shape[1])
     if emission.covariance in ("diag", "spherical"):
         variances = emission.variances()  # [K, D]
-        found = {f"1:{d}": -0.5 * (means[:, d] ** 2 / variances[:, d] + np.log(variances[:, d])) for d in dims}
-        found |= {f"x{d}": means[:, d] / variances[:, d] for d in dims}
-        return Statistics("gaussian", centre), found | {f"x{d}x{d}": -0.5 / variances[:, d] for d in dims}
+        table = {f"1:{d}": -0.5 * (means[:, d] ** 2 / variances[:, d] + np.log(variances[:, d])) for d in dims}
+        table |= {f"x{d}": means[:, d] / variances[:, d] for d in dims}
+        return Statistics("gaussian", centre), table | {f"x{d}x{d}": -0.5 / variances[:, d] for d in dims}
     inverse = np.linalg.inv(emission.matrices())  # [K, D, D]
     linear = np.einsum("kde,ke->kd", inverse, means)
     bias = -0.5 * (np.einsum("kd,kd->k", linear, means) - np.linalg.slogdet(inverse)[1])
-    found = {"1": bias, **{f"x{d}": linear[:, d] for d in dims}}
+    table = {"1": bias, **{f"x{d}": linear[:, d] for d in dims}}
     pairs = {f"x{d}x{e}": -(0.5 if d == e else 1.0) * inverse[:, d, e] for d in dims for e in dims if d <= e}
-    return Statistics("gaussian", centre, products=True), found | pairs
+    return Statistics("gaussian", centre, products=True), table | pairs

@@ -34,12 +34,12 @@ class Smoothing:
     transition_prior: ArrayLike = 1.0
 
 
-def count_states(states: IntArray, bounds: IntArray, K: int) -> tuple[Float64Array, Float64Array]:
+def count_states(states: IntArray, offsets: IntArray, K: int) -> tuple[Float64Array, Float64Array]:
     """Count first states ``[K]`` and pairs of neighbours ``[K, K]``; unknown states (−1) count nothing."""
-    firsts = states[bounds[:-1][np.diff(bounds) > 0]]
+    firsts = states[offsets[:-1][np.diff(offsets) > 0]]
     start = np.bincount(firsts[firsts >= 0], minlength=K).astype(np.float64)
     begins = np.zeros(len(states) + 1, bool)
-    begins[bounds] = True
+    begins[offsets] = True
     before, after = states[:-1], states[1:]
     inner = ~begins[1 : len(states)] & (before >= 0) & (after >= 0)
     pairs = np.bincount(before[inner] * K + after[inner], minlength=K * K)
@@ -47,11 +47,11 @@ def count_states(states: IntArray, bounds: IntArray, K: int) -> tuple[Float64Arr
 
 
 def counted_chain(
-    states: IntArray, bounds: IntArray, topology: Topology, how: Smoothing
+    states: IntArray, offsets: IntArray, topology: Topology, how: Smoothing
 ) -> tuple[Float64Array, Float64Array]:
     """Return π and A from known states ``[N]``."""
     K = len(topology.start)
-    start, pairs = count_states(states, bounds, K)
+    start, pairs = count_states(states, offsets, K)
     seen = np.bincount(states[states >= 0], minlength=K).astype(np.float64)  # whatever came before
     first = smoothed(
         start[None],
@@ -61,10 +61,10 @@ def counted_chain(
         possible=topology.start[None],
         context_free=seen,
     )
-    moves = smoothed(
+    transitions = smoothed(
         pairs, how.name, k=how.k, prior=how.transition_prior, possible=topology.transitions, context_free=seen
     )
-    return first[0], moves
+    return first[0], transitions
 
 
 def counted_emission(emission: Emission, observations: NDArray[Any], states: IntArray, how: Smoothing) -> Emission:

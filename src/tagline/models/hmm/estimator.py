@@ -1,16 +1,16 @@
-"""`HMM`: the hidden Markov model, a scikit-learn estimator over the rooms above.
+"""`HMM`: the hidden Markov model, a scikit-learn estimator.
 
 P(O, I) = π(i_1) b(o_1 | i_1) Π_t A(i_(t−1), i_t) b(o_t | i_t). Its three problems (Rabiner 1989): how likely are the
 observations (`score`), which states are behind them (`predict`), and which parameters explain them (`fit`: by counting
 where states are known, else by EM). An HMM is a chain whose scores are log probabilities, so every question is the
-engine's to answer (`hmm_answers`); docs/hmm.md sets it beside the CRF.
+engine's to answer (`answers`); docs/hmm.md sets it beside the CRF.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,22 +18,23 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.models.answers import as_sentences
 from tagline.models.crf.estimator import CRF
-from tagline.models.crf.file import Facts
 from tagline.models.emissions import Categorical, Emission, Symbols
+from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.conversion import crf_of
-from tagline.models.hmm.file import HMMSaving
-from tagline.models.hmm.fitting import fit_hmm
-from tagline.models.hmm.inspection import HMMInspection
+from tagline.models.hmm.file import SavedHMM, pack, unpack
+from tagline.models.hmm.fitting import Fitted, fit_hmm
+from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.settings import Fitting
+from tagline.models.sentences import as_sentences
+from tagline.storage import ModelFile
 from tagline.training.monitor import Pass
 from tagline.types import Float64Array
 
 
-class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[misc]
+class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
     """A hidden Markov model.
 
     `fit` counts where every state is given, runs Baum–Welch where none is, and EM with the known states held where some
@@ -44,13 +45,13 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
         emission: what a state emits: "categorical" (symbols, words), "multinomial", "bernoulli", "poisson", "gaussian",
             "mixture" (of Gaussians); or a family with its parameters, where EM starts.
         algorithm: "em", or "viterbi" to learn from the best path alone.
-        smoothing: of counts, where states are given: "add-k", "witten-bell" or "dirichlet" (see `models.smoothing`).
+        smoothing: of counts, where states are given: "add-k", "witten-bell" or "dirichlet" (see `smoothing`).
         k: of add-k.
         covariance: "spherical", "diag", "full" or "tied", of Gaussians.
         n_components: Gaussians of each state, of mixtures.
         topology: "full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.
         scheme: the tag scheme whose rules hold ("BIOES", "BMES", …), "auto" to detect it, None for no rules.
-        on_illegal: training tags that break the rules: "error", "repair", or "drop" the sequence.
+        on_illegal: training tags that break the rules: "error", "repair", or "drop" the sentence.
         start_prior, transition_prior, emission_prior: Dirichlet parameters, of 1 (no prior) or more.
         min_variance: the floor of variances.
         emission_options: further arguments of the emission family, by name.
@@ -64,7 +65,7 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
         random_state: seed of the random starts; None for others each time.
         verbose: True prints a line a step to stderr.
 
-    X is a `Corpus` or a list of sequences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
+    X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
     of all observations with ``lengths=``, and then answers come as one array, too. None and NaN are missing.
 
     After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
@@ -74,6 +75,12 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
     >>> HMM(k=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V", "D", "N"]]).predict([["the", "dog", "barks"]])
     [['D', 'N', 'V']]
     """
+
+    kind: ClassVar[str] = "hmm"
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    parameters_: HMMParameters
+    training_: TrainingFacts
+    training_log_: list[Pass]
 
     def __init__(
         self,
@@ -167,26 +174,25 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
         names = [str(state) for state in range(K)] if labels is None else [str(label) for label in labels]
         if len(names) != K or len(set(names)) != K:
             raise InputError(f"labels: expected {K} names, each once, got {names!r:.60}")
-        given = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
+        parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
         out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
-        out._become(checked(given), Facts(reason="given"), [])
+        out._become(Fitted(checked(parameters), TrainingFacts(reason="given")))
         return out
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Learn from sequences.
+        """Learn from sentences.
 
         Arguments:
             X: observations.
-            y: states, by name or by number: for each sequence a list with, for each observation, its state, None where
+            y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
                 known. One array ``[N]`` where X is one, −1 where nothing is known. Left out: nothing is known, but for
                 the tags of a `Corpus`.
-            lengths: of the sequences, where X is one array; left out, it is one sequence.
+            lengths: of the sentences, where X is one array; left out, it is one sentence.
         """
         X = as_sentences(X)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        found = fit_hmm(Fitting.of(self), X, y, lengths, before, self._tell)
-        self._become(found.parameters, found.training, list(found.history))
+        self._become(fit_hmm(Fitting.of(self), X, y, lengths, before, self._tell))
         return self
 
     def _tell(self, done: Pass, parameters: HMMParameters) -> None:
@@ -215,32 +221,15 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
         return self._fitted().emission
 
     @property
-    def classes_(self) -> list[Any]:
-        """The states, under the name that scikit-learn uses."""
-        return self.labels_
-
-    @property
     def objective_(self) -> float:
         """What EM reached, log P(O) + log prior; of counted models log P(O, I)."""
         self._fitted()
         return self.training_.objective
 
-    @property
-    def stop_reason_(self) -> str:
-        """Why training stopped, in words."""
-        self._fitted()
-        return self.training_.reason
-
-    @property
-    def notes_(self) -> list[str]:
-        """What was repaired or dropped."""
-        self._fitted()
-        return list(self.training_.notes)
-
     def to_crf(self) -> CRF:
         """Return the CRF with the same posterior P(I | O), whose weights are logarithms of probabilities.
 
-        It takes the same sequences as X, as lists. Its weights are float32. Mixtures are not log-linear and have none.
+        It takes the same sentences as X, as lists. Its weights are float32. Mixtures are not log-linear and have none.
         """
         return crf_of(self._fitted())
 
@@ -250,12 +239,30 @@ class HMM(HMMSaving, HMMInspection, HMMAnswers, BaseEstimator):  # type: ignore[
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # sequences are ragged
-        tags.input_tags.string = True
         tags.input_tags.allow_nan = True
-        tags.target_tags.required = False
         return tags
 
-    def _settings(self) -> dict[str, Any]:
-        """The estimator's parameters that may be plain data."""
-        return dict(self.get_params(deep=False))
+    # Files.
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """Make the model of a file that was read; see `tagline.load`."""
+        saved = unpack(file)
+        out = cls()
+        out.emission = saved.parameters.emission.family
+        out._set(saved.settings)
+        if isinstance(out.frozen, list):
+            out.frozen = tuple(out.frozen)
+        out._become(Fitted(saved.parameters, saved.training))
+        return out
+
+    def _become(self, fitted: Fitted) -> None:
+        """Take over what was learned."""
+        self.parameters_, self.training_, self.training_log_ = fitted.parameters, fitted.training, list(fitted.history)
+
+    def _packed(self) -> Packed:
+        return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
+
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self._become(Fitted(saved.parameters, saved.training, vars(self).get("training_log_", ())))

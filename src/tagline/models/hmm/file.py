@@ -1,4 +1,4 @@
-"""An HMM to a file and back, and through pickle and copy: settings and arrays of `tagline.storage`.
+"""The layout of an HMM in a model file: settings and arrays, in and out.
 
 Probabilities are float64, so that log P(O) is the same to the last bit. Whatever a file says is checked. The settings:
 
@@ -7,7 +7,7 @@ Probabilities are float64, so that log P(O) is the same to the last bit. Whateve
     scheme              the tag scheme whose rules hold
     emission            family and options, as the family itself writes them
     symbols             "words", "integers" or null
-    settings, training  the estimator's parameters as far as they are plain data; `Facts`
+    settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``start [K]``, ``transitions [K, K]``, ``emission.*``, and ``symbols.integers`` or ``symbols.bytes``, ….
 """
@@ -16,20 +16,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
 from tagline.features.vocabulary import Vocabulary
-from tagline.models.crf.file import MOST_LABELS, Facts, bad_file, facts_of, plain_settings, reading
 from tagline.models.emissions import FAMILIES, Categorical, Symbols
-from tagline.models.files import Packed, Stored
+from tagline.models.files import (
+    Packed,
+    TrainingFacts,
+    bad_file,
+    check_version,
+    config_of,
+    facts_of,
+    group_of,
+    labels_of,
+    reading,
+    scheme_of,
+)
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.readers.roles import scheme
 from tagline.storage import ModelFile
-from tagline.training.monitor import Pass
 
 MODEL, VERSION = "hmm", 1
 
@@ -41,26 +49,17 @@ class SavedHMM:
     """What a file holds of an HMM: parameters, how they were trained, the estimator's settings by name."""
 
     parameters: HMMParameters
-    training: Facts
+    training: TrainingFacts
     settings: Mapping[str, Any]
 
 
-def pack(saved: SavedHMM) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def pack(saved: SavedHMM) -> Packed:
     """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
     p = saved.parameters
     kind, symbols = _packed_symbols(p.symbols)
-    config = {
-        "model": MODEL,
-        "version": VERSION,
-        "labels": list(p.labels),
-        "numbers": p.numbers,
-        "scheme": p.scheme,
-        "emission": p.emission.config(),
-        "symbols": kind,
-        "settings": plain_settings(saved.settings),
-        "training": saved.training.as_dict(),
-    }
+    own = {"numbers": p.numbers, "scheme": p.scheme, "emission": p.emission.config(), "symbols": kind}
     emitted = {f"{_EMISSION}{name}": np.asarray(array) for name, array in p.emission.arrays().items()}
+    config = config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training)
     return config, {"start": p.start, "transitions": p.transitions, **emitted, **symbols}
 
 
@@ -79,43 +78,32 @@ def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDAr
 def unpack(file: ModelFile) -> SavedHMM:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        version = file.setting("version", int)
-        if version > VERSION:
-            raise StorageError(
-                f"{file.source}: expected an HMM of layout {VERSION} or older, got {version}, written by a newer "
-                "Tagline; upgrade Tagline to read it"
-            )
+        check_version(file, VERSION, "an HMM")
         return SavedHMM(_parameters(file), facts_of(file), file.setting("settings", dict))
 
 
 def _parameters(file: ModelFile) -> HMMParameters:
-    labels, numbers = file.setting("labels", list), file.setting("numbers", bool)
-    if not 1 <= len(labels) <= MOST_LABELS or not all(isinstance(label, str) for label in labels):
-        raise bad_file(file, f"1 to {MOST_LABELS} labels that are strings", labels)
-    if len(set(labels)) != len(labels) or (numbers and labels != [str(state) for state in range(len(labels))]):
-        raise bad_file(file, "labels, each once, or 0, 1, … in order", labels)
+    labels, numbers = labels_of(file), file.setting("numbers", bool)
+    if numbers and labels != tuple(str(state) for state in range(len(labels))):
+        raise bad_file(file, "labels 0, 1, … in order", labels)
     K = len(labels)
-    name = None if file.config.get("scheme", "") is None else file.setting("scheme", str)
     start = file.tensor("start", np.float64, K)
-    moves = file.tensor("transitions", np.float64, K, K)
+    transitions = file.tensor("transitions", np.float64, K, K)
     described = file.setting("emission", dict)
     family = described.get("family")
     if not isinstance(family, str) or family not in FAMILIES:
         raise bad_file(file, f"emissions of a family among {', '.join(FAMILIES)}", family)
-    arrays = {key.removeprefix(_EMISSION): one for key, one in file.tensors.items() if key.startswith(_EMISSION)}
     try:
-        emission = FAMILIES[family].from_arrays(arrays, described)
+        emission = FAMILIES[family].from_arrays(group_of(file, _EMISSION), described)
     except StorageError as error:
         raise StorageError(f"{file.source}: {error}") from None
     symbols = _symbols(file)
     wanted = emission.num_symbols if isinstance(emission, Categorical) else None
     if wanted != (None if symbols is None else len(symbols)):
         raise bad_file(file, f"{wanted or 'no'} symbols", None if symbols is None else len(symbols))
-    found = HMMParameters(
-        tuple(labels), numbers, None if name is None else scheme(name).name, start, moves, emission, symbols
-    )
-    _ = found.rules  # labels that are not of the scheme
-    return checked(found)
+    parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols)
+    _ = parameters.rules  # labels that are not of the scheme
+    return checked(parameters)
 
 
 def _symbols(file: ModelFile) -> Symbols | None:
@@ -126,42 +114,4 @@ def _symbols(file: ModelFile) -> Symbols | None:
         return Symbols.of(file.tensor(f"{_SYMBOLS}integers", np.int64, None).tolist())
     if kind != "words":
         raise bad_file(file, "symbols that are words or integers", kind)
-    stored = {key.removeprefix(_SYMBOLS): one for key, one in file.tensors.items() if key.startswith(_SYMBOLS)}
-    return Symbols.of(Vocabulary.from_arrays(stored))
-
-
-class HMMSaving(Stored):
-    """The methods of an HMM that keep it."""
-
-    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
-    parameters_: HMMParameters
-    training_: Facts
-    training_log_: list[Pass]
-    emission: Any
-    frozen: Any
-
-    @classmethod
-    def from_file(cls, file: ModelFile) -> Self:
-        """Make the model of a file that was read; see `tagline.load`."""
-        saved = unpack(file)
-        out = cls()
-        out.emission = saved.parameters.emission.family
-        out._set(saved.settings)
-        if isinstance(out.frozen, list):
-            out.frozen = tuple(out.frozen)
-        out._become(saved.parameters, saved.training, [])
-        return out
-
-    def _become(self, parameters: HMMParameters, training: Facts, history: list[Pass]) -> None:
-        """Take on learned parameters."""
-        self.parameters_, self.training_, self.training_log_ = parameters, training, history
-
-    def _fitted(self) -> HMMParameters:
-        raise NotImplementedError
-
-    def _packed(self) -> Packed:
-        return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
-
-    def _take(self, file: ModelFile) -> None:
-        saved = unpack(file)
-        self._become(saved.parameters, saved.training, vars(self).get("training_log_", []))
+    return Symbols.of(Vocabulary.from_arrays(group_of(file, _SYMBOLS)))

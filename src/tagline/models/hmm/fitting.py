@@ -1,6 +1,6 @@
-"""From sequences, and what is known of their states, to the parameters of an HMM: counting or EM.
+"""From sentences, and what is known of their states, to the parameters of an HMM: counting or EM.
 
-All states known: counts (`hmm_counting`). None known: EM from random starts (`hmm_learning`), the best of `n_init`.
+All states known: counts (`counting`). None known: EM from random starts (`baum_welch`), the best of `n_init`.
 Some known: EM from what the known ones show, with the known ones held.
 """
 
@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike
 
 from tagline import chain as engine
 from tagline.errors import InputError
-from tagline.models.crf.file import Facts
+from tagline.models.files import TrainingFacts
 from tagline.models.hmm.counting import counted_chain, counted_emission
-from tagline.models.hmm.learning import Problem, learn, random_chain
+from tagline.models.hmm.baum_welch import Problem, learn, random_chain
 from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.states import read_states
-from tagline.models.hmm.tasks import Task, task_of
+from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.training.em import Climbed
 from tagline.training.monitor import Pass
 
@@ -36,14 +36,14 @@ class Fitted:
     """What was learned, how, and one `Pass` for each step of EM."""
 
     parameters: HMMParameters
-    training: Facts
+    training: TrainingFacts
     history: tuple[Pass, ...] = ()
 
 
 def fit_hmm(
     how: Fitting, X: Any, y: Any, lengths: ArrayLike | None, before: HMMParameters | None, tell: Callback
 ) -> Fitted:
-    """Learn from sequences; see `HMM.fit`.
+    """Learn from sentences; see `HMM.fit`.
 
     Arguments:
         before: where EM begins; None for a random start.
@@ -54,34 +54,34 @@ def fit_hmm(
     if not observed.offsets[-1]:
         raise InputError("X: expected observations to learn from, got none")
     states = read_states(X, y, observed.offsets)
-    task = task_of(how, observed, symbols, states, before)
-    return _count(how, task) if task.complete else _climb(how, task, before, tell)
+    lesson = observed_lesson(how, observed, symbols, states, before)
+    return _count(how, lesson) if lesson.complete else _climb(how, lesson, before, tell)
 
 
-def _count(how: Fitting, task: Task) -> Fitted:
-    assert task.states is not None
+def _count(how: Fitting, lesson: ObservedLesson) -> Fitted:
+    assert lesson.states is not None
     random = np.random.default_rng(how.random_state)
-    begun = _begun(how, task, random, counted=True)
-    start, moves = counted_chain(task.states, task.observed.offsets, task.topology, how.smoothing)
-    emission = counted_emission(begun, task.observed.values, task.states, how.smoothing)
-    found = checked(task.parameters(start, moves, emission))
-    joint = engine.score(found.chain(task.observed.values, task.observed.offsets), task.states)
-    B = len(task.observed.offsets) - 1
-    return Fitted(found, Facts(B, 1, float(joint.sum()), "counted", task.notes))
+    begun = _begun(how, lesson, random, counted=True)
+    start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, how.smoothing)
+    emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
+    parameters = checked(lesson.parameters(start, transitions, emission))
+    joint = engine.score(parameters.chain(lesson.observed.values, lesson.observed.offsets), lesson.states)
+    B = len(lesson.observed.offsets) - 1
+    return Fitted(parameters, TrainingFacts(B, 1, float(joint.sum()), "counted", lesson.notes))
 
 
-def _begun(how: Fitting, task: Task, random: np.random.Generator, counted: bool = False) -> Any:
-    size = None if task.symbols is None else len(task.symbols)
-    return how.begun(task.observed.values, size, len(task.labels), random, counted)
+def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, counted: bool = False) -> Any:
+    size = None if lesson.symbols is None else len(lesson.symbols)
+    return how.begun(lesson.observed.values, size, len(lesson.labels), random, counted)
 
 
-def _climb(how: Fitting, task: Task, before: HMMParameters | None, tell: Callback) -> Fitted:
+def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback) -> Fitted:
     random = np.random.default_rng(how.random_state)
     problem = Problem(
-        task.observed.values,
-        task.observed.offsets,
-        task.allowed,
-        task.topology,
+        lesson.observed.values,
+        lesson.observed.offsets,
+        lesson.allowed,
+        lesson.topology,
         how.smoothing.start_prior,
         how.smoothing.transition_prior,
         how.frozen,
@@ -89,15 +89,15 @@ def _climb(how: Fitting, task: Task, before: HMMParameters | None, tell: Callbac
     )
     best: Climbed[HMMParameters] | None = None
     for _ in range(1 if before is not None else how.n_init):
-        start = checked(_start(how, task, random)) if before is None else _continued(how, before)
-        found = learn(problem, start, how.limits, random, tell)
-        if best is None or found.objective > best.objective:
-            best = found
-        if found.reason == "interrupted":
+        start = checked(_start(how, lesson, random)) if before is None else _continued(how, before)
+        climbed = learn(problem, start, how.limits, random, tell)
+        if best is None or climbed.objective > best.objective:
+            best = climbed
+        if climbed.reason == "interrupted":
             break
     assert best is not None
-    B = len(task.observed.offsets) - 1
-    facts = Facts(B, len(best.history), best.objective, best.reason, task.notes)
+    B = len(lesson.observed.offsets) - 1
+    facts = TrainingFacts(B, len(best.history), best.objective, best.reason, lesson.notes)
     return Fitted(best.parameters, facts, best.history)
 
 
@@ -105,12 +105,12 @@ def _continued(how: Fitting, before: HMMParameters) -> HMMParameters:
     return before.with_emission(how.held(before.emission))
 
 
-def _start(how: Fitting, task: Task, random: np.random.Generator) -> HMMParameters:
+def _start(how: Fitting, lesson: ObservedLesson, random: np.random.Generator) -> HMMParameters:
     """A random start, or what the known states show."""
-    start, moves = random_chain(task.topology, random)
-    emission = _begun(how, task, random)
-    if task.states is not None and (task.states >= 0).any():
+    start, transitions = random_chain(lesson.topology, random)
+    emission = _begun(how, lesson, random)
+    if lesson.states is not None and (lesson.states >= 0).any():
         seen = replace(how.smoothing, name="add-k", k=max(how.smoothing.k, LEAST))
-        start, moves = counted_chain(task.states, task.observed.offsets, task.topology, seen)
-        emission = counted_emission(emission, task.observed.values, task.states, seen)
-    return task.parameters(start, moves, emission)
+        start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, seen)
+        emission = counted_emission(emission, lesson.observed.values, lesson.states, seen)
+    return lesson.parameters(start, transitions, emission)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.models.crf.file import Facts
-from tagline.models.crf.inspection import FeatureWeight, TransitionWeight
-from tagline.models.crf.tables import WeightRow, write_rows
 from tagline.models.emissions import Categorical, Emission
+from tagline.models.files import TrainingFacts
 from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, top_transitions, training_lines
+from tagline.models.weight_tables import WeightRow, write_rows
 from tagline.readers.sources import PathLike
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
@@ -59,17 +60,17 @@ class HMMSummary:
             f"emission    {self.emission}" + ("" if self.symbols is None else f", {self.symbols} symbols"),
             f"parameters  {self.parameters}; {self.forbidden} of {K * K} transitions have probability 0",
         ]
-        lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
+        lines += training_lines(self.training)
         for label, parameters in self.states.items():
             shown = "  ".join(f"{name} {_shown(value)}" for name, value in parameters.items())
             lines.append(f"state {label}  {shown}")
         return "\n".join(lines) + "\n"
 
 
-class HMMInspection:
+class HMMViews:
     """The methods of a fitted HMM that show its parameters."""
 
-    training_: Facts
+    training_: TrainingFacts
 
     def top_features(self, n: int = 20, label: Any = None, *, lowest: bool = False) -> list[FeatureWeight]:
         """Return the n symbols with the largest probabilities, `weight` being log p(symbol | state), largest first.
@@ -79,45 +80,36 @@ class HMMInspection:
             lowest: the smallest probabilities above 0 instead.
         """
         p = self._fitted()
-        if n < 0:
-            raise InputError(f"n: expected 0 or more, got {n}")
         if label is not None and str(label) not in p.labels:
             raise InputError(f"label: expected one of {', '.join(p.labels)}, got {label!r}")
+        if n < 0:
+            raise InputError(f"n: expected 0 or more, got {n}")
         if not isinstance(p.emission, Categorical) or p.symbols is None:
             return []
         logs = p.emission.log_table()  # [V, K]
-        kept = np.isfinite(logs)
+        shown = np.isfinite(logs)
         if label is not None:
-            kept &= np.arange(p.num_states) == p.labels.index(str(label))
-        places = np.flatnonzero(kept)
-        order = np.argsort(logs.flat[places] if lowest else -logs.flat[places], kind="stable")[:n]
-        found = zip(*np.divmod(places[order], p.num_states), strict=True)
-        return [FeatureWeight(float(logs[v, k]), str(p.symbols.values[v]), p.labels[k]) for v, k in found]
+            shown &= np.arange(p.num_states) == p.labels.index(str(label))
+        places = top_places(logs.ravel(), np.flatnonzero(shown), n, lowest)
+        pairs = zip(*np.divmod(places, p.num_states), strict=True)
+        return [FeatureWeight(float(logs[v, k]), str(p.symbols.values[v]), p.labels[k]) for v, k in pairs]
 
     def top_transitions(self, n: int = 20, *, lowest: bool = False) -> list[TransitionWeight]:
         """Return the n transitions with the largest log probabilities, the largest first; or the smallest above −∞."""
         p = self._fitted()
-        if n < 0:
-            raise InputError(f"n: expected 0 or more, got {n}")
-        logs = p.log_transitions.ravel()
-        places = np.flatnonzero(np.isfinite(logs))
-        order = np.argsort(logs[places] if lowest else -logs[places], kind="stable")[:n]
-        return [
-            TransitionWeight(float(logs[q]), p.labels[q // p.num_states], p.labels[q % p.num_states])
-            for q in places[order]
-        ]
+        return top_transitions(p.labels, p.log_transitions, n, lowest)
 
     def weights_table(self) -> list[WeightRow]:
         """List log probabilities as rows (kind, attribute, previous, label, weight); those of −∞ are left out."""
         p = self._fitted()
         rows = [
-            WeightRow("state", one.attribute, None, one.label, one.weight)
-            for one in self.top_features(p.num_states * (0 if p.symbols is None else len(p.symbols)))
+            WeightRow("state", feature.attribute, None, feature.label, feature.weight)
+            for feature in self.top_features(p.num_states * (0 if p.symbols is None else len(p.symbols)))
         ]
-        moves = self.top_transitions(p.num_states**2)
-        rows += [WeightRow("transition", None, one.previous, one.label, one.weight) for one in moves]
+        pairs = self.top_transitions(p.num_states**2)
+        rows += [WeightRow("transition", None, pair.previous, pair.label, pair.weight) for pair in pairs]
         starts = zip(p.labels, p.log_start.tolist(), strict=True)
-        return rows + [WeightRow("start", None, None, one, weight) for one, weight in starts if np.isfinite(weight)]
+        return rows + [WeightRow("start", None, None, label, weight) for label, weight in starts if np.isfinite(weight)]
 
     def write_weights(self, path: PathLike) -> None:
         """Write the table of log probabilities: JSON lines where the name ends in ``.jsonl`` or ``.json``, else CSV."""
@@ -144,6 +136,17 @@ class HMMInspection:
             self.training_.as_dict(),
         )
 
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return what each state emits most often, and the most and the least probable transitions.
+
+        Arguments:
+            top: words of each state, and transitions.
+            labels: whose words are shown; all when left out.
+        """
+        words = {label: self.top_features(top, label) for label in labels or self._fitted().labels}
+        transitions, avoided = self.top_transitions(top), self.top_transitions(top, lowest=True)
+        return ModelView(self.summary(), words, transitions, avoided, logarithms=True)
+
     def known_tokens(self) -> list[str]:
         """The words that the model has seen; none where emissions are not words."""
         p = self._fitted()
@@ -162,8 +165,8 @@ def _described(emission: Emission) -> str:
 
 def _state(emission: Emission, k: int) -> dict[str, Any]:
     """The parameters of one state, as plain numbers and lists."""
-    one = emission.states([k])
-    return {name: np.asarray(getattr(one, name)).tolist() for name in emission.parameters}
+    state = emission.states([k])
+    return {name: np.asarray(getattr(state, name)).tolist() for name in emission.parameters}
 
 
 def _shown(value: Any) -> str:

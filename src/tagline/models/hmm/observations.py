@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError
 from tagline.models.emissions import MISSING, UNKNOWN, Categorical, Emission, Symbols
 from tagline.models.emissions.observations import check_observations, is_list
+from tagline.ragged import row_of, take_rows
 from tagline.readers.corpus import Corpus
 from tagline.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Sequences as emissions take them.
+    """Sentences as emissions take them.
 
     Attributes:
         values: ``[N]`` or ``[N, D]``.
@@ -29,18 +30,18 @@ class Observed:
     offsets: IntArray
     flat: bool
 
-    def take(self, kept: IntArray) -> Observed:
-        """These sequences alone."""
-        lengths = np.diff(self.offsets)[kept]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        rows = np.repeat(self.offsets[kept] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    def take(self, sentences: IntArray) -> Observed:
+        """Return these sentences alone, ascending."""
+        if len(sentences) == len(self.offsets) - 1:
+            return self
+        offsets, rows = take_rows(self.offsets, sentences)
         return Observed(self.values[rows], offsets, self.flat)
 
 
 def observe_new(
     family: type[Emission], given: str | Emission, X: Any, lengths: ArrayLike | None, known: Symbols | None = None
 ) -> tuple[Observed, Symbols | None]:
-    """Read sequences to learn from; return them, and their symbols where emissions are categorical.
+    """Read sentences to learn from; return them, and their symbols where emissions are categorical.
 
     Arguments:
         given: the emissions that learning begins with, where there are any.
@@ -49,7 +50,7 @@ def observe_new(
     if family is not Categorical:
         width = None if isinstance(given, str) else _width(given)
         return Observed(
-            *check_observations(family.family, _sequences(X), lengths, num_dimensions=width), _is_flat(X, lengths)
+            *check_observations(family.family, _numbers(X), lengths, num_dimensions=width), _is_flat(X, lengths)
         ), None
     if isinstance(given, Categorical) and known is None:
         known = Symbols.of(range(given.num_symbols))
@@ -66,7 +67,7 @@ def observe_new(
 
 
 def observe(emission: Emission, X: Any, lengths: ArrayLike | None, symbols: Symbols | None, unknown: str) -> Observed:
-    """Read sequences to ask about.
+    """Read sentences to ask about.
 
     Arguments:
         symbols: those that a model with categorical emissions knows.
@@ -76,20 +77,20 @@ def observe(emission: Emission, X: Any, lengths: ArrayLike | None, symbols: Symb
     if symbols is None:
         width = _width(emission)
         return Observed(
-            *check_observations(emission.family, _sequences(X), lengths, num_dimensions=width), _is_flat(X, lengths)
+            *check_observations(emission.family, _numbers(X), lengths, num_dimensions=width), _is_flat(X, lengths)
         )
     ids, offsets = symbols.number(X, lengths)
     strange = ids == UNKNOWN
     if strange.any():
         if unknown == "error":
             raise _unknown(int(np.flatnonzero(strange)[0]), X, offsets, symbols)
-        kept = isinstance(emission, Categorical) and emission.unseen is not None and bool(emission.unseen.any())
-        ids = ids if kept else np.where(strange, MISSING, ids)
+        smoothed = isinstance(emission, Categorical) and emission.unseen is not None and bool(emission.unseen.any())
+        ids = ids if smoothed else np.where(strange, MISSING, ids)
     return Observed(ids, offsets, _is_flat(X, lengths))
 
 
 def _unknown(n: int, X: Any, offsets: IntArray, symbols: Symbols) -> InputError:
-    b = int(np.searchsorted(offsets, n, side="right")) - 1
+    b = row_of(offsets, n)
     t = n - int(offsets[b])
     place = f"{X.place(b)}, token {t}" if isinstance(X, Corpus) else f"X[{b}][{t}]" if is_list(X) else f"X[{n}]"
     got = X[b].tokens[t] if isinstance(X, Corpus) else X[b][t] if is_list(X) else np.asarray(X)[n].item()
@@ -105,7 +106,7 @@ def _width(emission: Emission) -> int | None:
     return None if width is None else int(width)
 
 
-def _sequences(X: Any) -> Any:
+def _numbers(X: Any) -> Any:
     if isinstance(X, Corpus):
         raise InputError("X: expected numbers, got a Corpus; emissions of words are categorical")
     return X

@@ -65,11 +65,11 @@ class HMMParameters:
 
     @cached_property
     def log_end(self) -> Float64Array:
-        """−∞ where the scheme lets no sequence end, else 0."""
+        """−∞ where the scheme lets no sentence end, else 0."""
         return np.zeros(self.num_states) if self.rules is None else np.where(self.rules.end, 0.0, -np.inf)
 
     def chain(self, observations: NDArray[Any], offsets: IntArray) -> Chain:
-        """Score sequences: a float64 chain whose log Z is log P(O)."""
+        """Score sentences: a float64 chain whose log Z is log P(O)."""
         emitted = self.emission.log_likelihood(observations)
         return Chain(emitted, self.log_transitions, self.log_start, self.log_end, offsets)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError
 from tagline.models.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.counting import Smoothing
-from tagline.models.hmm.learning import Limits
+from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.smoothing import check_smoothing
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
@@ -124,22 +124,22 @@ def _check_prior(name: str, given: ArrayLike) -> None:
 def _options(hmm: Any, family: str) -> dict[str, Any]:
     """The arguments of the emission family that the estimator has names for, and the further ones."""
     frozen = tuple(name for name in _names(hmm.frozen) if name not in CHAIN)
-    found: dict[str, Any] = {"tied": hmm.tied, "frozen": frozen}
+    options: dict[str, Any] = {"tied": hmm.tied, "frozen": frozen}
     prior = np.asarray(hmm.emission_prior)
     if family in ("categorical", "multinomial", "bernoulli"):
-        found["prior"] = hmm.emission_prior
+        options["prior"] = hmm.emission_prior
     elif (prior != 1).any():
         raise InputError(
             f"emission_prior: expected 1, for {family} emissions have priors of other kinds, got "
             f"{hmm.emission_prior!r:.60}; pass theirs in emission_options="
         )
     if family in ("gaussian", "mixture"):
-        found |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
+        options |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
     if family == "mixture":
-        found["n_components"] = hmm.n_components
+        options["n_components"] = hmm.n_components
     if family == "categorical" and hmm.unknown == "smooth" and prior.ndim == 0 and prior > 1:
-        found |= {"unseen": True, "unseen_prior": hmm.emission_prior}
-    return {**found, **(hmm.emission_options or {})}
+        options |= {"unseen": True, "unseen_prior": hmm.emission_prior}
+    return {**options, **(hmm.emission_options or {})}
 
 
 def _names(frozen: Any) -> list[str]:

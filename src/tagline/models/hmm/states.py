@@ -1,13 +1,13 @@
-"""States at the door of an HMM: tag names or state numbers, known, partly known, or not at all.
+"""States at the door of an HMM: names or numbers, known, partly known, or not at all.
 
 A state is named by a string, or is a number from 0. None (−1 in arrays of integers) stands for an unknown one, a set
-for one of several, and None in the place of a whole sequence for an unlabelled one.
+for one of several, and None in the place of a whole sentence for an unlabelled one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +16,12 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.models.labelled import LabelledTokens, match_lengths, read_labels, used_labels
 from tagline.readers.corpus import TAG, Corpus
-from tagline.types import BoolArray, IntArray
+from tagline.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """What is known of the states of sequences.
+    """What is known of the states of sentences.
 
     Attributes:
         labelled: names, one a token; the digits of a number where states are numbers.
@@ -54,57 +54,57 @@ class States:
         return sorted(used)
 
 
-def read_states(X: Any, y: Any, bounds: IntArray) -> States | None:
+def read_states(X: Any, y: Any, offsets: IntArray) -> States | None:
     """Take states from y, or from the tags of a corpus; None where there is nothing known.
 
     Arguments:
         X: the observations, for their tags and for messages.
-        y: for each sequence a list of states; or all of them in one array ``[N]``.
-        bounds: ``[B + 1]``, of the sequences of X.
+        y: for each sentence a list of states; or all of them in one array ``[N]``.
+        offsets: ``[B + 1]``, of the sentences of X.
     """
     if y is None:
         if not isinstance(X, Corpus) or TAG not in X.columns:
             return None
         return States(read_labels(X, None), False)
-    rows, numbers = plain_states(_rows(y, bounds), bounds)
+    rows, numbers = plain_states(_rows(y, offsets), offsets)
     labelled = read_labels(X, rows)
-    match_lengths(bounds, labelled)
+    match_lengths(offsets, labelled)
     return States(labelled, numbers)
 
 
-def _rows(y: Any, bounds: IntArray) -> Any:
-    """One list a sequence, of lists or of one flat array."""
+def _rows(y: Any, offsets: IntArray) -> Any:
+    """One list a sentence, from lists or from one flat array."""
     flat = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
-    if isinstance(y, list | tuple) and y and all(isinstance(one, str | int | np.integer) for one in y):
+    if isinstance(y, list | tuple) and y and all(isinstance(state, str | int | np.integer) for state in y):
         flat = True
     if not flat:
         return y
-    N, B = int(bounds[-1]), len(bounds) - 1
-    given = np.asarray(y)
-    if len(given) != N:
-        looks = given.dtype.kind in "iu" and len(given) > 0 and given.sum() == N
+    N, B = int(offsets[-1]), len(offsets) - 1
+    states = np.asarray(y)
+    if len(states) != N:
+        looks = states.dtype.kind in "iu" and len(states) > 0 and states.sum() == N
         hint = "; these look like lengths: pass lengths=" if looks else ""
-        raise InputError(f"y: expected {N} states, one an observation of the {B} sequences, got {len(given)}{hint}")
-    values = [None if isinstance(one, int) and one < 0 else one for one in given.tolist()]
-    return [values[first:last] for first, last in pairwise(bounds.tolist())]
+        raise InputError(f"y: expected {N} states, one an observation of the {B} sentences, got {len(states)}{hint}")
+    values = [None if isinstance(state, int) and state < 0 else state for state in states.tolist()]
+    return [values[first:last] for first, last in pairwise(offsets.tolist())]
 
 
-def plain_states(rows: Any, bounds: IntArray) -> tuple[Any, bool]:
-    """Write numbers as digits, None for a sequence as that many of them; say whether there are numbers."""
+def plain_states(rows: Any, offsets: IntArray) -> tuple[Any, bool]:
+    """Write numbers as digits, None for a sentence as that many of them; say whether there are numbers."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         return rows, False  # `read_labels` says what is wrong
     listed: list[Any] = []
     kinds: set[bool] = set()
-    lengths = np.diff(bounds).tolist()
+    lengths = np.diff(offsets).tolist()
     for b, row in enumerate(rows):
         if row is None and b < len(lengths):
             listed.append([None] * lengths[b])
         elif isinstance(row, np.ndarray):
-            listed.append([_plain(one, kinds) for one in row.tolist()])
+            listed.append([_plain(state, kinds) for state in row.tolist()])
         elif isinstance(row, str | bytes) or not isinstance(row, Iterable):
             listed.append(row)
         else:
-            listed.append([_plain(one, kinds) for one in row])
+            listed.append([_plain(state, kinds) for state in row])
     if len(kinds) > 1:
         raise InputError("y: expected names or numbers of states, got both; turn all of them into strings")
     return listed, True in kinds
@@ -113,7 +113,7 @@ def plain_states(rows: Any, bounds: IntArray) -> tuple[Any, bool]:
 def _plain(state: Any, kinds: set[bool]) -> Any:
     """A state as `read_labels` takes it: digits for a number, None for a negative one."""
     if isinstance(state, set | frozenset):
-        return {_plain(one, kinds) for one in state}
+        return {_plain(member, kinds) for member in state}
     number = isinstance(state, int | np.integer) and not isinstance(state, bool)
     if number and state < 0:
         return None
@@ -122,40 +122,6 @@ def _plain(state: Any, kinds: set[bool]) -> Any:
     return str(int(state)) if number else state
 
 
-def forbidden_step(
-    states: IntArray, bounds: IntArray, start: BoolArray, transitions: BoolArray
-) -> tuple[int, int] | None:
-    """Find the first (sequence, place) where known states break a topology; None where none does."""
-    if not len(states):
-        return None
-    before = np.concatenate([[-1], states[:-1]])
-    first = np.zeros(len(states) + 1, bool)
-    first[bounds[:-1]] = True
-    first = first[:-1]
-    bad = np.zeros(len(states), bool)
-    begin = first & (states >= 0)
-    bad[begin] = ~start[states[begin]]
-    inner = ~first & (before >= 0) & (states >= 0)
-    bad[inner] = ~transitions[before[inner], states[inner]]
-    places = np.flatnonzero(bad)
-    if not len(places):
-        return None
-    b = int(np.searchsorted(bounds, places[0], side="right")) - 1
-    return b, int(places[0] - bounds[b])
-
-
-def known_states(known: Any, labels: Sequence[Any], bounds: IntArray) -> Any:
-    """What is known of each token, as `answers.known_labels` takes it, for states of either kind."""
-    if known is None:
-        return None
-    return plain_states(_rows(known, bounds), bounds)[0]
-
-
-def without_sequences(labelled: LabelledTokens, kept: IntArray) -> LabelledTokens:
-    """Labels of the sequences that are kept."""
-    lengths = np.diff(labelled.bounds)[kept]
-    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    tokens = np.repeat(labelled.bounds[kept] - bounds[:-1], lengths) + np.arange(bounds[-1])
-    places = {int(n): t for t, n in enumerate(tokens)}
-    sets = {places[n]: some for n, some in labelled.sets.items() if n in places}
-    return replace(labelled, ids=labelled.ids[tokens], sets=sets, bounds=bounds, source=None)
+def known_states(known: Any, offsets: IntArray) -> Any:
+    """Return what is known of each token, as `KnownLabels` takes it, for states of either kind."""
+    return plain_states(_rows(known, offsets), offsets)[0]

@@ -20,12 +20,12 @@ TOPOLOGIES = ("full", "left-to-right", "cyclic")
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """What may begin a sequence, and what may follow what.
+    """What may begin a sentence, and what may follow what.
 
     Attributes:
         start: ``[K]``.
         transitions: ``[K, K]`` as ``[previous, next]``.
-        end: ``[K]``, what may end a sequence; only a tag scheme forbids anything here.
+        end: ``[K]``, what may end a sentence; only a tag scheme forbids anything here.
     """
 
     start: BoolArray
@@ -57,19 +57,19 @@ def as_topology(given: Any, K: int) -> Topology:
     if isinstance(given, str):
         if given not in TOPOLOGIES:
             raise InputError(f"topology: expected one of {', '.join(TOPOLOGIES)}, or booleans [K, K], got {given!r}")
-        moves = np.ones((K, K), bool)
+        allowed = np.ones((K, K), bool)
         if given == "left-to-right":
-            moves, start = np.triu(moves), np.arange(K) == 0
+            allowed, start = np.triu(allowed), np.arange(K) == 0
         elif given == "cyclic":
-            moves = np.eye(K, dtype=bool) | np.roll(np.eye(K, dtype=bool), 1, axis=1)
-        return Topology(start, moves, everywhere)
-    moves = as_array("topology", given)
-    if moves.shape != (K, K) or moves.dtype != np.bool_:
+            allowed = np.eye(K, dtype=bool) | np.roll(np.eye(K, dtype=bool), 1, axis=1)
+        return Topology(start, allowed, everywhere)
+    allowed = as_array("topology", given)
+    if allowed.shape != (K, K) or allowed.dtype != np.bool_:
         raise InputError(
             f"topology: expected booleans of shape [{K}, {K}], True where a state may follow another, got "
-            f"{moves.dtype} {list(moves.shape)}"
+            f"{allowed.dtype} {list(allowed.shape)}"
         )
-    stuck = np.flatnonzero(~moves.any(axis=1))
+    stuck = np.flatnonzero(~allowed.any(axis=1))
     if len(stuck):
         raise InputError(f"topology[{stuck[0]}]: expected a state that may follow, if only itself, got none")
-    return Topology(start, moves.copy(), everywhere)
+    return Topology(start, allowed.copy(), everywhere)

@@ -19,9 +19,10 @@ from tagline.errors import InputError
 from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, Forms, FormTable
-from tagline.models.crf.file import bad_file
 from tagline.models.neural.file import planned
-from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head, words_of
+from tagline.models.files import bad_file
+from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
+from tagline.models.sentences import words_of
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
 from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
@@ -55,16 +56,16 @@ class CodedForms:
 
     forms: Forms
     ids: NDArray[np.int32]
-    bounds: IntArray
+    offsets: IntArray
 
     @property
     def lengths(self) -> IntArray:
         """Tokens of each sentence."""
-        return np.diff(self.bounds)
+        return np.diff(self.offsets)
 
     def batch(self, sentences: IntArray, device: torch.device) -> WordBatch:
         """Return the batch of these sentences."""
-        rows = [self.ids[self.bounds[b] : self.bounds[b + 1]] for b in sentences.tolist()]
+        rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]
         return WordBatch.of(self.forms.batch(rows), device)
 
 

@@ -9,14 +9,14 @@ margin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tagline.models.explanations import Contribution
+from tagline.models.explanations import Contribution, Differences, transition_terms
 from tagline.models.neural.network import Network
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
@@ -26,10 +26,8 @@ REST = "no word: what the network says of nothing"
 NODES = 8
 
 
-def inputs_that_told(
-    network: Network, corpus: Corpus, chain: Chain
-) -> Callable[[IntArray, IntArray], Iterator[Contribution]]:
-    """Return what `explain_chain` asks for the terms of two labellings ``[T]``: of the one sentence of this corpus."""
+def word_differences(network: Network, corpus: Corpus, chain: Chain) -> Differences:
+    """Return what `explain_chain` asks for the terms of two labellings, for the one sentence of this corpus."""
     labels, words, tagger = network.labels, corpus.tokens[0], network.tagger
     batch = network.coder.read(corpus).batch(np.zeros(1, np.int64), network.device)
 
@@ -48,7 +46,7 @@ def inputs_that_told(
             yield Contribution("input", words[m], m, *told, amount)
         at = here[0] if here else 0
         yield Contribution("rest", REST, at, *told, total - float(amounts[: len(words)].sum()))
-        yield from _moves(chain, labels, pairs)
+        yield from transition_terms(chain, labels, mine, other)
 
     return differences
 
@@ -70,18 +68,3 @@ def _slope(
         total = sum((scores[t, pairs[t][0]] - scores[t, pairs[t][1]] for t in here), scores.new_zeros(()))
         (slope,) = torch.autograd.grad(total, inputs)
     return slope, float(total.detach())
-
-
-def _moves(chain: Chain, labels: tuple[str, ...], pairs: list[tuple[int, int]]) -> Iterator[Contribution]:
-    """The terms of start, transitions and end."""
-    for n, (a, b) in enumerate(pairs):
-        told = (labels[a],), (labels[b],)
-        if n == 0:
-            yield Contribution("start", "", n, *told, float(chain.start[a] - chain.start[b]))
-        else:
-            before = pairs[n - 1]
-            moved = (labels[before[0]], labels[a]), (labels[before[1]], labels[b])
-            amount = chain.transitions[before[0], a] - chain.transitions[before[1], b]
-            yield Contribution("transition", "", n, *moved, float(amount))
-        if n == len(pairs) - 1:
-            yield Contribution("end", "", n, *told, float(chain.end[a] - chain.end[b]))

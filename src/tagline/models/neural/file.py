@@ -1,9 +1,9 @@
-"""A neural tagger to a file and back, and through pickle and copy: settings and arrays of `tagline.storage`.
+"""The layout of a neural tagger in a model file: settings and arrays, in and out.
 
     model, version      the kind ("bilstm", "transformer"), and the number of this layout
     labels, scheme      strings, and the tag scheme whose rules hold
     network             the plan that the network was built from, and what its coder needs besides arrays
-    settings, training  the estimator's parameters; `Facts`
+    settings, training  the estimator's parameters; `TrainingFacts`
 
 and the arrays ``network.…``, the state of the PyTorch module by its names, and ``coder.…``, what turns sentences into
 numbers: vocabularies, or a tokenizer. No code is kept and none is run; names, shapes and types of all arrays are
@@ -13,7 +13,7 @@ checked before a network is built from them, and every number must be finite.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,31 +21,41 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline.errors import StorageError, TaglineError
-from tagline.models.crf.file import Facts, bad_file, facts_of, plain_settings, reading
-from tagline.models.files import Packed, Stored
+from tagline.errors import TaglineError
+from tagline.models.files import (
+    Packed,
+    StoredModel,
+    TrainingFacts,
+    bad_file,
+    check_version,
+    config_of,
+    facts_of,
+    group_of,
+    labels_of,
+    reading,
+    scheme_of,
+)
 from tagline.models.neural.network import Coder, Network, device_of
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
-from tagline.readers.roles import Rules, legal, scheme
+from tagline.readers.roles import Rules, legal
 from tagline.storage import ModelFile
 from tagline.training.neural.journal import Epoch
 
 VERSION = 1
-MOST_LABELS = 2**14
 
 _NETWORK, _CODER = "network.", "coder."
 _CODE = ("callbacks", "verbose", "device")  # settings of the moment
 
 
-class NeuralSaving(Stored):
+class StoredNetwork(StoredModel):
     """The methods of a neural tagger that keep it."""
 
     kind: ClassVar[str]
     _LEARNED: ClassVar[tuple[str, ...]] = ("network_", "training_")
     device: str
     network_: Network
-    training_: Facts
+    training_: TrainingFacts
     training_log_: tuple[Epoch, ...]
 
     @classmethod
@@ -84,45 +94,30 @@ class NeuralSaving(Stored):
         raise NotImplementedError
 
     def _settings(self) -> dict[str, Any]:
-        """The estimator's parameters that may be plain data; paths as strings."""
-        found: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        """The estimator's settings that may be plain data; paths as strings."""
         return {
             name: os.fspath(value) if isinstance(value, os.PathLike) else value
-            for name, value in found.items()
+            for name, value in super()._settings().items()
             if name not in _CODE
         }
 
     def _packed(self) -> Packed:
         network = self._fitted()
         described, arrays = self._describe(network)
-        config = {
-            "model": self.kind,
-            "version": VERSION,
-            "labels": list(network.labels),
-            "scheme": network.scheme,
-            "network": {**network.plan, **described},
-            "settings": plain_settings(self._settings()),
-            "training": self.training_.as_dict(),
-        }
+        own = {"scheme": network.scheme, "network": {**network.plan, **described}}
+        config = config_of(self.kind, VERSION, network.labels, own, self._settings(), self.training_)
         state = {_NETWORK + name: value.detach().cpu().numpy() for name, value in network.tagger.state_dict().items()}
         return config, {**{_CODER + name: array for name, array in arrays.items()}, **state}
 
     def _unpacked(self, file: ModelFile, device: torch.device) -> Network:
-        version = file.setting("version", int)
-        if version > VERSION:
-            raise StorageError(
-                f"{file.source}: expected a {self.kind} tagger of layout {VERSION} or older, got {version}, written by "
-                "a newer Tagline; upgrade Tagline to read it"
-            )
-        labels, name = _labels(file), file.config.get("scheme")
-        if name is not None and not isinstance(name, str):
-            raise bad_file(file, "the name of a tag scheme", name)
+        check_version(file, VERSION, f"a {self.kind} tagger")
+        labels, name = labels_of(file), scheme_of(file)
         file.tensor("network.head.linear.bias", np.float32, len(labels))  # before tables of L² numbers are made
-        rules = None if name is None else legal(labels, scheme(name))
-        coder, plan = self._rebuild(file, dict(_arrays(file, _CODER)))
+        rules = None if name is None else legal(labels, name)
+        coder, plan = self._rebuild(file, group_of(file, _CODER))
         with torch.random.fork_rng(devices=[]):  # modules draw weights before they are given any
             tagger = self._build(plan, coder, len(labels), rules, _state(file))
-        network = Network(tuple(labels), name, coder, tagger.eval(), plan)
+        network = Network(labels, name, coder, tagger.eval(), plan)
         _try_out(file, network)
         tagger.to(device)
         return network
@@ -146,23 +141,10 @@ def _try_out(file: ModelFile, network: Network) -> None:
         raise bad_file(file, "a network that scores sentences", str(error)) from None
 
 
-def _labels(file: ModelFile) -> list[str]:
-    labels = file.setting("labels", list)
-    if not 1 <= len(labels) <= MOST_LABELS or not all(isinstance(label, str) for label in labels):
-        raise bad_file(file, f"1 to {MOST_LABELS} labels that are strings", labels)
-    if len(set(labels)) != len(labels):
-        raise bad_file(file, "labels, each once", labels)
-    return labels
-
-
-def _arrays(file: ModelFile, group: str) -> Iterable[tuple[str, NDArray[Any]]]:
-    return ((key.removeprefix(group), array) for key, array in file.tensors.items() if key.startswith(group))
-
-
 def _state(file: ModelFile) -> dict[str, Tensor]:
     """The weights of a file; copies, for PyTorch knows no read-only memory."""
     state = {}
-    for name, array in _arrays(file, _NETWORK):
+    for name, array in group_of(file, _NETWORK).items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise bad_file(file, f"finite numbers in {_NETWORK}{name}", "others")
         state[name] = torch.from_numpy(np.array(array))

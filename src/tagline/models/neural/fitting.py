@@ -10,13 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tagline import chain as engine
-from tagline.errors import InputError
-from tagline.evaluation.spans import evaluate_spans
-from tagline.models.dev_score import span_rule
-from tagline.models.labelled import LabelledTokens, allowed_labels, numbered
-from tagline.models.neural.lessons import Lesson
-from tagline.models.neural.network import Network, padded, words_of
+from tagline.models.dev_score import DevSet
+from tagline.models.labelled import LabelledTokens, Lesson
+from tagline.models.neural.network import Network
+from tagline.models.sentences import words_of
+from tagline.ragged import padded
 from tagline.readers.corpus import Column, Corpus
 from tagline.types import BoolArray, IntArray
 
@@ -24,21 +22,30 @@ from tagline.types import BoolArray, IntArray
 class TaggingTask:
     """A network and what it learns from, as `tagline.training.neural.train` takes it."""
 
-    def __init__(self, network: Network, lesson: Lesson, rates: Mapping[str, float], dev: DevScore | None) -> None:
-        self.network, self.lesson, self.rates, self.dev = network, lesson, rates, dev
+    def __init__(
+        self,
+        network: Network,
+        corpus: Corpus,
+        lesson: Lesson,
+        rates: Mapping[str, float],
+        dev: NetworkDevSet | None,
+    ) -> None:
+        self.network, self.corpus, self.lesson, self.rates, self.dev = network, corpus, lesson, rates, dev
         self.module: torch.nn.Module = network.tagger
-        self.coded = network.coder.read(lesson.corpus)
+        self.coded = network.coder.read(corpus)
         self.lengths = self.coded.lengths
-        sets = allowed_labels(lesson.labelled, lesson.labels)
-        tags = numbered(lesson.labelled, lesson.labels).astype(np.int64)
-        self.tags: IntArray | BoolArray = tags if sets is None else sets  # [N] numbers, or [N, L] what may be
+        allowed = lesson.allowed()
+        # [N] numbers, or [N, L] what may be.
+        self.labels: IntArray | BoolArray = lesson.numbers().astype(np.int64) if allowed is None else allowed
 
     def inputs(self, sentences: IntArray) -> tuple[Any, ...]:
         """A batch on the device, its labels, and how much each sentence counts."""
         device, weights = self.network.device, self.lesson.weights
         batch = self.coded.batch(sentences, device)
-        tags = _on(padded(self.tags, self.lesson.labelled.bounds, sentences), device)
-        return (batch, tags) if weights is None else (batch, tags, _on(weights[sentences].astype(np.float32), device))
+        labels = _on(padded(self.labels, self.lesson.labelled.offsets, sentences), device)
+        if weights is None:
+            return batch, labels
+        return batch, labels, _on(weights[sentences].astype(np.float32), device)
 
     def groups(self) -> list[dict[str, Any]]:
         """Parameters with what multiplies the learning rate."""
@@ -46,7 +53,7 @@ class TaggingTask:
 
     def dev_score(self) -> float | None:
         """How well the network does on the dev set, where there is one."""
-        return None if self.dev is None else self.dev(self.network)
+        return None if self.dev is None else self.dev.score(self.network.chains(self.dev.coded))
 
     def facts(self, kind: str) -> dict[str, Any]:
         """Return what must be the same for a run to be resumed, besides what the loop itself knows."""
@@ -55,8 +62,8 @@ class TaggingTask:
             "model": kind,
             "labels": list(network.labels),
             "scheme": network.scheme,
-            "words": _mark(words_of(self.lesson.corpus)),
-            "tags": _mark(self.tags, self.lesson.weights),
+            "words": _mark(words_of(self.corpus)),
+            "tags": _mark(self.labels, self.lesson.weights),
             "dev": None if self.dev is None else self.dev.mark,
             **{name: value for name, value in network.plan.items() if not isinstance(value, dict)},
             **{f"rate of {name}": rate for name, rate in self.rates.items()},
@@ -80,29 +87,15 @@ def _on(values: Any, device: torch.device) -> torch.Tensor:
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
-class DevScore:
-    """Held-out sentences, numbered once; call it with a network: F1 of spans, or the share of right labels.
+class NetworkDevSet(DevSet):
+    """Held-out sentences, numbered once.
 
     Attributes:
+        coded: the sentences as a network takes them.
         mark: a checksum of sentences and labels.
-        labels: those that occur.
     """
 
     def __init__(self, network: Network, corpus: Corpus, labelled: LabelledTokens) -> None:
-        if labelled.sets:
-            raise InputError("y_dev: expected a label for every token, got unknown ones")
-        self.coded, self.bounds = network.coder.read(corpus), labelled.bounds
-        self.gold = Column(labelled.labels, labelled.ids)
-        self.labels = {labelled.labels[number] for number in np.unique(labelled.ids).tolist()}
-        self.mark = _mark(words_of(corpus), self.gold, self.bounds)
-
-    def __call__(self, network: Network) -> float:
-        """Return the score, from 0 to 1."""
-        parts = [engine.viterbi(chain).labels for chain in network.chains(self.coded)]
-        ids = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int32)
-        predicted = Column(network.labels, ids)
-        if (rule := span_rule({*self.gold.vocabulary, *network.labels})) is not None:
-            return evaluate_spans(self.gold, predicted, rule, offsets=self.bounds).f1
-        table = {label: number for number, label in enumerate(self.gold.vocabulary)}
-        same = np.array([table.get(label, -1) for label in network.labels])[ids] == self.gold.ids
-        return float(same.mean()) if len(same) else 0.0
+        super().__init__(labelled, network.labels)
+        self.coded = network.coder.read(corpus)
+        self.mark = _mark(words_of(corpus), self.gold, self.offsets)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from tagline.errors import InputError
-from tagline.models.crf.file import Facts
-from tagline.models.crf.inspection import TransitionWeight
+from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
+from tagline.models.views import ModelView, TransitionWeight, top_transitions, training_lines
 from tagline.nn.heads import CRFHead
 
 
@@ -34,7 +32,7 @@ class NetworkSummary:
     training: dict[str, Any]
 
     @classmethod
-    def of(cls, kind: str, network: Network, training: Facts) -> NetworkSummary:
+    def of(cls, kind: str, network: Network, training: TrainingFacts) -> NetworkSummary:
         """Count."""
         parts: dict[str, int] = {}
         for name, value in network.tagger.named_parameters():
@@ -60,15 +58,14 @@ class NetworkSummary:
             f"parameters  {sum(self.parameters.values()):,}",
         ]
         lines += [f"  {name:28} {count:,}" for name, count in self.parameters.items()]
-        lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *training_lines(self.training)]) + "\n"
 
 
-class NetworkInspection:
+class NetworkViews:
     """The methods of a fitted tagger that show what it has learned."""
 
     kind: ClassVar[str]
-    training_: Facts
+    training_: TrainingFacts
 
     def summary(self) -> NetworkSummary:
         """Return the model in a few numbers."""
@@ -80,15 +77,20 @@ class NetworkInspection:
         Those that the tag scheme forbids are left out, and a softmax head has none.
         """
         network = self._fitted()
-        if n < 0:
-            raise InputError(f"n: expected 0 or more, got {n}")
         if not isinstance(network.tagger.head, CRFHead):
             return []
-        labels, scores = network.labels, network.tagger.head.scores()[0].ravel()
-        places = np.flatnonzero(np.isfinite(scores))
-        order = np.argsort(scores[places] if lowest else -scores[places], kind="stable")[:n]
-        pairs = [divmod(int(place), len(labels)) for place in places[order]]
-        return [TransitionWeight(float(scores[a * len(labels) + b]), labels[a], labels[b]) for a, b in pairs]
+        return top_transitions(network.labels, network.tagger.head.scores()[0], n, lowest)
+
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return the summary, and the transitions that a CRF likes most and least.
+
+        Arguments:
+            top: how many transitions.
+            labels: make no difference; a network has no features to show.
+        """
+        liked = [pair for pair in self.top_transitions(top) if pair.weight > 0]
+        disliked = [pair for pair in self.top_transitions(top, lowest=True) if pair.weight < 0]
+        return ModelView(self.summary(), transitions=liked, avoided=disliked)
 
     def _fitted(self) -> Network:
         raise NotImplementedError

@@ -16,9 +16,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tagline.errors import InputError
-from tagline.models.answers import MOST_TOKENS, pieces
+from tagline.models.answers import MOST_TOKENS
 from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
-from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.ragged import blocks_of, entries_of, offsets_of
+from tagline.readers.corpus import Corpus
 from tagline.readers.roles import Rules
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.processes import local_device
@@ -76,25 +77,25 @@ class Network:
         Arguments:
             batch_size: sentences scored at once, at most; by default as many as there is room for.
         """
-        bounds = np.concatenate([[0], np.cumsum(coded.lengths)]).astype(np.int64)
-        moves, start, end = self.tagger.head.scores()
-        for first, last in pieces(bounds, MOST_TOKENS if self.device.type == "cpu" else MOST_ON_GPU):
-            offsets = bounds[first : last + 1] - bounds[first]
-            yield Chain(self._emissions(coded, first, offsets, batch_size), moves, start, end, offsets)
+        everything = offsets_of(coded.lengths)
+        transitions, start, end = self.tagger.head.scores()
+        for first, last in blocks_of(everything, MOST_TOKENS if self.device.type == "cpu" else MOST_ON_GPU):
+            offsets = everything[first : last + 1] - everything[first]
+            yield Chain(self._emissions(coded, first, offsets, batch_size), transitions, start, end, offsets)
 
     @torch.inference_mode()
     def _emissions(self, coded: Coded, first: int, offsets: IntArray, batch_size: int | None) -> FloatArray:
         """Scores ``[N, L]`` of the sentences from `first` on."""
         lengths, device = np.diff(offsets), self.device
-        found = np.empty((int(offsets[-1]), len(self.labels)), np.float32)
+        emissions = np.empty((int(offsets[-1]), len(self.labels)), np.float32)
         waiting = []
-        for some in bucketed(lengths, batch_size=batch_size or len(lengths), max_tokens=PADDED, rng=None):
-            scores = self.tagger.emissions(coded.batch(some + first, device)).float()  # [B, T, L]
-            waiting.append((some, scores))
-        for some, scores in waiting:
-            inside = np.arange(scores.shape[1]) < lengths[some, None]
-            found[rows_of(offsets, some)] = scores.cpu().numpy()[inside]
-        return found
+        for batch in bucketed(lengths, batch_size=batch_size or len(lengths), max_tokens=PADDED, rng=None):
+            scores = self.tagger.emissions(coded.batch(batch + first, device)).float()  # [B, T, L]
+            waiting.append((batch, scores))
+        for batch, scores in waiting:
+            inside = np.arange(scores.shape[1]) < lengths[batch, None]
+            emissions[entries_of(offsets, batch)] = scores.cpu().numpy()[inside]
+        return emissions
 
 
 def make_head(name: str, size: int, num_labels: int, rules: Rules | None, smoothing: float) -> Head:
@@ -102,11 +103,6 @@ def make_head(name: str, size: int, num_labels: int, rules: Rules | None, smooth
     if name not in HEADS:
         raise InputError(f"head: expected one of {', '.join(HEADS)}, got {name!r}")
     return HEADS[name](size, num_labels, rules=rules, smoothing=smoothing)
-
-
-def words_of(corpus: Corpus) -> Column:
-    """Return the column of words: the one of that name, or the first."""
-    return corpus.column(TOKEN if TOKEN in corpus.columns else corpus.names[0])
 
 
 def device_of(name: str) -> torch.device:
@@ -150,22 +146,3 @@ def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> 
             raise InputError(
                 f"weights: expected {name} as {value.dtype} {list(value.shape)}, got {given.dtype} {list(given.shape)}"
             )
-
-
-def rows_of(bounds: IntArray, sentences: IntArray) -> IntArray:
-    """Return the tokens of these sentences, one after the other.
-
-    >>> rows_of(np.array([0, 2, 3, 6]), np.array([2, 0])).tolist()
-    [3, 4, 5, 0, 1]
-    """
-    lengths = bounds[sentences + 1] - bounds[sentences]
-    begins = np.repeat(bounds[sentences] - np.cumsum(lengths) + lengths, lengths)
-    return np.asarray(begins + np.arange(int(lengths.sum())))
-
-
-def padded(values: Any, bounds: IntArray, sentences: IntArray) -> Any:
-    """Return rows ``[N, …]`` of these sentences as ``[B, T, …]``, zeros (False) at padding."""
-    lengths = bounds[sentences + 1] - bounds[sentences]
-    out = np.zeros((len(sentences), int(lengths.max(initial=0)), *values.shape[1:]), values.dtype)
-    out[np.arange(out.shape[1]) < lengths[:, None]] = values[rows_of(bounds, sentences)]
-    return out

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,20 +15,29 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.chain import constrain
 from tagline.chain.checks import as_count
 from tagline.errors import InputError
-from tagline.models.answers import SequenceModel, as_sentences, known_labels
-from tagline.models.crf.extraction import tokens_as_corpus
-from tagline.models.crf.file import Facts
+from tagline.models.answers import ChainModel
+from tagline.models.contract import Progress as PassDone
+from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation, explain_chain
-from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
-from tagline.models.neural.explaining import inputs_that_told
-from tagline.models.neural.file import NeuralSaving
-from tagline.models.neural.fitting import DevScore, TaggingTask
-from tagline.models.neural.inspection import NetworkInspection
-from tagline.models.neural.lessons import Lesson, lesson_of
+from tagline.models.files import TrainingFacts
+from tagline.models.labelled import (
+    LabelledTokens,
+    Lesson,
+    complete_labels,
+    match_lengths,
+    prepare,
+    read_labels,
+    scheme_of,
+    used_labels,
+)
+from tagline.models.neural.explaining import word_differences
+from tagline.models.neural.file import StoredNetwork
+from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
+from tagline.models.neural.inspection import NetworkViews
 from tagline.models.neural.network import Coder, Network, device_of
+from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.roles import Rules
@@ -50,9 +59,10 @@ DESCENT = (
 MAY_CHANGE = ("dropout", "word_dropout", "smoothing", "freeze_words", "freeze", "checkpointing")
 
 
-class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator):  # type: ignore[misc]
+class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
     """An encoder and a CRF, or a softmax, on top: what `BiLSTMCRF` and `TransformerCRF` share."""
 
+    explains: ClassVar[bool] = True
     scheme: str | None
     on_illegal: str
     label_weights: Any
@@ -96,28 +106,26 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         """
         self.check()
         descent, device = self._descent(), device_of(self.device)
-        X, dev = as_sentences(X), self._dev(X_dev, y_dev)
+        X, dev = as_sentences(X), self._dev(as_sentences(X_dev), y_dev)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
-        sizes = check_sample_weight(sample_weight, len(corpus))
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
-        about = {name: getattr(self, name) for name in ("scheme", "on_illegal", "label_weights")}
-        lesson = lesson_of(corpus, labelled, sizes, before, **about)
-        if lesson.labelled.sets and self.smoothing:
-            raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
+        lesson = self._lesson(labelled, sample_weight, before)
+        corpus = corpus.take(lesson.sentences.tolist())
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(descent.seed % 2**64)
-            coder, tagger, plan = self._begin(lesson, before)
+            coder, tagger, plan = self._begin(corpus, lesson, before)
         network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
-        held = None if dev is None else DevScore(network, *dev)
+        held = None if dev is None else NetworkDevSet(network, *dev)
+        notes = [*lesson.notes]
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
-            lesson.notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
-        task = TaggingTask(network, lesson, self._rates(tagger), held)
-        told: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
+            notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
+        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held)
+        printing: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
         trained = train(
             task,
             descent,
-            callbacks=(*told, *self.callbacks),
+            callbacks=(*printing, *self.callbacks),
             checkpoint=checkpoint,
             resume=resume,
             facts=task.facts(self.kind),
@@ -127,8 +135,8 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         )
         tagger.eval()
         self.network_, self.training_log_ = network, trained.history
-        kept = next((one.loss for one in trained.history if one.epoch == trained.best_epoch), float("nan"))
-        self.training_ = Facts(len(lesson.corpus), len(trained.history), kept, trained.reason, tuple(lesson.notes))
+        loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
+        self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
         return self
 
     def check(self) -> None:
@@ -169,24 +177,48 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         return Descent(**{name: plain(getattr(self, name)) for name in DESCENT}, seed=seed)
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
-        if X is None and y is None:
-            if self.patience is not None:
-                raise InputError("patience: expected a dev set to be patient with, got none; pass X_dev and y_dev")
+        if not check_dev(X, y, self.patience):
             return None
-        X = as_sentences(X)
-        if X is None or (y is None and not isinstance(X, Corpus)):
-            raise InputError("X_dev, y_dev: expected both or neither, got one")
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         if not corpus.num_tokens:
             raise InputError("X_dev: expected at least one token to score, got none; leave it out to train without")
         return corpus, labelled
 
-    def _begin(self, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _lesson(self, labelled: LabelledTokens, sample_weight: ArrayLike | None, before: Network | None) -> Lesson:
+        """What is learned from; with warm_start, the labels of the network are all there are."""
+        scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
+
+        def names(labelled: LabelledTokens) -> list[str]:
+            labels = complete_labels(used_labels(labelled), scheme)
+            if before is None:
+                return labels
+            if new := sorted(set(labels) - set(before.labels)):
+                raise InputError(
+                    f"y: expected labels that the network has, with warm_start, got {', '.join(new)}; fit a new model"
+                )
+            return list(before.labels) if labels else []
+
+        lesson = prepare(
+            labelled,
+            scheme=scheme,
+            on_illegal=self.on_illegal,
+            names=names,
+            sample_weight=sample_weight,
+            label_weights=self.label_weights,
+            skip_empty=True,
+        )
+        if lesson.labelled.sets and self.smoothing:
+            raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
+        return lesson
+
+    def _begin(
+        self, corpus: Corpus, lesson: Lesson, before: Network | None
+    ) -> tuple[Coder, Tagger, dict[str, Any]]:
         """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
         L, rules = len(lesson.labels), lesson.rules
         if before is None:
-            return self._make(lesson.corpus, L, rules)
+            return self._make(corpus, L, rules)
         plan = self._plan(before)
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
@@ -204,28 +236,22 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         return list(self._fitted().labels)
 
     @property
-    def classes_(self) -> list[str]:
-        """The labels, under the name that scikit-learn uses."""
-        return self.labels_
-
-    @property
     def scheme_name(self) -> str | None:
         """The tag scheme whose rules hold; None for no rules."""
         return self._fitted().scheme
 
     @property
-    def stop_reason_(self) -> str:
-        """Why training stopped, in words."""
-        self._fitted()
-        return self.training_.reason
+    def best_pass_(self) -> PassDone | None:
+        """The epoch with the best dev score, of equals the last; None where there was no dev set."""
+        scored = [done for done in self.training_log_ if done.dev_score is not None]
+        return max(scored, key=lambda done: (done.dev_score or 0.0, done.epoch), default=None)
 
     @property
-    def notes_(self) -> list[str]:
-        """What was repaired or dropped."""
-        self._fitted()
-        return list(self.training_.notes)
+    def kept_pass_(self) -> PassDone | None:
+        """The epoch with the best dev score: a network keeps its weights."""
+        return self.best_pass_
 
-    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:
+    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:  # type: ignore[override]
         """Say for each token of a sentence which words made its label win over the runner-up.
 
         The difference of the emissions is dealt out to the words of the sentence by integrated gradients; what is left
@@ -238,34 +264,21 @@ class NeuralTagger(NetworkInspection, NeuralSaving, SequenceModel, BaseEstimator
         network, X = self._fitted(), as_sentences([sentence])
         corpus = tokens_as_corpus(X)
         words = corpus.tokens[0] if len(corpus) else []
-        chains = list(self._chains(X, None if known is None else [known]))
+        chains = list(self.chains(X, known=None if known is None else [known]))
         if not words:
             return Explanation(())
-        return explain_chain(chains[0], network.labels, words, inputs_that_told(network, corpus, chains[0]))
+        return explain_chain(chains[0], network.labels, words, word_differences(network, corpus, chains[0]))
 
-    def _chains(self, X: Any, known: Any = None, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
+    def _chains(self, X: Any, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
         network = self._fitted()
         if batch_size is not None:
             as_count("batch_size", batch_size, 1)
-        corpus = tokens_as_corpus(as_sentences(X))
-        allowed = known_labels(known, network.labels, corpus.offsets)
-        done = 0
-        for chain in network.chains(network.coder.read(corpus), batch_size):
-            N = len(chain.emissions)
-            yield chain if allowed is None else constrain(chain, allowed=allowed[done : done + N])
-            done += N
+        return network.chains(network.coder.read(tokens_as_corpus(X)), batch_size)
 
     def _fitted(self) -> Network:
         check_is_fitted(self, "network_")
         network: Network = self.network_
         return network
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # sentences are ragged
-        tags.input_tags.string = True
-        tags.target_tags.required = False  # a corpus brings its tags along
-        return tags
 
 
 def plain(value: Any) -> Any:

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
-from tagline.models.crf.file import bad_file
 from tagline.models.neural.file import planned
-from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head, words_of
+from tagline.models.files import bad_file
+from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
+from tagline.models.sentences import words_of
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
 from tagline.nn.dropout import check_probability
 from tagline.nn.heads import Tagger
@@ -51,16 +52,16 @@ class CodedPieces:
 
     pieces: Pieces
     ids: NDArray[np.int32]
-    bounds: IntArray
+    offsets: IntArray
 
     @property
     def lengths(self) -> IntArray:
         """Words of each sentence."""
-        return np.diff(self.bounds)
+        return np.diff(self.offsets)
 
     def batch(self, sentences: IntArray, device: torch.device) -> SubwordBatch:
         """Return the batch of these sentences."""
-        rows = [self.ids[self.bounds[b] : self.bounds[b + 1]] for b in sentences.tolist()]
+        rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]
         return SubwordBatch.of(self.pieces.batch(rows, multiple=8), device)
 
 

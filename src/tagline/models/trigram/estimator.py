@@ -1,32 +1,38 @@
-"""`TrigramTagger`: tags by trigrams, in the style of TnT (Brants, ANLP 2000).
+"""`TrigramTagger`: labels by trigrams, in the style of TnT (Brants, ANLP 2000).
 
 A second-order hidden Markov model: Σ_t log p(s_t | s_(t−2), s_(t−1)) + log P(w_t | s_t), between sentence boundaries.
-`fit` counts (`trigram_parameters`, `trigram_counts`, `tagline.features.suffixes`); the compiled core answers over the
-few candidate tags of each token, exactly. Pairs of tags are the states of the chain, so that the questions of
-`SequenceModel` have the same answers here, but not through `Chain`.
+`fit` counts (`parameters`, `counts`, `tagline.features.suffixes`); the compiled core answers over the few candidates of
+each token, exactly. `chains` gives the same distribution as chains over pairs of states, for all other questions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from tagline.chain.checks import as_count
 from tagline.errors import InputError
-from tagline.features.suffixes import row_bounds
-from tagline.models.answers import Answers, Labelling, SequenceModel, as_sentences, known_labels
-from tagline.models.crf.extraction import tokens_as_corpus
-from tagline.models.crf.file import Facts
+from tagline.models.answers import Answer, ChainModel, Labelling, PerSentence, lists_of
 from tagline.models.entities import Entity
-from tagline.models.labelled import complete_labels, match_lengths, numbered, read_labels, used_labels
-from tagline.models.trigram.file import TrigramSaving
+from tagline.models.explanations import Explanation
+from tagline.models.files import Packed, StoredModel, TrainingFacts
+from tagline.models.known import KnownLabels
+from tagline.models.labelled import match_lengths, prepare, read_labels
+from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
+from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
+from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
 from tagline.models.trigram.parameters import CandidateLists, TaggedWords, TrigramParameters, learn
-from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.ragged import entries_of, row_offsets
+from tagline.readers.corpus import Column
+from tagline.storage import ModelFile
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
@@ -50,7 +56,7 @@ class _Question:
         return self.core, self.words, self.offsets
 
 
-class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignore[misc]
+class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     """A trigram tagger for words that have one tag each, such as parts of speech.
 
     Arguments:
@@ -66,6 +72,13 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
     >>> TrigramTagger().fit(X, y).predict([["the", "bat", "sings"]])
     [['D', 'N', 'V']]
     """
+
+    kind: ClassVar[str] = "trigram"
+    explains: ClassVar[bool] = True
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    parameters_: TrigramParameters
+    training_: TrainingFacts
+    training_log_: ClassVar[tuple[()]] = ()
 
     def __init__(
         self, *, capitals: bool = True, rare: int = 10, longest_ending: int = 10, ratio: float = 1000.0
@@ -86,22 +99,20 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
         X = as_sentences(X)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
-        if labelled.sets:
-            n = min(labelled.sets)
-            b = int(np.searchsorted(labelled.bounds, n, side="right")) - 1
+        if (unknown := labelled.unknown()) is not None:
+            place, label = unknown
             raise InputError(
-                f"y[{b}][{n - labelled.bounds[b]}]: expected a tag, for a trigram tagger counts them, got "
-                f"{labelled.sets[n]!r}; tagline.HMM and tagline.CRF learn from tags that are not known"
+                f"{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and tagline.CRF "
+                "learn from tags that are not known"
             )
-        labels = complete_labels(used_labels(labelled), None)
-        if not labels:
-            raise InputError("y: expected at least one sentence with tags, got none")
-        words, ids = _used(_tokens(corpus))
-        data = TaggedWords(words, ids, numbered(labelled, labels).astype(np.int64), corpus.offsets)
+        lesson = prepare(labelled, scheme=None)
+        words, ids = _used(words_of(corpus))
+        data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
+        labels = lesson.labels
         self.parameters_ = learn(
             data, labels, capitals=bool(self.capitals), rare=self.rare, longest=self.longest_ending, ratio=self.ratio
         )
-        self.training_ = Facts(len(corpus), 1, reason="counted")
+        self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
         return self
 
     def _check_settings(self) -> None:
@@ -116,11 +127,6 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
     def labels_(self) -> list[str]:  # type: ignore[override]
         """The tags, sorted."""
         return list(self._fitted().labels)
-
-    @property
-    def classes_(self) -> list[str]:
-        """The tags, under the name that scikit-learn uses."""
-        return self.labels_
 
     @property
     def weights_(self) -> Float64Array:
@@ -148,11 +154,48 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
                 known; every answer keeps to it.
         """
         p = self._fitted()
-        if known is None and (found := p.trigrams.tag(p.lists, p.lexicon, X, p.names)) is not None:
-            return Answers(found)
+        if known is None and (labellings := p.trigrams.tag(p.lists, p.lexicon, X, p.names)) is not None:
+            return PerSentence(labellings)
         asked = self._question(X, known)
         states, _ = p.trigrams.best(*asked.arguments)
-        return Answers(self._names(states % len(p.labels), asked.offsets))
+        return PerSentence(lists_of(p.labels, states % len(p.labels), asked.offsets))
+
+    def answer(  # type: ignore[override]
+        self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
+    ) -> list[Answer]:
+        """Answer several questions about sentences; see `ChainModel.answer`."""
+        if others.get("spans"):
+            self.predict_spans(X)
+        X = as_sentences(X)
+        labellings = self.predict(X, known=known)
+        nothing = [None] * len(labellings)
+        nodes = self.marginal_arrays(X, known=known) if marginals else nothing
+        ranked = self.predict_k_best(X, k_best, known=known) if k_best else nothing
+        return list(map(Answer, labellings, nodes, nothing, ranked))
+
+    def chains(self, X: Any, *, known: Any = None) -> Iterator[PairChain]:  # type: ignore[override]
+        """Score sentences: a chain over pairs of states for each, with the same distribution over labellings.
+
+        Arguments:
+            X, known: as for `predict`.
+        """
+        p, asked = self._fitted(), self._question(X, known)
+        for first, last in pairwise(asked.offsets.tolist()):
+            yield pair_chain(p, asked.lists, asked.words[first:last])
+
+    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each token of a sentence which probabilities made its label win over the runner-up.
+
+        Each amount is a difference of two log probabilities: of the word given its label, and of a label given the two
+        before it.
+
+        Arguments:
+            sentence: one, as in X.
+            known: labels of this sentence that are known.
+        """
+        X = as_sentences([sentence])
+        chain = next(self.chains(X, known=None if known is None else [known]))
+        return explain_pairs(self._fitted(), chain, tokens_as_corpus(X).tokens[0])
 
     def marginal_arrays(self, X: Any, *, known: Any = None) -> list[NDArray[Any]]:  # type: ignore[override]
         """Return for each sentence the probabilities ``[T, L]``, tags in the order of `labels_`."""
@@ -163,35 +206,27 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
         out[token, asked.lists.states[entry] % len(p.labels)] = nodes
         return np.split(out, asked.offsets[1:-1]) if len(asked.offsets) > 1 else []
 
-    def predict_marginals(self, X: Any, *, known: Any = None) -> list[list[dict[str, float]]]:  # type: ignore[override]
-        """Return for each token the probability of each tag."""
-        names = self.labels_
-        rows = (nodes.tolist() for nodes in self.marginal_arrays(X, known=known))
-        return Answers([[dict(zip(names, row, strict=True)) for row in sentence] for sentence in rows])
-
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None) -> list[list[Labelling]]:  # type: ignore[override]
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k: expected a whole number of 1 or more, got {k!r}")
+        as_count("k", k, 1)
         p, asked = self._fitted(), self._question(X, known)
         log_z = p.trigrams.posterior(*asked.arguments)[0]
         out = []
         for z, (states, scores) in zip(log_z, p.trigrams.k_best(*asked.arguments, int(k)), strict=True):
             names = [[p.names[state] for state in row] for row in states.tolist()]
             shares = np.exp(np.minimum(scores - z, 0)).tolist()
-            out.append([Labelling(*one) for one in zip(names, shares, scores.tolist(), strict=True)])
+            out.append([Labelling(*fact) for fact in zip(names, shares, scores.tolist(), strict=True)])
         return out
 
     def predict_samples(  # type: ignore[override]
         self, X: Any, n: int = 1, *, seed: int | None = None, known: Any = None
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence from the model's distribution."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InputError(f"n: expected a whole number of 0 or more, got {n!r}")
+        as_count("n", n, 0)
         p, asked = self._fitted(), self._question(X, known)
         uniforms = np.random.default_rng(seed).random((n, len(asked.words)))
         drawn = p.trigrams.sample(*asked.arguments, uniforms) % len(p.labels)  # [n, N]
-        rows = [self._names(labels, asked.offsets) for labels in drawn]
+        rows = [lists_of(p.labels, labels, asked.offsets) for labels in drawn]
         return [[row[b] for row in rows] for b in range(len(asked.offsets) - 1)]
 
     def log_likelihood(self, X: Any, y: Any = None) -> Float64Array:  # type: ignore[override]
@@ -208,8 +243,8 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
 
     def entropy(self, X: Any, *, known: Any = None) -> Float64Array:  # type: ignore[override]
         """Return the entropy of each sentence's labelling in nats: how unsure the model is."""
-        found: Float64Array = self._fitted().trigrams.posterior(*self._question(X, known).arguments)[1]
-        return found
+        entropy: Float64Array = self._fitted().trigrams.posterior(*self._question(X, known).arguments)[1]
+        return entropy
 
     def predict_spans(self, X: Any, **inputs: Any) -> list[list[Entity]]:
         """Refuse: spans with their probabilities are what first-order models answer."""
@@ -225,30 +260,33 @@ class TrigramTagger(TrigramSaving, SequenceModel, BaseEstimator):  # type: ignor
         """
         p = self._fitted()
         corpus = tokens_as_corpus(as_sentences(X))
-        column = _tokens(corpus)
+        column = words_of(corpus)
         words = p.lexicon.find(list(column.vocabulary))[column.ids]
-        allowed = known_labels(known, p.labels, corpus.offsets)
-        if allowed is None:
+        if known is None:
             return _Question(p.candidates, p.lists, words, corpus.offsets)
+        allowed = KnownLabels(known, p.labels, len(corpus)).allowed(0, len(corpus), corpus.offsets)
         high = np.fromiter((word[:1].isupper() for word in column.vocabulary), np.bool_)[column.ids] & p.capitals
         lists = _restricted(p.candidates, words, allowed, None if strict else high)
         numbers = np.arange(len(words), dtype=np.int32)
         return _Question(lists, lists.core(p.counts.num_states), numbers, corpus.offsets)
 
-    def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = self.get_params(deep=False)
-        return settings
+    # Files.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # sentences are ragged
-        tags.input_tags.string = True
-        tags.target_tags.required = False  # a corpus brings its tags along
-        return tags
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """Make the model of a file that was read; see `tagline.load`."""
+        saved = unpack(file)
+        out = cls()
+        out._set(saved.settings)
+        out.parameters_, out.training_ = saved.parameters, saved.training
+        return out
 
+    def _packed(self) -> Packed:
+        return pack(SavedTrigrams(self._fitted(), self.training_, self._settings()))
 
-def _tokens(corpus: Corpus) -> Column:
-    return corpus.column(TOKEN if TOKEN in corpus.columns else corpus.names[0])
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self.parameters_, self.training_ = saved.parameters, saved.training
 
 
 def _used(column: Column) -> tuple[list[str], IntArray]:
@@ -259,10 +297,8 @@ def _used(column: Column) -> tuple[list[str], IntArray]:
 
 def _entries(offsets: IntArray, words: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
     """Token and place of each candidate of each token, in order."""
-    counts = offsets[words + 1] - offsets[words]
-    token = np.repeat(np.arange(len(words)), counts)
-    before = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(words) else counts
-    return token, np.arange(len(token)) + np.repeat(offsets[words] - before, counts)
+    token = np.repeat(np.arange(len(words)), offsets[words + 1] - offsets[words])
+    return token, entries_of(offsets, words.astype(np.int64))
 
 
 def _restricted(
@@ -280,4 +316,4 @@ def _restricted(
         order = np.argsort(token, kind="stable")
         states = np.concatenate([states, tags + K * high[empty[more]]])[order].astype(np.int32)
         scores, token = np.concatenate([scores, np.zeros(len(more), np.float32)])[order], token[order]
-    return CandidateLists(row_bounds(token, len(words)), states, scores)
+    return CandidateLists(row_offsets(token, len(words)), states, scores)

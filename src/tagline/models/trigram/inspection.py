@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tagline.models.crf.file import Facts
+from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
+from tagline.models.views import training_lines
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TrigramSummary:
     training: dict[str, Any]
 
     @classmethod
-    def of(cls, parameters: TrigramParameters, training: Facts) -> TrigramSummary:
+    def of(cls, parameters: TrigramParameters, training: TrainingFacts) -> TrigramSummary:
         """Count what was counted."""
         p = parameters
         small, capital = p.endings
@@ -60,7 +61,6 @@ class TrigramSummary:
             f"labels      {len(self.labels)}: {' '.join(self.labels)}",
             f"words       {self.words:,}",
             f"endings     {self.endings[0]:,} of words in small letters, {self.endings[1]:,} of words with a capital",
-            f"trigrams    {self.trigrams:,}, {told} capitals; λ {' '.join(f'{one:.4f}' for one in self.weights)}",
+            f"trigrams    {self.trigrams:,}, {told} capitals; λ {' '.join(f'{weight:.4f}' for weight in self.weights)}",
         ]
-        lines += [f"{name:10}  {value}" for name, value in self.training.items() if value not in (None, [])]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *training_lines(self.training)]) + "\n"

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
-from tagline.features.suffixes import TagShares, endings, joined, likely, row_bounds
+from tagline.features.suffixes import TagShares, endings, joined, likely
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.trigram.counts import TrigramCounts
+from tagline.ragged import row_offsets
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
@@ -67,9 +68,14 @@ class TrigramParameters:
     candidates: CandidateLists
 
     @cached_property
+    def log_table(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Log p(c | a, b): a table, and the row of each (a, b) in it."""
+        return self.counts.table(self.weights)
+
+    @cached_property
     def trigrams(self) -> Any:
         """Log p(c | a, b) in the compiled core."""
-        return _core().Trigrams(*self.counts.table(self.weights))
+        return _core().Trigrams(*self.log_table)
 
     @cached_property
     def lists(self) -> Any:
@@ -133,7 +139,7 @@ class _Pairs:
         most = np.zeros(self.num_words, np.int64)
         np.maximum.at(most, self.words, self.counts)
         kept = self.counts * ratio >= most[self.words]
-        offsets = row_bounds(self.words[kept], self.num_words)
+        offsets = row_offsets(self.words[kept], self.num_words)
         return TagShares(offsets, self.tags[kept], self.counts[kept] / tokens[kept])
 
     def matrix(self, chosen: BoolArray) -> Float64Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,19 +11,19 @@ from tagline.models.emissions import Emission, Symbols
 from tagline.models.hmm.observations import Observed
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.settings import Fitting
-from tagline.models.hmm.states import States, forbidden_step, without_sequences
+from tagline.models.hmm.states import States
 from tagline.models.hmm.topologies import Topology, as_topology
-from tagline.models.labelled import LabelledTokens, allowed_labels, numbered, scheme_of, settle
-from tagline.readers.roles import legal
+from tagline.models.labelled import Lesson, broken_steps, prepare, scheme_of
+from tagline.ragged import row_of
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be learned from.
+class ObservedLesson:
+    """Observations and states to learn from.
 
     Attributes:
-        observed, symbols: the sequences, and the symbols by number.
+        observed, symbols: the sentences, and the symbols by number.
         states: ``[N]``, −1 where unknown; None where nothing is known.
         allowed: ``[N, K]``, what each state may be; None where all may be all, or all are known.
         labels, numbers, scheme: as of `HMMParameters`.
@@ -52,9 +51,9 @@ class Task:
         return HMMParameters(self.labels, self.numbers, self.scheme, start, transitions, emission, self.symbols)
 
 
-def task_of(
+def observed_lesson(
     how: Fitting, observed: Observed, symbols: Symbols | None, states: States | None, before: HMMParameters | None
-) -> Task:
+) -> ObservedLesson:
     """Settle names, rules and topology.
 
     Arguments:
@@ -64,16 +63,21 @@ def task_of(
     if not named and how.scheme not in (None, "auto"):
         raise InputError(f"scheme: expected None, for the states have no names, got {how.scheme!r}")
     labels, numbers = _labels(how, states, before)
+    lesson: Lesson | None = None
     scheme: str | None = None
-    notes: tuple[str, ...] = ()
-    if states is not None and named:
-        scheme = before.scheme if before is not None else scheme_of(states.labelled, how.scheme)
-        observed, states, notes = _settled(how, observed, states, labels, scheme)
-    topology = as_topology(how.topology, len(labels)).within(None if scheme is None else legal(labels, scheme))
+    if states is not None:
+        if named:
+            scheme = before.scheme if before is not None else scheme_of(states.labelled, how.scheme)
+        lesson = prepare(states.labelled, scheme=scheme, on_illegal=how.on_illegal, names=lambda labelled: labels)
+        observed = observed.take(lesson.sentences)
+        if not observed.offsets[-1]:
+            raise InputError(f"y: expected sentences to learn from, got none; {', '.join(lesson.notes)}")
+    topology = as_topology(how.topology, len(labels)).within(None if lesson is None else lesson.rules)
     if before is not None:
-        topology = _kept(topology, before)
-    task = Task(observed, symbols, None, None, tuple(labels), numbers, scheme, topology, notes)
-    return task if states is None else _known(task, states.labelled)
+        topology = _with_zeros(topology, before)
+    notes = () if lesson is None else lesson.notes
+    ready = ObservedLesson(observed, symbols, None, None, tuple(labels), numbers, scheme, topology, notes)
+    return ready if lesson is None else _with_states(ready, lesson)
 
 
 def _labels(how: Fitting, states: States | None, before: HMMParameters | None) -> tuple[list[str], bool]:
@@ -93,21 +97,8 @@ def _labels(how: Fitting, states: States | None, before: HMMParameters | None) -
     return [str(state) for state in range(count)], True
 
 
-def _settled(
-    how: Fitting, observed: Observed, states: States, labels: Sequence[str], scheme: str | None
-) -> tuple[Observed, States, tuple[str, ...]]:
-    """Deal with labellings that the scheme forbids."""
-    rules = None if scheme is None else legal(labels, scheme)
-    labelled, kept, notes = settle(states.labelled, rules, scheme, labels, how.on_illegal)
-    if len(kept) < len(observed.offsets) - 1:
-        observed, labelled = observed.take(kept), without_sequences(labelled, kept)
-    if not observed.offsets[-1]:
-        raise InputError(f"y: expected sequences to learn from, got none; {', '.join(notes)}")
-    return observed, States(labelled, False), tuple(notes)
-
-
-def _kept(topology: Topology, before: HMMParameters) -> Topology:
-    """What is 0 in a model stays so."""
+def _with_zeros(topology: Topology, before: HMMParameters) -> Topology:
+    """Forbid what has probability 0 in a model."""
     return replace(
         topology,
         start=topology.start & (before.start > 0),
@@ -115,17 +106,20 @@ def _kept(topology: Topology, before: HMMParameters) -> Topology:
     )
 
 
-def _known(task: Task, labelled: LabelledTokens) -> Task:
-    """The states by number, and what the unknown ones may be."""
-    states = numbered(labelled, task.labels).astype(np.int64)
-    broken = forbidden_step(states, labelled.bounds, task.topology.start, task.topology.transitions)
-    if broken is not None:
-        b, t = broken
-        n = int(labelled.bounds[b]) + t
-        step = f"{task.labels[states[n - 1]]} → {task.labels[states[n]]}" if t else f"{task.labels[states[n]]} first"
-        raise InputError(f"{labelled.place(b)}: expected steps that the topology allows, got {step} at {t}")
-    allowed = allowed_labels(labelled, task.labels)
-    if allowed is not None and not task.topology.end.all():  # by the scheme
-        lasts = labelled.bounds[1:][np.diff(labelled.bounds) > 0] - 1
-        allowed[lasts] &= task.topology.end
-    return replace(task, states=states, allowed=allowed)
+def _with_states(ready: ObservedLesson, lesson: Lesson) -> ObservedLesson:
+    """Add the states by number, and what the unknown ones may be."""
+    states, offsets, topology = lesson.numbers().astype(np.int64), lesson.labelled.offsets, ready.topology
+    broken = np.flatnonzero(broken_steps(states, offsets, topology.start, topology.transitions))
+    if len(broken):
+        n = int(broken[0])
+        b = row_of(offsets, n)
+        t = n - int(offsets[b])
+        labels = ready.labels
+        step = f"{labels[states[n - 1]]} → {labels[states[n]]}" if t else f"{labels[states[n]]} first"
+        place = lesson.labelled.place(b)
+        raise InputError(f"{place}: expected steps that the topology allows, got {step} at {t}")
+    allowed = lesson.allowed()
+    if allowed is not None and not topology.end.all():  # by the scheme
+        lasts = offsets[1:][np.diff(offsets) > 0] - 1
+        allowed[lasts] &= topology.end
+    return replace(ready, states=states, allowed=allowed)

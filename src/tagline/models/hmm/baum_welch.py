@@ -68,8 +68,8 @@ class Problem:
             table = p.emission.log_table()
             return count(table, self.observations, self.offsets, p.log_start, p.log_transitions, self.allowed)
         if soft and self._nothing_missing and isinstance(p.emission, Gaussian) and p.emission.learns_from_moments:
-            moves = self.offsets, p.log_start, p.log_transitions
-            return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *moves)
+            transitions = self.offsets, p.log_start, p.log_transitions
+            return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *transitions)
         return self._expect_nodes(p)
 
     @cached_property
@@ -83,26 +83,26 @@ class Problem:
         count = expectations if self.algorithm == "em" else best_expectations
         return count(rows, self.offsets, p.log_start, p.log_transitions)
 
-    def maximise(self, p: HMMParameters, found: Expectations) -> HMMParameters:
+    def maximise(self, p: HMMParameters, expected: Expectations) -> HMMParameters:
         """The M step."""
-        start, moves = p.start, p.transitions
+        start, transitions = p.start, p.transitions
         if "start" not in self.frozen:
-            start = shares(found.start + self._added(self.start_prior, self.topology.start), start)
+            start = shares(expected.start + self._added(self.start_prior, self.topology.start), start)
         if "transitions" not in self.frozen:
-            moves = shares(found.transitions + self._added(self.transition_prior, self.topology.transitions), moves)
+            transitions = shares(expected.transitions + self._added(self.transition_prior, self.topology.transitions), transitions)
         if isinstance(p.emission, Categorical):
-            assert found.emissions is not None
-            return replace(p, start=start, transitions=moves, emission=p.emission.counted(found.emissions))
-        return replace(p, start=start, transitions=moves, emission=self._emission(p, found))
+            assert expected.emissions is not None
+            return replace(p, start=start, transitions=transitions, emission=p.emission.counted(expected.emissions))
+        return replace(p, start=start, transitions=transitions, emission=self._emission(p, expected))
 
-    def _emission(self, p: HMMParameters, found: Expectations) -> Emission:
-        if found.moments is not None and isinstance(p.emission, Gaussian):
-            moments = found.moments
+    def _emission(self, p: HMMParameters, expected: Expectations) -> Emission:
+        if expected.moments is not None and isinstance(p.emission, Gaussian):
+            moments = expected.moments
             if (learned := p.emission.from_moments(moments.mass, moments.first, moments.second)) is not None:
                 return learned
-            found = self._expect_nodes(p)
-        assert found.nodes is not None
-        return p.emission.fitted(self.observations, found.nodes)
+            expected = self._expect_nodes(p)
+        assert expected.nodes is not None
+        return p.emission.fitted(self.observations, expected.nodes)
 
     def log_prior(self, p: HMMParameters) -> float:
         """Log density of the parameters, up to a constant."""
@@ -112,8 +112,8 @@ class Problem:
 
     def step(self, p: HMMParameters) -> tuple[float, HMMParameters]:
         """The objective at these parameters, and better ones."""
-        found = self.expect(p)
-        return float(found.log_likelihood.sum()) + self.log_prior(p), self.maximise(p, found)
+        expected = self.expect(p)
+        return float(expected.log_likelihood.sum()) + self.log_prior(p), self.maximise(p, expected)
 
     @staticmethod
     def _added(prior: ArrayLike, possible: BoolArray) -> Float64Array:
@@ -176,9 +176,9 @@ def _dead(problem: Problem, p: HMMParameters) -> BoolArray:
     N, K = int(problem.offsets[-1]), p.num_states
     if K >= N or N * K > MOST_CELLS or set(p.emission.parameters) <= set(p.emission.frozen):
         return np.zeros(K, bool)
-    found = problem.expect(p)
+    expected = problem.expect(p)
     reachable = problem.topology.start | problem.topology.transitions.any(axis=0)
-    return np.asarray((found.start + found.transitions.sum(axis=0) < DEAD) & reachable)
+    return np.asarray((expected.start + expected.transitions.sum(axis=0) < DEAD) & reachable)
 
 
 def _revived(problem: Problem, p: HMMParameters, dead: BoolArray, random: np.random.Generator) -> HMMParameters:
@@ -193,11 +193,11 @@ def _revived(problem: Problem, p: HMMParameters, dead: BoolArray, random: np.ran
     shared[worst] *= 0.1
     shared[worst, states[random.integers(len(states), size=len(worst))]] = 1.0
     shared /= shared.sum(axis=1, keepdims=True)
-    start, moves = random_chain(problem.topology, random)
+    start, transitions = random_chain(problem.topology, random)
     frozen = problem.frozen
     return replace(
         p,
         start=p.start if "start" in frozen else 0.9 * p.start + 0.1 * start,
-        transitions=p.transitions if "transitions" in frozen else 0.9 * p.transitions + 0.1 * moves,
+        transitions=p.transitions if "transitions" in frozen else 0.9 * p.transitions + 0.1 * transitions,
         emission=p.emission.fitted(problem.observations, shared),
     )
