@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tagline.cli.evaluate import evaluate_files, read_pair, save_html, save_plots, show
+from tagline.cli.evaluate import evaluate_files, save_html, save_plots, show
 from tagline.errors import InputError
+from tagline.evaluation.files import read_pair
 
 from .cases import random_pair
 from .oracles import Tally
@@ -111,7 +112,7 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     ):
         evaluate_files(folder / "gold.txt", other)
     other.write_text("Anna\nBerg\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted tags in the last two columns"):
+    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted labels in the last two columns"):
         read_pair(other, None)
     other.write_text("Anna NN NN\n", encoding="utf-8")
     for strict in (False, True):

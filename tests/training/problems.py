@@ -9,7 +9,7 @@ import numpy as np
 
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure, structure_of
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.likelihood import Targets
 
 

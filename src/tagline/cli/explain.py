@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tagline.cli.streams import texts_as_corpus
 from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
-from tagline.features.patterns import Macro
-from tagline.features.templates import Line, Template
+from tagline.features import wording
+from tagline.features.templates import Template
 from tagline.models.crf import CRF
 from tagline.models.explaining import Explanation
 from tagline.readers.corpus import Corpus
+from tagline.readers.text import corpus_of_texts
 
 
 def explain_text(model: Any, text: str, tokens: str = AUTO) -> Explanation:
@@ -27,7 +27,7 @@ def explain_text(model: Any, text: str, tokens: str = AUTO) -> Explanation:
     if not text.strip():
         raise InputError("sentence: expected words, got none")
     count = model.features.num_columns if isinstance(model, CRF) else 1
-    sentence = _columns(text, count)[0] if count > 1 else texts_as_corpus([text], cut_for(model, tokens))[0]
+    sentence = _columns(text, count)[0] if count > 1 else corpus_of_texts([text], cut_for(model, tokens))[0]
     found: Explanation = model.explain(sentence)
     return found
 
@@ -63,25 +63,5 @@ def legend(template: Template | None, explanation: Explanation, most: int = 5) -
     """Say in words what the template's lines look at that the first `most` reasons of each token come from."""
     if template is None:
         return []
-    names = [one.name for token in explanation.tokens for one in token.contributions[:most] if one.name]
-    longest_first = sorted(template.lines, key=lambda line: -len(line.literals[0]))
-    used = {next((line for line in longest_first if name.startswith(line.literals[0])), None) for name in names}
-    return [f"{line.literals[0].rstrip(':')}  {in_words(line)}" for line in template.lines if line in used]
-
-
-def in_words(line: Line) -> str:
-    """Say what a line of a template looks at.
-
-    >>> in_words(Template.parse("U1:%x[0,0:shape]/%x[-1,0]").lines[0])
-    'shape of the token / the token before'
-    """
-    return " / ".join(_macro_in_words(macro) for macro in line.macros) or "the label alone"
-
-
-def _macro_in_words(macro: Macro) -> str:
-    taken, row = macro.derivation, macro.row
-    where = {0: "", -1: " before", 1: " after"}.get(row, f" {abs(row)} {'before' if row < 0 else 'after'}")
-    what = f"the token{where}" if taken.column == 0 else f"column {taken.column} of the token{where}"
-    for name in taken.functions:
-        what = f"{name} of {what}"
-    return what if taken.command == "x" else f'"{taken.pattern}" in {what}'
+    names = (one.name for token in explanation.tokens for one in token.contributions[:most] if one.name)
+    return wording.legend(template, names)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
-from tagline.evaluation.sequences import Aligned
+from tagline.evaluation.alignment import Aligned
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.spans import SpanArray, find_spans

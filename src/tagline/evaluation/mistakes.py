@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.evaluation.alignment import TagSequences, align, columns_of
 from tagline.evaluation.matching import CONLLEVAL, SpanPair, Spans, pair_spans
-from tagline.evaluation.sequences import TagSequences, align, columns_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import TagSequences, align
 from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.types import BoolArray, IntArray
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import TagSequences, align
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.matching import CONLLEVAL, pair_spans
 from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_of
 from tagline.evaluation.partial import PartialScores, partial_of
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.spans import SpanScores, spans_of
 from tagline.evaluation.tokens import TokenScores, tokens_of

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.evaluation.alignment import TagSequences, align
 from tagline.evaluation.mistakes import words_of
 from tagline.evaluation.scores import Score
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.readers.corpus import Column
 from tagline.types import BoolArray, IntArray
 

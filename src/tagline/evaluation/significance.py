@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.evaluation.alignment import TagSequences, align
 from tagline.evaluation.matching import CONLLEVAL, pair_spans
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.types import Float64Array, IntArray
 
 METHODS = ("randomisation", "bootstrap")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import Aligned, TagSequences, align
 from tagline.evaluation.scores import Score
-from tagline.evaluation.sequences import Aligned, TagSequences, align
 from tagline.types import IntArray
 
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.trie import UNKNOWN, Trie, edge_key, leftmost
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.roles import OUTSIDE, SCHEMES, Scheme, tag_codes
-from tagline.readers.roles import scheme as scheme_of
+from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
+from tagline.readers.rules import scheme as scheme_of
 from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
 from tagline.readers.spans import Span, SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged

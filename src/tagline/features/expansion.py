@@ -15,7 +15,7 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
-from tagline.features.patterns import Derivation
+from tagline.features.macros import Derivation
 from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
 from tagline.readers.corpus import TAG, Column, Corpus, Ids

@@ -2,7 +2,7 @@
 
 CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Three extensions, none of which CRF++ reads:
 
-- built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.columns`);
+- built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
 - Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
   ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
   `re.search`; ``\\"`` is a quote. Like in Wapiti, the expression also looks at padding (``_B-1``);
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tagline.features import columns
+from tagline.features import word_functions
 
 MOST_ROWS = 99
 CRFPP_ROWS = 8
@@ -58,8 +58,8 @@ class Derivation:
         return re.compile(self.pattern)
 
     @cached_property
-    def _steps(self) -> list[columns.WordFunction]:
-        found = [columns.find(name) for name in self.functions]
+    def _steps(self) -> list[word_functions.WordFunction]:
+        found = [word_functions.find(name) for name in self.functions]
         return [step for step in found if step is not None]
 
     def of(self, word: str) -> str | None:
@@ -78,7 +78,7 @@ class Derivation:
         values: list[str | None] = [*words]
         for name in self.functions:
             held = [value for value in values if value]
-            results = columns.apply(name, held)
+            results = word_functions.apply(name, held)
             if len(held) < len(values):
                 there = iter(results)
                 results = [next(there) if value else None for value in values]
@@ -135,8 +135,8 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if abs(row) > MOST_ROWS:
         raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {row}")
     for name in functions:
-        if columns.find(name) is None:
-            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(columns.names())}')
+        if word_functions.find(name) is None:
+            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
     pattern, end = "", where.end()
     if command in "tTmM":
         pattern, end = _parse_pattern(text, at, end, command)

@@ -7,7 +7,7 @@ beyond the sentence stands padding, ``_B-1``, ``_B-2``, … before it and ``_B+1
 of a line counts, and only empty lines and lines that begin with ``#`` are left out.
 
 Where CRF++ would fail without saying why, the error here names the line; where it would do something that is hardly
-meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.patterns`.
+meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.macros`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.features.patterns import CRFPP_ROWS, Macro, MacroError, parse_macro
+from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
 from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
 
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]

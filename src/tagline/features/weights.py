@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import Chain, FloatArray, IntArray
 
 Labels = NDArray[np.int32]

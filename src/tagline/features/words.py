@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.chain.checks import as_count
-from tagline.features import columns
+from tagline.features import word_functions
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers.corpus import Column
 from tagline.types import IntArray
@@ -96,7 +96,7 @@ class FormTable:
     def forms(self, vocabulary: Sequence[str]) -> Forms:
         """Read V distinct spellings, such as the vocabulary of a corpus' column."""
         cases: dict[str, int] = {}
-        shapes = columns.apply("shape", vocabulary)
+        shapes = word_functions.apply("shape", vocabulary)
         return Forms(
             words=_find(self.words, vocabulary, self.lowercase) + KNOWN,
             cases=np.array([_case(str(shape), cases) for shape in shapes], np.int64),
@@ -187,7 +187,7 @@ def _plainest(words: Sequence[str], lowercase: bool) -> list[str]:
 
 def _changed(words: Sequence[str], changes: Iterable[str]) -> list[str]:
     for change in changes:
-        words = [str(word) for word in columns.apply(change, words)]
+        words = [str(word) for word in word_functions.apply(change, words)]
     return list(words)
 
 
@@ -197,6 +197,6 @@ def _case(shape: str, known: dict[str, int]) -> int:
         if "d" in shape:
             name = "letters and digits" if {*shape} & {*"Xxc"} else "number"
         else:
-            name = columns.case(shape.translate(_UNCASED)) or "other"
+            name = word_functions.case(shape.translate(_UNCASED)) or "other"
         known[shape] = CASES.index(name) + 1
     return known[shape]

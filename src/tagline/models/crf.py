@@ -48,7 +48,7 @@ from tagline.models.targets import (
     used_labels,
 )
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules, legal
+from tagline.readers.rules import Rules, legal
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Callback, Monitor
 from tagline.types import Chain

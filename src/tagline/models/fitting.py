@@ -13,7 +13,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.models.targets import LabelledTokens
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.ap import ap
 from tagline.training.arow import arow
 from tagline.training.auto import auto

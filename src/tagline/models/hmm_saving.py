@@ -27,7 +27,7 @@ from tagline.models.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm_parameters import HMMParameters, checked
 from tagline.models.packing import MOST_LABELS, Facts, bad_file, facts_of, plain_settings, reading
 from tagline.models.stored import Packed, Stored
-from tagline.readers.roles import scheme
+from tagline.readers.rules import scheme
 from tagline.storage import ModelFile
 from tagline.training.monitor import Pass
 

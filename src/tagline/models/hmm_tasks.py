@@ -15,7 +15,7 @@ from tagline.models.hmm_settings import Fitting
 from tagline.models.hmm_targets import States, forbidden_step, without_sequences
 from tagline.models.targets import LabelledTokens, allowed_labels, numbered, scheme_of, settle
 from tagline.models.topologies import Topology, as_topology
-from tagline.readers.roles import legal
+from tagline.readers.rules import legal
 from tagline.types import BoolArray, Float64Array, IntArray
 
 

@@ -19,7 +19,7 @@ from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS, pieces
 from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.processes import local_device
 from tagline.types import Chain, FloatArray, IntArray

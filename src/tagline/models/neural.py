@@ -31,7 +31,7 @@ from tagline.models.packing import Facts
 from tagline.models.targets import LabelledTokens, check_sample_weight, match_lengths, read_labels
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.storage import Path
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.loop import train

@@ -21,7 +21,7 @@ from tagline.models.targets import (
     used_labels,
 )
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules, legal
+from tagline.readers.rules import Rules, legal
 from tagline.types import Float64Array, IntArray
 
 

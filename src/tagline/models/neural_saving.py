@@ -27,7 +27,7 @@ from tagline.models.packing import Facts, bad_file, facts_of, plain_settings, re
 from tagline.models.stored import Packed, Stored
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
-from tagline.readers.roles import Rules, legal, scheme
+from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile
 from tagline.training.neural.journal import Epoch
 

@@ -38,7 +38,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.extraction import Way
 from tagline.models.parameters import Parameters
-from tagline.readers.roles import scheme
+from tagline.readers.rules import scheme
 from tagline.storage import ModelFile
 from tagline.types import IntArray
 

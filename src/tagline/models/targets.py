@@ -18,7 +18,7 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
-from tagline.readers.roles import Rules, legal, scheme
+from tagline.readers.rules import Rules, legal, scheme
 from tagline.readers.validation import repair
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 

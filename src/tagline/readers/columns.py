@@ -7,30 +7,18 @@ from the mapped file; without it the same rules run in Python. `iter_columns` re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.ragged import row_of
+from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import (
-    BOM,
-    Bytes,
-    PathLike,
-    bad_utf8,
-    name_of,
-    open_source,
-    open_target,
-    read_bytes,
-    recode,
-    shown,
-    warn_skipped,
-)
+from tagline.readers.sources import Bytes, PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
 from tagline.types import IntArray
-
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True)
@@ -114,55 +102,43 @@ def iter_columns(
     A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
-    name, columns, lines, first, rest = name_of(path), 0, 0, True, b""
-    with open_source(path) as stream:
-        while True:
-            block = stream.read(block_bytes)
-            if encoding != "utf-8":  # not every encoding can be cut anywhere: take the rest at once
-                block = recode(block + stream.read(), encoding, name)
-            if first:
-                block, first = block.removeprefix(BOM), False
-            text = rest + block
-            ends = (
-                [match.end() for match in _BLANK_LINE.finditer(text, max(len(rest) - 4096, 0))]
-                if block
-                else [len(text)]
-            )
-            if not ends:
-                rest = text
-                continue
-            data = np.frombuffer(text, np.uint8)[: ends[-1]]
-            rest = text[ends[-1] :]
-            corpus, columns, read = parse_block(data, form, name, columns, lines)
-            lines += read
-            warn_skipped(name, corpus.problems)
-            if len(corpus) or corpus.problems:
-                yield corpus
-            if not block:
-                return
+    for corpus in parse_blocks(
+        whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE), form, name_of(path)
+    ):
+        warn_skipped(corpus.source, corpus.problems)
+        if len(corpus) or corpus.problems:
+            yield corpus
+
+
+def parse_blocks(blocks: Iterable[bytes], form: ColumnFormat, source: str) -> Iterator[Corpus]:
+    """Parse blocks of whole sentences that follow one another in a source."""
+    columns, lines = 0, 0
+    for block in blocks:
+        corpus, columns, lines_read = parse_block(np.frombuffer(block, np.uint8), form, source, columns, lines)
+        lines += lines_read
+        yield corpus
 
 
 def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> None:
     """Write a column file that `read_columns` reads back; an empty field, or one with blanks, is an error."""
-    for name, column in corpus.columns.items():
-        for word in column.vocabulary:
-            if not word or any(cell in word for cell in " \t\n\r"):
-                b = (
-                    int(
-                        np.searchsorted(
-                            corpus.offsets, np.flatnonzero(column.ids == column.vocabulary.index(word))[:1], "right"
-                        )[0]
-                    )
-                    - 1
-                )
-                raise InputError(
-                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
-                )
+    refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
         for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
             fields = zip(*(column[first:last] for column in columns), strict=True)
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
+
+
+def refuse_blanks(corpus: Corpus) -> None:
+    """Raise where a field is empty or has blanks in it, which a column file cannot hold."""
+    for name, column in corpus.columns.items():
+        for number, word in enumerate(column.vocabulary):
+            unfit = not word or any(blank in word for blank in " \t\n\r")
+            if unfit and len(places := np.flatnonzero(column.ids == number)):
+                b = row_of(corpus.offsets, int(places[0]))
+                raise InputError(
+                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
+                )
 
 
 def parse_block(

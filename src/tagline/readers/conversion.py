@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from tagline.readers.corpus import TAG, Column
-from tagline.readers.roles import Scheme, scheme
+from tagline.readers.rules import Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.validation import read_spans, separator_of

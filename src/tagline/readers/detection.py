@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.readers.corpus import TAG
-from tagline.readers.roles import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
+from tagline.readers.rules import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
 from tagline.readers.tagged import Tagged, Tags
 from tagline.readers.validation import count_violations
 

@@ -70,18 +70,41 @@ def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     return array[3:] if array[:3].tobytes() == BOM else array
 
 
+def read_string(path: PathLike, encoding: str = "utf-8") -> str:
+    """Return a whole source as a string without a byte order mark."""
+    data = read_bytes(path, encoding)
+    try:
+        return data.tobytes().decode()
+    except UnicodeDecodeError:
+        raise bad_utf8(name_of(path), data) from None
+
+
 def recode(data: bytes, encoding: str, name: str) -> bytes:
     """Turn text of another encoding into UTF-8."""
     try:
         return data.decode(encoding).encode()
     except LookupError:
-        raise InputError(f"encoding: expected a name that Python knows, got {encoding!r}") from None
+        raise unknown_encoding(encoding) from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}:{line}: expected {encoding} text, got byte {data[error.start]:#04x} at offset {error.start}; "
-            "name the right encoding"
-        ) from None
+        raise wrong_encoding(name, error, encoding) from None
+
+
+def unknown_encoding(encoding: str) -> InputError:
+    """Return the error for an encoding that Python does not know."""
+    return InputError(f"encoding: expected a name that Python knows, got {encoding!r}")
+
+
+def wrong_encoding(
+    name: str, error: UnicodeDecodeError, encoding: str, lines_before: int = 0, bytes_before: int = 0
+) -> InputError:
+    """Return the error that names the first byte that is not of the encoding; before the text that failed, more stood."""
+    data, start = error.object, error.start
+    line = lines_before + data.count(b"\n", 0, start) + 1
+    byte = data[start] if start < len(data) else 0
+    return InputError(
+        f"{name}:{line}: expected {encoding} text, got byte {byte:#04x} at offset {bytes_before + start}; "
+        "name the right encoding"
+    )
 
 
 def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:

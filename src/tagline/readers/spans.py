@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.readers.corpus import Column
-from tagline.readers.roles import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
+from tagline.readers.rules import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
 from tagline.types import BoolArray, IntArray
 
 Span = tuple[int, int, str]

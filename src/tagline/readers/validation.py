@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, Column
-from tagline.readers.roles import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
+from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged, Tags
 from tagline.readers.writing import write_tags

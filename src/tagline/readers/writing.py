@@ -14,7 +14,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.readers.corpus import Column
-from tagline.readers.roles import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
+from tagline.readers.rules import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
 from tagline.types import BoolArray, IntArray
 
