@@ -185,11 +185,11 @@ class Dictionary:
         Arguments:
             labels: those of the model, in its order; every label that a match needs must be there.
         """
-        rules, spans = scheme_of(scheme), self.match(corpus, column)
-        if not rules.typed:  # words are spans without a type, and what is in no match is unknown
-            rules, spans = SCHEMES["BMES"], replace(spans, labels=("",) * len(spans.labels))
+        tag_scheme, spans = scheme_of(scheme), self.match(corpus, column)
+        if not tag_scheme.typed:  # words are spans without a type, and what is in no match is unknown
+            tag_scheme, spans = SCHEMES["BMES"], replace(spans, labels=("",) * len(spans.labels))
         separator = separator_of(Column(tuple(labels), np.zeros(0, np.int32)))
-        tags = write_tags(spans, corpus.offsets, rules, separator)
+        tags = write_tags(spans, corpus.offsets, tag_scheme, separator)
         numbers = {label: number for number, label in enumerate(labels)}
         table = []
         for tag in tags.vocabulary:
@@ -240,16 +240,16 @@ class Dictionary:
                 f"tags: expected one for each token of {len(corpus)} sentences ({corpus.num_tokens} tokens), got "
                 f"{len(tagged.column)} tags in {len(tagged.offsets) - 1} sentences"
             )
-        filled: Form | Corpus = tagged.like_given(self._filled(corpus.column(column), tagged, scheme_of(scheme)))
+        filled: Form | Corpus = tagged.like_original(self._filled(corpus.column(column), tagged, scheme_of(scheme)))
         return filled
 
-    def _filled(self, tokens: Column, tagged: Tagged, rules: Scheme) -> Column:
+    def _filled(self, tokens: Column, tagged: Tagged, tag_scheme: Scheme) -> Column:
         offsets = tagged.offsets
-        there = find_spans(tagged.column, offsets, f"conlleval:{rules.name}")
-        outside = tag_codes(tagged.column.vocabulary, rules).roles[tagged.column.ids] == OUTSIDE  # [N]
+        there = find_spans(tagged.column, offsets, f"conlleval:{tag_scheme.name}")
+        outside = tag_codes(tagged.column.vocabulary, tag_scheme).roles[tagged.column.ids] == OUTSIDE  # [N]
         added = self._spans(np.where(outside, self._numbers(tokens), UNKNOWN), offsets)
         both, is_new = _union(there, added, offsets)
-        written = write_tags(both, offsets, rules, separator_of(tagged.column))
+        written = write_tags(both, offsets, tag_scheme, separator_of(tagged.column))
         # A tag of the model changes only where the scheme marks that its span touches a match.
         base = offsets[both.sentence]
         first, last = base + both.start, base + both.end
@@ -278,11 +278,11 @@ class Dictionary:
         return SpanArray(sentence, first, first + length, kind.astype(np.int32), self.types)
 
 
-def _joins(labels: Sequence[str], rules: str | Scheme) -> BoolArray:
+def _joins(labels: Sequence[str], tag_scheme: str | Scheme) -> BoolArray:
     """Whether two tokens with these labels, one after the other, are in one span, ``[L, L]``."""
     L = len(labels)
     pairs = Column(tuple(labels), np.stack([np.repeat(np.arange(L), L), np.tile(np.arange(L), L)], 1).ravel())
-    spans = find_spans(pairs, np.arange(L * L + 1) * 2, f"conlleval:{scheme_of(rules).name}")
+    spans = find_spans(pairs, np.arange(L * L + 1) * 2, f"conlleval:{scheme_of(tag_scheme).name}")
     joined = np.zeros(L * L, np.bool_)
     joined[spans.sentence[spans.end - spans.start == 2]] = True
     return joined.reshape(L, L)

@@ -54,7 +54,7 @@ class _Recoder:
         return text.encode()
 
     def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
-        """Return how many bytes came before those that the error is about, some of which may be of the last block."""
+        """Return how many bytes stand before those of the error, which may begin in the last block."""
         return self.bytes + len(data) - len(error.object)
 
 

@@ -40,7 +40,7 @@ class ColumnFormat:
     strict: bool = True
 
     def names_for(self, source: str, columns: int) -> list[str]:
-        """Name so many columns."""
+        """Name the columns of a file that has this many."""
         if self.names is not None:
             if len(self.names) != columns:
                 raise InputError(
@@ -102,9 +102,8 @@ def iter_columns(
     A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
-    for corpus in parse_blocks(
-        whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE), form, name_of(path)
-    ):
+    blocks = whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE)
+    for corpus in parse_blocks(blocks, form, name_of(path)):
         warn_skipped(corpus.source, corpus.problems)
         if len(corpus) or corpus.problems:
             yield corpus
@@ -144,7 +143,16 @@ def refuse_blanks(corpus: Corpus) -> None:
 def parse_block(
     data: Bytes, form: ColumnFormat, source: str, columns: int, lines_before: int
 ) -> tuple[Corpus, int, int]:
-    """Parse bytes whose first line is ``lines_before + 1``; returns the corpus, its columns and the lines read."""
+    """Parse whole sentences.
+
+    Arguments:
+        data: their bytes, UTF-8.
+        columns: how many the file has; 0 where no line of it was read yet.
+        lines_before: lines of the file that stand before these bytes.
+
+    Returns:
+        The corpus, the number of columns, and the number of lines.
+    """
     parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
     offsets, lines, parts, broken, columns, total = parse(data, columns, form.comment, form.docstart, not form.strict)
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
@@ -178,19 +186,19 @@ _Parts = list[tuple[bytes, np.ndarray]]
 def _parse_in_python(
     data: Bytes, columns: int, comment: str, docstart: bool, skip_broken: bool
 ) -> tuple[IntArray, IntArray, _Parts, list[_Broken], int, int]:
-    """The rules of the compiled parser, for where there is none."""
+    """The rules of the compiled parser, for machines without it."""
     offsets, starts, broken = [0], [], list[_Broken]()
-    rows: list[list[bytes]] = []
-    kept: list[list[bytes]] = []
+    rows: list[list[bytes]] = []  # of all sentences
+    sentence: list[list[bytes]] = []  # the one that is being read
     at, number, start, skipping = 0, 0, 0, False
 
     def finish() -> None:
         nonlocal skipping
-        if rows and not skipping:
-            kept.extend(rows)
-            offsets.append(len(kept))
+        if sentence and not skipping:
+            rows.extend(sentence)
+            offsets.append(len(rows))
             starts.append(start)
-        rows.clear()
+        sentence.clear()
         skipping = False
 
     lines = data.tobytes().split(b"\n")
@@ -213,14 +221,14 @@ def _parse_in_python(
             if not skip_broken:
                 break
             continue
-        if not rows:
+        if not sentence:
             start = number
-        rows.append(fields)
+        sentence.append(fields)
     else:
         finish()
     parts: _Parts = []
     for c in range(columns):
         numbers: dict[bytes, int] = {}
-        ids = np.fromiter((numbers.setdefault(row[c], len(numbers)) for row in kept), np.int32)
+        ids = np.fromiter((numbers.setdefault(row[c], len(numbers)) for row in rows), np.int32)
         parts.append((b"\n".join(numbers), ids))
     return np.array(offsets), np.array(starts, np.int64), parts, broken, columns, number

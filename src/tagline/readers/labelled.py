@@ -7,7 +7,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.readers import format_of, read
-from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.corpus import TAG, Corpus
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LabelledFiles:
         return corpus
 
     def choose(self, corpus: Corpus) -> Corpus:
-        """Keep the columns before the one that is learned, and that one."""
+        """Keep the column that is learned, as ``tag``, and the columns before it."""
         names = corpus.names
         if self.tag_column is None:
             if "upos" in names:  # CoNLL-U: the tag is one of these two
@@ -53,27 +53,20 @@ class LabelledFiles:
                     f"{corpus.source}: expected tags to learn, got {', '.join(names)} alone; in column files they are "
                     'the last of two columns or more, in JSON lines "tags" or "spans"'
                 )
-            return _with_columns(corpus, [name for name in names if name != TAG], corpus.columns[TAG])
+            return _with_columns(corpus, [name for name in names if name != TAG], TAG)
         wanted = names[int(self.tag_column)] if _is_place(self.tag_column, len(names)) else self.tag_column
         if wanted not in names or wanted == names[0]:
             raise InputError(
                 f"tag_column: expected a number from 1 to {len(names) - 1} or a name among {', '.join(names[1:])}, "
                 f"got {self.tag_column!r}; the columns of {corpus.source} are {', '.join(names)}"
             )
-        return _with_columns(corpus, names[: names.index(wanted)], corpus.columns[wanted])
+        return _with_columns(corpus, names[: names.index(wanted)], wanted)
 
 
 def _is_place(text: str, count: int) -> bool:
     return text.isdecimal() and int(text) < count
 
 
-def _with_columns(corpus: Corpus, names: list[str], tags: Column) -> Corpus:
-    return Corpus(
-        {**{name: corpus.columns[name] for name in names}, TAG: tags},
-        corpus.offsets,
-        source=corpus.source,
-        lines=corpus.lines,
-        texts=corpus.texts,
-        token_spans=corpus.token_spans,
-        problems=corpus.problems,
-    )
+def _with_columns(corpus: Corpus, features: list[str], learned: str) -> Corpus:
+    columns = {name: corpus.columns[name] for name in features}
+    return corpus.with_columns({**columns, TAG: corpus.columns[learned]})

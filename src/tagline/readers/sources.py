@@ -1,6 +1,6 @@
 """Bytes in and out: plain files (memory-mapped), gzip by its name, ``-`` for standard input and output.
 
-Writing goes to a neighbour file that takes the target's place at the end, so that a crash leaves the old file whole.
+Writing goes to a file beside the target that takes its place at the end, so that a crash leaves the old file whole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def name_of(path: PathLike) -> str:
-    """The name of a source in messages."""
+    """Return the name of a source in messages."""
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
@@ -97,7 +97,12 @@ def unknown_encoding(encoding: str) -> InputError:
 def wrong_encoding(
     name: str, error: UnicodeDecodeError, encoding: str, lines_before: int = 0, bytes_before: int = 0
 ) -> InputError:
-    """Return the error that names the first byte that is not of the encoding; before the text that failed, more stood."""
+    """Return the error that names the first byte that is not of the encoding.
+
+    Arguments:
+        error: of the decoder.
+        lines_before, bytes_before: what stands in the file before the bytes that the decoder was given.
+    """
     data, start = error.object, error.start
     line = lines_before + data.count(b"\n", 0, start) + 1
     byte = data[start] if start < len(data) else 0
@@ -108,7 +113,7 @@ def wrong_encoding(
 
 
 def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
-    """The error that names the first byte that is not UTF-8."""
+    """Return the error that names the first byte that is not UTF-8."""
     text = data.tobytes()
     try:
         text.decode()
@@ -148,5 +153,5 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
 
 
 def shown(line: str, width: int = 60) -> str:
-    """A line as it is quoted in messages, cut sensibly."""
+    """Quote a line for a message; of a long one, the beginning."""
     return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
