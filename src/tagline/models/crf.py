@@ -222,7 +222,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
             X, edges = as_sentences(X), as_sentences(edges)
             labelled = read_labels(X, y)
             features, states, edge_names = self._features(extraction, X, edges, before)
-        match_lengths(features.bounds, labelled)
+        match_lengths(features.offsets, labelled)
         sizes = check_sample_weight(sample_weight, features.num_sentences)
         scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
         labels, rules = self._labels(labelled, before, scheme)
@@ -390,16 +390,16 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
     def _chains(self, X: Any, known: Any = None, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
         p, X = self._fitted(), as_sentences(X)
         features = self._look_up(X, edges)
-        allowed = known_labels(known, p.labels, features.bounds)
+        allowed = known_labels(known, p.labels, features.offsets)
         dictionary = self._extraction.dictionary
         if dictionary is not None and dictionary.priority == "over" and features.num_tokens:
             bound = dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme))
             allowed = bound if allowed is None else allowed & bound
         most = MOST_TOKENS if features.edges is None else max(1, MOST_TOKENS // len(p.labels))
-        for first, last in pieces(features.bounds, most):
+        for first, last in pieces(features.offsets, most):
             chain = self._scorer.chain(some_sentences(features, first, last))
             if allowed is not None:
-                chain = constrain(chain, allowed=allowed[features.bounds[first] : features.bounds[last]])
+                chain = constrain(chain, allowed=allowed[features.offsets[first] : features.offsets[last]])
             yield chain
 
     def _look_up(self, X: Any, edges: Any) -> Features:
@@ -408,7 +408,7 @@ class CRF(Saving, Inspection, SequenceModel, BaseEstimator):  # type: ignore[mis
         if isinstance(X, Sized) and not len(X):
             return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
-        return features if len(p.structure.edge_pairs) else Features(features.bounds, features.states)
+        return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
     def _fitted(self) -> Parameters:
         check_is_fitted(self, "parameters_")

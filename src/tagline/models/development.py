@@ -39,7 +39,7 @@ class DevSet:
     def __init__(self, X: Any, y: Any, edges: Any, extraction: Extraction, parameters: Parameters) -> None:
         labelled = read_labels(X, y)
         self.features = extraction.look_up(X, (parameters.states, parameters.edges), edges).features
-        match_lengths(self.features.bounds, labelled)
+        match_lengths(self.features.offsets, labelled)
         if labelled.sets:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
         self.gold = Column(labelled.labels, labelled.ids)
@@ -50,7 +50,7 @@ class DevSet:
     def __call__(self, weights: Float64Array) -> float:
         """Return F1 of spans (as conlleval counts them), or the share of right labels."""
         scorer = self.scorer.with_weights(weights)
-        bounds = self.features.bounds
+        bounds = self.features.offsets
         most = MOST_TOKENS if self.features.edges is None else max(1, MOST_TOKENS // len(self.parameters.labels))
         labels = [
             engine.viterbi(scorer.chain(some_sentences(self.features, first, last))).labels

@@ -96,25 +96,25 @@ def _run(likelihood: Likelihood, start: Float64Array, s: Settings, monitor: Moni
 
 def some_sentences(features: Features, first: int, last: int) -> Features:
     """Sentences first … last − 1; the arrays are views."""
-    begin, end = int(features.bounds[first]), int(features.bounds[last])
+    begin, end = int(features.offsets[first]), int(features.offsets[last])
 
     def cut(of: Attributes) -> Attributes:
         low, high = of.offsets[begin], of.offsets[end]
         values = None if of.values is None else of.values[low:high]
         return Attributes(of.offsets[begin : end + 1] - low, of.ids[low:high], values)
 
-    bounds = features.bounds[first : last + 1] - begin
+    bounds = features.offsets[first : last + 1] - begin
     return Features(bounds, cut(features.states), None if features.edges is None else cut(features.edges))
 
 
 def take_sentences(features: Features, labelled: LabelledTokens, kept: IntArray) -> tuple[Features, LabelledTokens]:
     """The sentences that are kept, features and labels."""
-    B = len(features.bounds) - 1
+    B = len(features.offsets) - 1
     if len(kept) == B:
         return features, labelled
-    lengths = np.diff(features.bounds)[kept]
+    lengths = np.diff(features.offsets)[kept]
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    tokens = np.repeat(features.bounds[kept] - bounds[:-1], lengths) + np.arange(bounds[-1])
+    tokens = np.repeat(features.offsets[kept] - bounds[:-1], lengths) + np.arange(bounds[-1])
 
     def cut(of: Attributes) -> Attributes:
         counts = np.diff(of.offsets)[tokens]

@@ -83,7 +83,7 @@ class Likelihood:
         examples = core.Examples(
             layout,
             moves,
-            features.bounds,
+            features.offsets,
             placed,
             None if edges is None else (edges.offsets, edges.ids, edges.values),
             targets.labels,
