@@ -5,7 +5,7 @@ CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Thre
 - built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
 - Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
   ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
-  `re.search`; ``\\"`` is a quote. Like in Wapiti, the expression also looks at padding (``_B-1``);
+  `re.search`; ``\\"`` is a quote. As in Wapiti, the expression also looks at padding (``_B-1``);
 - Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case.
 """
 
@@ -59,8 +59,8 @@ class Derivation:
 
     @cached_property
     def _steps(self) -> list[word_functions.WordFunction]:
-        found = [word_functions.find(name) for name in self.functions]
-        return [step for step in found if step is not None]
+        steps = [word_functions.find(name) for name in self.functions]
+        return [step for step in steps if step is not None]
 
     def of(self, word: str) -> str | None:
         """Take it from a word; None where there is nothing to take, and no attribute then."""
@@ -77,11 +77,11 @@ class Derivation:
         """Take it from many words; the same as `of` for each, only faster."""
         values: list[str | None] = [*words]
         for name in self.functions:
-            held = [value for value in values if value]
-            results = word_functions.apply(name, held)
-            if len(held) < len(values):
-                there = iter(results)
-                results = [next(there) if value else None for value in values]
+            filled = [value for value in values if value]
+            results = word_functions.apply(name, filled)
+            if len(filled) < len(values):
+                next_results = iter(results)
+                results = [next(next_results) if value else None for value in values]
             values = results
         if self.functions and not all(values):
             values = [value or None for value in values]
@@ -93,7 +93,7 @@ class Derivation:
         return [value.lower() if value else value for value in values] if self.lowered else values
 
     def of_padding(self, padding: str) -> str:
-        """Take it from padding: only patterns look at it."""
+        """Take it from padding, at which only patterns look."""
         return self._match(padding)
 
     def _match(self, text: str) -> str:
@@ -119,7 +119,7 @@ class Macro:
 
 
 def parse_macro(text: str, at: int) -> tuple[Macro, int]:
-    """Parse the macro that begins with the ``%`` at a place; returns it and the place behind it."""
+    """Parse the macro that begins with the ``%`` at a place; return it and the place behind it."""
     command = text[at + 1 : at + 2]
     if command not in set("xtmXTM"):
         raise MacroError(

@@ -19,7 +19,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
-from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
+from tagline.readers.sources import PathLike, name_of, read_string, shown
 
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
@@ -87,12 +87,7 @@ class Template:
     @classmethod
     def read(cls, path: PathLike) -> Template:
         """Read a template file, UTF-8."""
-        data = read_bytes(path)
-        try:
-            text = data.tobytes().decode()
-        except UnicodeDecodeError:
-            raise bad_utf8(name_of(path), data) from None
-        return cls.parse(text, name_of(path))
+        return cls.parse(read_string(path), name_of(path))
 
     @classmethod
     def parse(cls, text: str, source: str = "<template>") -> Template:
@@ -154,10 +149,10 @@ class Template:
         for line in self.lines:
             for macro in line.macros:
                 if macro.derivation.column >= len(names):
-                    there = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
+                    columns = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
                     raise InputError(
                         f"{self.source}:{line.number}: expected a column below {len(names)}, got "
-                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {there}"
+                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {columns}"
                     )
 
     def strings(self, columns: Columns) -> tuple[list[list[str]], list[list[str]]]:

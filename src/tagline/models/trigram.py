@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.features.suffixes import row_bounds
 from tagline.models.answers import Answers, Labelling, SequenceModel, as_sentences, known_labels
 from tagline.models.entities import Entity
 from tagline.models.extraction import tokens_as_corpus
@@ -26,6 +25,7 @@ from tagline.models.targets import complete_labels, match_lengths, numbered, rea
 from tagline.models.trigram_inspection import TrigramSummary
 from tagline.models.trigram_parameters import CandidateLists, TaggedWords, TrigramParameters, learn
 from tagline.models.trigram_saving import TrigramSaving
+from tagline.ragged import row_offsets
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -280,4 +280,4 @@ def _restricted(
         order = np.argsort(token, kind="stable")
         states = np.concatenate([states, tags + K * high[empty[more]]])[order].astype(np.int32)
         scores, token = np.concatenate([scores, np.zeros(len(more), np.float32)])[order], token[order]
-    return CandidateLists(row_bounds(token, len(words)), states, scores)
+    return CandidateLists(row_offsets(token, len(words)), states, scores)
