@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.spans import evaluate_spans
 from tagline.features.weights import Scorer
 from tagline.models.answers import MOST_TOKENS, pieces
@@ -17,20 +17,7 @@ from tagline.models.fitting import some_sentences
 from tagline.models.parameters import Parameters
 from tagline.models.targets import match_lengths, read_labels
 from tagline.readers.corpus import Column
-from tagline.readers.detection import detect
 from tagline.types import Float64Array
-
-
-def span_rule(labels: Iterable[str]) -> str | None:
-    """Return how the spans of these labels are read and compared; None where they are of no tag scheme.
-
-    Labels in the letters of several schemes are read in the same way by each of them.
-
-    >>> span_rule(["O", "B-PER", "I-PER"]), span_rule(["NN", "VB"])
-    ('conlleval:IOB2', None)
-    """
-    found = detect([[label] for label in sorted(labels)]).scheme
-    return None if found is None else f"conlleval:{found.name}"
 
 
 class DevSet:
@@ -45,7 +32,7 @@ class DevSet:
         self.gold = Column(labelled.labels, labelled.ids)
         self.parameters = parameters
         self.scorer = Scorer(parameters.structure, parameters.weights, parameters.rules)
-        self.rule = span_rule({*self.gold.vocabulary, *parameters.labels})
+        self.rule = rule_for_labels(self.gold.vocabulary, parameters.labels)
 
     def __call__(self, weights: Float64Array) -> float:
         """Return F1 of spans (as conlleval counts them), or the share of right labels."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.spans import evaluate_spans
-from tagline.models.development import span_rule
 from tagline.models.network import Network, padded, words_of
 from tagline.models.neural_lessons import Lesson
 from tagline.models.targets import LabelledTokens, allowed_labels, numbered
@@ -101,7 +101,7 @@ class DevScore:
         parts = [engine.viterbi(chain).labels for chain in network.chains(self.coded)]
         ids = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int32)
         predicted = Column(network.labels, ids)
-        if (rule := span_rule({*self.gold.vocabulary, *network.labels})) is not None:
+        if (rule := rule_for_labels(self.gold.vocabulary, network.labels)) is not None:
             return evaluate_spans(self.gold, predicted, rule, offsets=self.bounds).f1
         table = {label: number for number, label in enumerate(self.gold.vocabulary)}
         same = np.array([table.get(label, -1) for label in network.labels])[ids] == self.gold.ids
