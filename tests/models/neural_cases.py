@@ -18,7 +18,7 @@ from tagline import BiLSTMCRF, Corpus, TransformerCRF
 from tagline import chain as engine
 from tagline.features.embeddings import Embeddings
 from tagline.models.neural.tagger import NeuralTagger
-from tagline.readers.roles import legal
+from tagline.readers.rules import legal
 from tagline.types import Chain
 
 PEOPLE, PLACES = ("Anna", "Bob", "Carla Bruni", "Dave"), ("Rome", "New York", "Paris", "Bad Ems")

@@ -19,7 +19,7 @@ from tagline.models.answers import ChainModel
 from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Entity, PlacedSpan, Reading, span_probabilities
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import SCHEMES, legal
+from tagline.readers.rules import SCHEMES, legal
 from tagline.readers.text import corpus_of_texts
 from tagline.types import Chain, Float64Array, IntArray
 from tests.chain.cases import random_chain

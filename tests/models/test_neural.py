@@ -17,7 +17,7 @@ from tagline import BiLSTMCRF, Corpus  # noqa: E402
 from tagline.errors import InputError, NoPathError  # noqa: E402
 from tagline.models.neural import bilstm as bilstm_module  # noqa: E402
 from tagline.models.neural import network as networks  # noqa: E402
-from tagline.readers.roles import legal  # noqa: E402
+from tagline.readers.rules import legal  # noqa: E402
 
 from .corpora import tagged  # noqa: E402
 from .neural_cases import (  # noqa: E402

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 

@@ -162,7 +162,7 @@ def convert_tags(
     ] = "raise",
 ) -> None:
     """Rewrite the tags of a column file in another scheme."""
-    from tagline.cli.convert import convert_file
+    from tagline.readers.file_conversion import convert_file
 
     for note in convert_file(source, target, source=given, target=to, column=column, policy=improper).notes:
         typer.echo(note, err=True)

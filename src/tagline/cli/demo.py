@@ -11,9 +11,7 @@ from rich.text import Text
 from tagline.cli.explain import legend
 from tagline.cli.progress import duration
 from tagline.cli.render import Answer, Mark, bracketed, pieces, score_lines
-from tagline.cli.streams import Batch, texts_as_corpus
 from tagline.cli.tag import Questions, answers_for
-from tagline.cli.tokens import cut_by_script
 from tagline.datasets import make_entities
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
@@ -22,6 +20,8 @@ from tagline.models.explanations import Explanation
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
 from tagline.readers.schemes import tags_to_spans
+from tagline.readers.streams import Block
+from tagline.readers.text import corpus_of_texts, cut_by_script
 
 TRAINING, TEST = 2000, 500  # sentences
 TEMPLATE, C2, DELTA = "english_ner", 0.1, 1e-3
@@ -61,9 +61,9 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     for line in score_lines(evaluate(test, model.predict(test))):
         _print(out, line)
 
-    fresh = texts_as_corpus(FRESH, cut_by_script)
+    fresh = corpus_of_texts(FRESH, cut_by_script)
     _title(out, "Two fresh sentences, each entity with its exact probability")
-    for sentence, (answer,) in zip(fresh, answers_for(model, Batch(fresh), Questions(spans=True)), strict=True):
+    for sentence, (answer,) in zip(fresh, answers_for(model, Block(fresh), Questions(spans=True)), strict=True):
         _print(out, coloured(sentence, answer))
 
     why = next(one for one in model.explain(fresh[ASKED[0]]).tokens if one.token == ASKED[1])

@@ -9,14 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import numpy as np
-
-from tagline.errors import InputError
+from tagline.evaluation.files import last_column, read_checked, read_pair
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
 from tagline.evaluation.report import Report, evaluate
-from tagline.evaluation.sequences import align
-from tagline.readers.columns import read_columns
-from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 
 
 def evaluate_files(
@@ -48,39 +43,6 @@ def evaluate_files(
     other = None if compare is None else last_column(read_checked(compare, corpus, encoding))
     rule = None if tokens_only else rule_for(scheme, strict)
     return evaluate(corpus, guesses, rule, other=other, examples=examples, resamples=resamples, seed=seed)
-
-
-def read_pair(gold: str | Path, predicted: str | Path | None, encoding: str = "utf-8") -> tuple[Corpus, Column]:
-    """Read a corpus whose column ``tag`` is gold, and the predicted tags of its tokens."""
-    corpus = read_columns(gold, encoding=encoding)
-    if predicted is not None:
-        corpus = corpus.with_column(TAG, last_column(corpus))
-        return corpus, last_column(read_checked(predicted, corpus, encoding))
-    if len(corpus.names) < 2:
-        raise InputError(f"{gold}: expected gold and predicted tags in the last two columns, got one column")
-    return corpus.with_column(TAG, corpus.column(corpus.names[-2])), last_column(corpus)
-
-
-def read_checked(path: str | Path, gold: Corpus, encoding: str) -> Corpus:
-    """Read a file that must have the sentences of ``gold``, and its tokens where it has any."""
-    corpus = read_columns(path, encoding=encoding)
-    pair = align(gold, corpus.with_column(TAG, last_column(corpus)))  # names the sentence that does not fit
-    if len(corpus.names) > 1 and TOKEN in gold.columns and len(gold.names) > 1:
-        words = align(gold.column(TOKEN), corpus.column(TOKEN), pair.offsets)
-        wrong = np.flatnonzero(words.gold != words.predicted)
-        if len(wrong):
-            n = int(wrong[0])
-            b = int(np.searchsorted(pair.offsets, n, "right")) - 1
-            raise InputError(
-                f"{corpus.place(b)}, token {n - int(pair.offsets[b])}: expected {words.labels[words.gold[n]]!r} as in "
-                f"gold ({gold.place(b)}), got {words.labels[words.predicted[n]]!r}"
-            )
-    return corpus
-
-
-def last_column(corpus: Corpus) -> Column:
-    """Return the column that stands last in the file."""
-    return corpus.column(corpus.names[-1])
 
 
 def rule_for(scheme: str | None, strict: bool) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from tagline.cli.configuration import config_text, defaults_of, read_config
 from tagline.cli.kinds import KINDS, kind_of, settings_for
-from tagline.cli.labelled import Source
 from tagline.cli.networks import Run
 from tagline.cli.progress import Limits
 from tagline.cli.settings import most_passes
+from tagline.readers.labelled import LabelledFiles
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Plan:
     output: str
     template: str | None = None
     dev: str | None = None
-    source: Source = field(default_factory=Source)
+    source: LabelledFiles = field(default_factory=LabelledFiles)
     settings: Mapping[str, Any] = field(default_factory=dict)
     cache: str | None = None
     model: str = "crf"
@@ -57,7 +57,7 @@ def plan_of(
     given: Sequence[str],
     *,
     dev: str | None = None,
-    source: Source | None = None,
+    source: LabelledFiles | None = None,
 ) -> Plan:
     """Put a plan together.
 
@@ -71,7 +71,7 @@ def plan_of(
     if values.get("config") is not None and (not named or (model in KINDS and kind_of(model).network)):
         model, config = read_config(values["config"], model if named else None)
     settings = settings_for(model, values, given, config)
-    source = source or Source()
+    source = source or LabelledFiles()
     if not kind_of(model).network:
         template, cache = settings.pop("template", None), settings.pop("cache", None)
         return Plan(train, output, template, dev, source, settings, cache, model)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
 
-from tagline.cli.streams import Batch
-from tagline.cli.tokens import is_wide
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
 from tagline.readers.corpus import Corpus, Sentence
+from tagline.readers.streams import Block
+from tagline.readers.text import is_wide
 
 # Backgrounds that black letters stand out on, in pages and terminals; types take them in turn.
 PALETTE = ("#ffd6a5", "#a8dadc", "#cdb4db", "#b7e4c7", "#ffadad", "#fdffb6", "#bde0fe", "#e2c2a8")
@@ -75,12 +75,12 @@ Answers: TypeAlias = Sequence[Sequence[Answer]]
 class Format:
     """A way to write answers."""
 
-    body: Callable[[Batch, Answers], str]
+    body: Callable[[Block, Answers], str]
     head: str = ""
     tail: str = ""
 
 
-def columns(batch: Batch, answers: Answers) -> str:
+def columns(batch: Block, answers: Answers) -> str:
     """Write the columns of the input, the tag and its probability; above each of the k best ``# rank probability``."""
     _refuse_blanks(batch.corpus)
     given = [column.strings for column in batch.corpus.columns.values()]
@@ -109,11 +109,11 @@ def _refuse_blanks(corpus: Corpus) -> None:
             )
 
 
-def json_lines(batch: Batch, answers: Answers) -> str:
+def json_lines(batch: Block, answers: Answers) -> str:
     """Write an object a sentence: what the input had (its own tags and spans as ``gold_…``), and the answers."""
     lines = []
     for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
-        item: dict[str, Any] = {} if batch.items is None else dict(batch.items[b])
+        item: dict[str, Any] = {} if batch.objects is None else dict(batch.objects[b])
         for key in ("tags", "spans"):
             if key in item:
                 item[f"gold_{key}"] = item.pop(key)
@@ -144,7 +144,7 @@ def _fields(sentence: Sentence, answer: Answer) -> dict[str, Any]:
     return fields
 
 
-def span_lines(batch: Batch, answers: Answers) -> str:
+def span_lines(batch: Block, answers: Answers) -> str:
     """Write a line a span: where its sentence stands, first token and the one behind, type, probability, text."""
     lines = []
     for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
@@ -156,7 +156,7 @@ def span_lines(batch: Batch, answers: Answers) -> str:
     return "".join(lines)
 
 
-def brackets(batch: Batch, answers: Answers) -> str:
+def brackets(batch: Block, answers: Answers) -> str:
     """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where tags mark no spans."""
     lines = []
     for sentence, ranked in zip(batch.corpus, answers, strict=True):
@@ -173,7 +173,7 @@ def page(types: Sequence[str]) -> Format:
     """Return the format that writes a page of HTML, with a background for each type."""
     colours = colours_of(types)
 
-    def body(batch: Batch, answers: Answers) -> str:
+    def body(batch: Block, answers: Answers) -> str:
         lines = []
         for sentence, ranked in zip(batch.corpus, answers, strict=True):
             for answer in ranked:

@@ -13,7 +13,7 @@ from tagline.models.crf.algorithms import ALGORITHMS
 from tagline.models.hmm.settings import UNKNOWN_SYMBOLS
 from tagline.models.hmm.smoothing import SMOOTHING
 from tagline.models.labelled import ON_ILLEGAL
-from tagline.readers.roles import scheme
+from tagline.readers.rules import scheme
 
 # Settings that are numbers: the least and the most they may be.
 RANGES: dict[str, tuple[float, float]] = {

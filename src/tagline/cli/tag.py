@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tagline.cli.render import SPAN_HEAD, Answer, Answers, Format, Mark, brackets, columns, json_lines, page, span_lines
-from tagline.cli.streams import BLOCK, Batch, read_stream
 from tagline.cli.tokens import AUTO, cut_for
 from tagline.errors import InputError
 from tagline.features.templates import Template
@@ -21,6 +20,7 @@ from tagline.models.files import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Column, Corpus
 from tagline.readers.sources import PathLike, name_of, shown
+from tagline.readers.streams import BLOCK_BYTES, Block, read_stream
 
 OUTPUTS = ("columns", "jsonl", "brackets", "html")
 
@@ -80,7 +80,7 @@ def tag_stream(
     form: str | None = None,
     tokens: str = AUTO,
     encoding: str = "utf-8",
-    block: int = BLOCK,
+    block: int = BLOCK_BYTES,
     notice: Callable[[str], None] | None = None,
 ) -> Iterator[str]:
     """Tag files one after the other; each string that comes is complete sentences, ready to be written.
@@ -134,7 +134,7 @@ def _reading(model: SequenceModel, needed: bool) -> Reading | None:
         return None
 
 
-def answers_for(model: SequenceModel, batch: Batch, ask: Questions, reading: Reading | None = None) -> Answers:
+def answers_for(model: SequenceModel, batch: Block, ask: Questions, reading: Reading | None = None) -> Answers:
     """Ask a model about a batch; with a reading, the spans of each labelling are marked."""
     corpus = feature_columns(model, batch.corpus)
     ranked: list[list[tuple[list[str], float | None]]]

@@ -7,42 +7,16 @@ words.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.templates import Template
-from tagline.readers.text import TOKENIZERS, tokenize
-
-Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
-"""A text → (start, end) characters of its tokens."""
+from tagline.readers.text import TOKENIZERS, Cut, cut_by_script, is_wide, tokenize
 
 AUTO = "auto"
 MOST_NAMES = 50_000  # attributes that are looked at
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # Chinese characters and kana
-_NARROW = re.compile(rf"[^\W_{_WIDE.pattern[1:-1]}]+")  # words of other scripts
 _BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets
-
-
-def is_wide(text: str) -> bool:
-    """Say whether a text is a single Chinese character or kana.
-
-    >>> is_wide("京"), is_wide("北京"), is_wide("a")
-    (True, False, False)
-    """
-    return _WIDE.fullmatch(text) is not None
-
-
-def cut_by_script(text: str) -> list[tuple[int, int]]:
-    """Cut a text into characters where it is mainly Chinese or Japanese, else into words.
-
-    >>> [len(cut_by_script(text)) for text in ("他住在北京", "Anna lives in Rome")]
-    [5, 4]
-    """
-    wide = len(_WIDE.findall(text))
-    return tokenize(text, "characters" if wide and wide >= len(_NARROW.findall(text)) else "words")
 
 
 def cut_for(model: Any, name: str = AUTO) -> Cut:

@@ -15,7 +15,6 @@ from typing import Any
 
 from tagline.cli.configuration import save_config
 from tagline.cli.kinds import kind_of
-from tagline.cli.labelled import choose_set, named_template
 from tagline.cli.networks import fit_network, network_of, speaks
 from tagline.cli.outcome import Training
 from tagline.cli.plans import Plan
@@ -23,6 +22,7 @@ from tagline.cli.progress import Reporter, Silent
 from tagline.cli.settings import check_settings
 from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
+from tagline.features.choosing import choose_set, named_template
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
 from tagline.models.answers import ChainModel as SequenceModel

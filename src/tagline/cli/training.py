@@ -244,7 +244,6 @@ def train(
       tagline train train.txt -o model.tagline --model bilstm --dev dev.txt --embeddings glove.txt.gz
       tagline train train.txt -o model.tagline --dev dev.txt --config other.toml --epochs 10
     """
-    from tagline.cli.labelled import Source
     from tagline.cli.networks import speaks
     from tagline.cli.outcome import report_lines
     from tagline.cli.plans import plan_of
@@ -252,6 +251,7 @@ def train(
     from tagline.cli.settings import label_weights_of
     from tagline.cli.train import train_file
     from tagline.errors import InputError
+    from tagline.readers.labelled import LabelledFiles
 
     use_threads(threads)
     given = _given(context)
@@ -296,7 +296,7 @@ def train(
         "log": log,
         "tensorboard": tensorboard,
     }
-    source = Source(form, tag_column, tokens, encoding, lenient)
+    source = LabelledFiles(form, tag_column, tokens, encoding, lenient)
     plan = plan_of(file, output, model, values, given, dev=dev, source=source)
     try:
         with reporting(plan.limits, quiet=quiet or not speaks(), verbose=verbose) as tell:

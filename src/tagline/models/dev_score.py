@@ -9,23 +9,11 @@ import numpy as np
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.spans import evaluate_spans
 from tagline.models.labelled import LabelledTokens
 from tagline.readers.corpus import Column, Corpus
-from tagline.readers.detection import detect
 from tagline.types import Chain
-
-
-def span_rule(labels: Iterable[str]) -> str | None:
-    """Return how the spans of these labels are read and compared; None where they are of no tag scheme.
-
-    Labels in the letters of several schemes are read in the same way by each of them.
-
-    >>> span_rule(["O", "B-PER", "I-PER"]), span_rule(["NN", "VB"])
-    ('conlleval:IOB2', None)
-    """
-    found = detect([[label] for label in sorted(labels)]).scheme
-    return None if found is None else f"conlleval:{found.name}"
 
 
 def check_dev(X: Any, y: Any, patience: int | None) -> bool:
@@ -53,7 +41,7 @@ class DevSet:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
         self.gold, self.offsets = labelled.column(), labelled.offsets
         self.labels = {labelled.labels[number] for number in np.unique(labelled.ids).tolist()}
-        self._rule = span_rule({*self.gold.vocabulary, *labels})
+        self._rule = rule_for_labels(self.gold.vocabulary, labels)
         self._names = tuple(labels)
 
     def score(self, chains: Iterable[Chain]) -> float:

@@ -28,7 +28,7 @@ from tagline.chain.checks import no_path
 from tagline.errors import InputError
 from tagline.readers.corpus import Column, Corpus, Sentence
 from tagline.readers.detection import detect
-from tagline.readers.roles import Scheme, legal, scheme
+from tagline.readers.rules import Scheme, legal, scheme
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 

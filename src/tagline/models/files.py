@@ -22,7 +22,7 @@ from tagline import __version__, storage
 from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
 from tagline.models.registry import kind_of_file
-from tagline.readers.roles import scheme
+from tagline.readers.rules import scheme
 from tagline.storage import ModelFile
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]

@@ -19,7 +19,7 @@ from tagline.errors import InputError
 from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
-from tagline.readers.roles import Rules, legal, scheme
+from tagline.readers.rules import Rules, legal, scheme
 from tagline.readers.validation import repair
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 

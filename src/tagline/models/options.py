@@ -84,7 +84,7 @@ def _resolved(home: str) -> Any:
 
 def _scheme(text: str) -> str | None:
     """Read the name of a tag scheme, "auto", or "none" for no rules."""
-    from tagline.readers.roles import scheme
+    from tagline.readers.rules import scheme
 
     if text.lower() == "none":
         return None

@@ -22,7 +22,7 @@ from tagline.nn import checks, layout, losses
 from tagline.nn.answers import Decoded, Ranked, lists_of
 from tagline.nn.layout import Layout
 from tagline.nn.parameters import TransitionModule, as_type
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import SpanQuery
 
 REDUCTIONS = ("none", "sum", "mean", "token_mean")

@@ -24,7 +24,7 @@ from tagline.nn import checks, losses
 from tagline.nn.crf import CRF, Objective
 from tagline.nn.dropout import check_probability
 from tagline.nn.graphs import GraphedLoss
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from tagline.chain.checks import as_count
 from tagline.errors import InputError
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 
 LARGEST_INITIAL = 0.1
 

@@ -18,7 +18,7 @@ from tagline import compiled
 from tagline.errors import NoPathError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import BoolArray, Float64Array
 
 
@@ -83,7 +83,7 @@ class Likelihood:
         examples = core.Examples(
             layout,
             moves,
-            features.bounds,
+            features.offsets,
             placed,
             None if edges is None else (edges.offsets, edges.ids, edges.values),
             targets.labels,

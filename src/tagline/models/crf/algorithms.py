@@ -12,7 +12,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.ap import ap
 from tagline.training.arow import arow
 from tagline.training.auto import auto

@@ -68,7 +68,7 @@ class CompiledCorpus:
             raise StorageError(f"{path}: expected a complete compiled corpus, got one without {error}") from None
         except InputError as error:
             raise StorageError(f"{path}: {error}; compile it again") from None
-        labelled = LabelledTokens(labels, ids, {}, features.bounds)
+        labelled = LabelledTokens(labels, ids, {}, features.offsets)
         return cls(Path(path), features, names["state"], names["edge"], labelled, config.get("template"))
 
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
@@ -149,7 +149,7 @@ def _append_all(
         found = extraction.look_up(block, (states, edges)).features
         labelled = read_labels(block, None)
         table = np.array([labels.setdefault(label, len(labels)) for label in labelled.labels], np.int32)
-        parts.append("bounds", found.bounds[1:] + total, np.int64)
+        parts.append("bounds", found.offsets[1:] + total, np.int64)
         parts.append("labels", table[labelled.ids], np.int32)
         for kind, of in (("state", found.states), ("edge", found.edges)):
             if of is None:
@@ -209,14 +209,14 @@ def _check(features: Features, labels: NDArray[Any], L: int, names: dict[str, Vo
     """Refuse arrays that do not fit each other; their contents are checked where they are used."""
     N = len(labels)
     for name, array, kind in (
-        ("bounds", features.bounds, np.int64),
+        ("bounds", features.offsets, np.int64),
         ("labels", labels, np.int32),
         ("state_offsets", features.states.offsets, np.int64),
         ("state_ids", features.states.ids, np.int32),
     ):
         if array.ndim != 1 or array.dtype != kind:
             raise InputError(f"{name}: expected one axis of {np.dtype(kind)}, got {array.dtype} {list(array.shape)}")
-    if not len(features.bounds) or features.bounds[-1] != N or features.states.num_tokens != N:
+    if not len(features.offsets) or features.offsets[-1] != N or features.states.num_tokens != N:
         raise InputError(f"bounds: expected {N} tokens, as many as there are labels, got another number")
     if N and (labels.min() < 0 or labels.max() >= L):
         raise InputError(f"labels: expected numbers from 0 to {L - 1}, got others")

@@ -251,7 +251,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         if isinstance(X, Sized) and not len(X):
             return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
-        return features if len(p.structure.edge_pairs) else Features(features.bounds, features.states)
+        return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
     def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
         """Add the matches of a dictionary of priority "under" where the model says O."""

@@ -91,7 +91,7 @@ def fit_crf(
     """
     extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
     numbered = _compiled(crf, given, extraction, before) or _numbered(crf, given, extraction, before)
-    match_lengths(numbered.features.bounds, numbered.labelled)
+    match_lengths(numbered.features.offsets, numbered.labelled)
     scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
     lesson = prepare(
         numbered.labelled,
@@ -216,7 +216,7 @@ def _dev_score(dev: Sentences, extraction: Extraction, start: Parameters) -> Cal
     """What scores weights on a dev set, whose features are looked up once."""
     labelled = read_labels(dev.X, dev.y)
     features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
-    match_lengths(features.bounds, labelled)
+    match_lengths(features.offsets, labelled)
     held = DevSet(labelled, start.labels)
     scorer = Scorer(start.structure, start.weights, start.rules)
     return lambda weights: held.score(feature_chains(scorer.with_weights(weights), features))

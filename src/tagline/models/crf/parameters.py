@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.ragged import row_offsets
-from tagline.readers.roles import Rules, legal
+from tagline.readers.rules import Rules, legal
 from tagline.types import Float64Array, FloatArray, IntArray
 
 

@@ -17,7 +17,7 @@ from tagline.chain.symbols import SymbolChain
 from tagline.errors import InputError
 from tagline.models.emissions import Categorical, Emission, Symbols
 from tagline.models.emissions.discrete import check_rows, log, probabilities
-from tagline.readers.roles import Rules, legal
+from tagline.readers.rules import Rules, legal
 from tagline.types import Chain, Float64Array, IntArray
 
 

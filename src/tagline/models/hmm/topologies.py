@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import BoolArray, as_array
 
 TOPOLOGIES = ("full", "left-to-right", "cyclic")

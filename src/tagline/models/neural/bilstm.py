@@ -28,7 +28,7 @@ from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
 from tagline.types import IntArray
 

@@ -38,7 +38,7 @@ from tagline.models.files import (
 from tagline.models.neural.network import Coder, Network, device_of
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
-from tagline.readers.roles import Rules, legal
+from tagline.readers.rules import Rules, legal
 from tagline.storage import ModelFile
 from tagline.training.neural.journal import Epoch
 

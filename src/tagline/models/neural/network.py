@@ -20,7 +20,7 @@ from tagline.models.answers import MOST_TOKENS
 from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
 from tagline.ragged import blocks_of, entries_of, offsets_of
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.processes import local_device
 from tagline.types import Chain, FloatArray, IntArray

@@ -40,7 +40,7 @@ from tagline.models.neural.network import Coder, Network, device_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.storage import Path
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.loop import train

@@ -26,7 +26,7 @@ from tagline.nn.pretrained import pretrained
 from tagline.nn.subword_batches import SubwordBatch
 from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
 from tagline.types import IntArray
 

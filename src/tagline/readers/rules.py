@@ -26,7 +26,7 @@ OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(len(ROLES))
 
 SEPARATORS = "-_"
 MISFIT = -1
-"""The role of a tag that is none of the scheme's."""
+"""The role of a tag that is not of the scheme."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Scheme:
         )
 
     def letter(self, role: int) -> str:
-        """How a role is written."""
+        """Return how a role is written."""
         return self.letters[self.roles.index(ROLES[role])]
 
     def parse(self, tag: str, where: str = "tag") -> tuple[str, str]:
@@ -87,7 +87,7 @@ class Scheme:
         return f"expected a tag of {self.name} ({self.pattern}), got {tag!r}"
 
     def role_and_type(self, tag: str) -> tuple[int, str]:
-        """Role (`MISFIT` where it is none of this scheme's) and type of a tag."""
+        """Return role and type of a tag; the role of a tag that is not of this scheme is `MISFIT`."""
         where = self.letters.find(tag[0]) if isinstance(tag, str) and tag else -1
         if where < 0:
             return MISFIT, ""
@@ -129,11 +129,11 @@ def scheme(name: str | Scheme) -> Scheme:
     """
     if isinstance(name, Scheme):
         return name
-    found = _BY_UPPER_NAME.get(name.upper()) if isinstance(name, str) else None
-    if found is None:
+    entry = _BY_UPPER_NAME.get(name.upper()) if isinstance(name, str) else None
+    if entry is None:
         names = ", ".join([*SCHEMES, *(f"{alias} (= {target})" for alias, target in ALIASES.items())])
         raise InputError(f"scheme: expected one of {names}, got {name!r}")
-    return found
+    return entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class TagCodes:
     Attributes:
         roles: ``[V]``, `MISFIT` for a tag that is not of the scheme.
         types: ``[V]``, a number in `names`; that of the empty type for O and misfits.
-        names: the types, in the order of their first use; the empty one is there whether used or not.
+        names: the types, in the order of their first use; the empty type is always the first.
     """
 
     roles: NDArray[np.int8]
@@ -151,14 +151,14 @@ class TagCodes:
     names: tuple[str, ...]
 
 
-def tag_codes(vocabulary: Sequence[str], rules: Scheme) -> TagCodes:
+def tag_codes(vocabulary: Sequence[str], tag_scheme: Scheme) -> TagCodes:
     """Parse each distinct tag once.
 
     >>> codes = tag_codes(["O", "B-PER", "NN"], scheme("IOB2"))
     >>> codes.roles.tolist(), codes.types.tolist(), codes.names
     ([0, 1, -1], [0, 1, 0], ('', 'PER'))
     """
-    parsed = [rules.role_and_type(tag) for tag in vocabulary]
+    parsed = [tag_scheme.role_and_type(tag) for tag in vocabulary]
     numbers: dict[str, int] = {"": 0}
     types = [numbers.setdefault(kind, len(numbers)) for _, kind in parsed]
     return TagCodes(np.array([role for role, _ in parsed], np.int8), np.array(types, np.int32), tuple(numbers))
@@ -189,12 +189,12 @@ def legal(labels: Sequence[str], name: str | Scheme) -> Rules:
     >>> int((~rules.transitions).sum()), rules.start.tolist()
     (6, [True, True, False, True, False])
     """
-    rules = scheme(name)
+    tag_scheme = scheme(name)
     for number, label in enumerate(labels):
-        rules.parse(label, f"labels[{number}]")
-    codes = tag_codes(labels, rules)
+        tag_scheme.parse(label, f"labels[{number}]")
+    codes = tag_codes(labels, tag_scheme)
     roles, types = codes.roles, codes.types
-    table = FAMILY_RULES[rules.family]
+    table = FAMILY_RULES[tag_scheme.family]
     same = types[:, None] == types  # [L, L]
     follows = table.follows[roles[:, None], roles, same.astype(np.int8)]
     return Rules(follows, table.starts[roles], table.ends[roles])

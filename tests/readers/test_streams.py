@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagline.cli.streams import read_stream
-from tagline.cli.tokens import cut_by_script
 from tagline.errors import InputError
 from tagline.readers import read_columns, read_text
+from tagline.readers.streams import read_stream
+from tagline.readers.text import cut_by_script
 
 field = st.text("aä京\u3000\"'", min_size=1, max_size=3)
 sentence = st.lists(st.tuples(field, field), min_size=1, max_size=4)
@@ -65,7 +65,7 @@ def test_the_place_of_a_broken_line_in_a_later_block(tmp_path: Path) -> None:
 def test_a_file_that_ends_within_a_character(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("北京".encode("gb18030")[:-1])
-    with pytest.raises(InputError, match=r"a.txt: expected gb18030 text, got byte 0xbe"):
+    with pytest.raises(InputError, match=r"a.txt:1: expected gb18030 text, got byte 0xbe"):
         list(read_stream(path, "text", cut_by_script, encoding="gb18030"))
 
 

@@ -1,4 +1,4 @@
-"""Column files from one tag scheme to another: what `tagline convert-tags` does."""
+"""Column files from one tag scheme to another, as `tagline convert-tags` rewrites them."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ def convert_file(
         source: the scheme of the file; detected where it is None.
         target: the scheme to write.
         column: which column holds the tags; by default the last one.
-        policy: what to make of improper sequences: ``raise``, ``conlleval`` or ``discard``.
+        policy: what to make of improper tags: ``raise``, ``conlleval`` or ``discard``.
     """
-    after = scheme(target)
+    target_scheme = scheme(target)
     corpus = read_columns(source_path)
-    before, notes = _source_scheme(corpus, source, column)
-    fixed = repair(corpus, before, policy, column=column)
-    notes += [f"repaired: {fixed.summary}"] if fixed.violations else []
+    source_scheme, notes = _source_scheme(corpus, source, column)
+    repaired = repair(corpus, source_scheme, policy, column=column)
+    notes += [f"repaired: {repaired.summary}"] if repaired.violations else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LossyConversionWarning)
-        converted = convert(fixed.tags, before, after, column=column)
+        converted = convert(repaired.tags, source_scheme, target_scheme, column=column)
     notes += [str(warning.message) for warning in caught]
     write_columns(converted, target_path)
-    return FileConversion(converted, before, after, notes)
+    return FileConversion(converted, source_scheme, target_scheme, notes)
 
 
 def _source_scheme(corpus: Corpus, name: str | None, column: str) -> tuple[Scheme, list[str]]:
     if name is not None:
         return scheme(name), []
-    found = detect(corpus, column=column)
-    if found.scheme is None:
+    detection = detect(corpus, column=column)
+    if detection.scheme is None:
         where = f"{corpus.source or '<text>'}, column {column}"
-        raise InputError(f"{where}: expected tags of a scheme, got others: {found.reason}")
-    return found.scheme, [f"source scheme {found.scheme.name}: {found.reason}"]
+        raise InputError(f"{where}: expected tags of a scheme, got others: {detection.reason}")
+    return detection.scheme, [f"source scheme {detection.scheme.name}: {detection.reason}"]

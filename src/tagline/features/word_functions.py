@@ -1,6 +1,6 @@
-"""Built-in columns: what a template may ask of a word besides the word itself, as in ``%x[0,0:lower]``.
+"""Built-in columns: functions of a word that a template may ask for, as in ``%x[0,0:lower]``.
 
-An extension to CRF++. Functions are named after the column and may be chained, the first one first:
+This is an extension to CRF++. Functions are named behind the column and may be chained, the first one first:
 ``%x[-1,0:lower:suffix3]``. They are computed once for each distinct word of a corpus. A function that has nothing to
 say of a word (``prefix4`` of a word with three characters) gives no attribute at that token; padding (``_B-1``) stays
 as it is.

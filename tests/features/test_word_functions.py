@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagline.features import columns
-from tagline.features.patterns import Derivation
+from tagline.features import word_functions
+from tagline.features.macros import Derivation
 from tagline.features.templates import Template
 
 NAMES = [
-    *(name for name in columns.names() if "…" not in name),
+    *(name for name in word_functions.names() if "…" not in name),
     *(f"{a}{k}" for a in ("prefix", "suffix") for k in range(1, 10)),
 ]
 
 
 def value(name: str, word: str) -> str | None:
-    function = columns.find(name)
+    function = word_functions.find(name)
     assert function is not None
     return function(word)
 
@@ -80,7 +80,7 @@ def test_values(name: str, word: str, expected: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["", "Lower", "prefix", "prefix0", "prefix10", "suffix1x", "class "])
 def test_names_that_are_not_there(name: str) -> None:
-    assert columns.find(name) is None
+    assert word_functions.find(name) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,7 +104,7 @@ def test_any_word_is_taken(word: str, name: str) -> None:
 
 @given(st.lists(st.text(st.one_of(st.sampled_from("aB1ΣσçİÄ٣北カ-\n"), st.characters()))), st.sampled_from(NAMES))
 def test_many_words_at_once_are_the_same(words: list[str], name: str) -> None:
-    assert columns.apply(name, words) == [value(name, word) for word in words]
+    assert word_functions.apply(name, words) == [value(name, word) for word in words]
 
 
 DERIVATIONS = st.builds(

@@ -2,10 +2,10 @@
 
 CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Three extensions, none of which CRF++ reads:
 
-- built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.columns`);
+- built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
 - Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
   ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
-  `re.search`; ``\\"`` is a quote. Like in Wapiti, the expression also looks at padding (``_B-1``);
+  `re.search`; ``\\"`` is a quote. As in Wapiti, the expression also looks at padding (``_B-1``);
 - Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tagline.features import columns
+from tagline.features import word_functions
 
 MOST_ROWS = 99
 CRFPP_ROWS = 8
@@ -58,9 +58,9 @@ class Derivation:
         return re.compile(self.pattern)
 
     @cached_property
-    def _steps(self) -> list[columns.WordFunction]:
-        found = [columns.find(name) for name in self.functions]
-        return [step for step in found if step is not None]
+    def _steps(self) -> list[word_functions.WordFunction]:
+        steps = [word_functions.find(name) for name in self.functions]
+        return [step for step in steps if step is not None]
 
     def of(self, word: str) -> str | None:
         """Take it from a word; None where there is nothing to take, and no attribute then."""
@@ -77,11 +77,11 @@ class Derivation:
         """Take it from many words; the same as `of` for each, only faster."""
         values: list[str | None] = [*words]
         for name in self.functions:
-            held = [value for value in values if value]
-            results = columns.apply(name, held)
-            if len(held) < len(values):
-                there = iter(results)
-                results = [next(there) if value else None for value in values]
+            filled = [value for value in values if value]
+            results = word_functions.apply(name, filled)
+            if len(filled) < len(values):
+                next_results = iter(results)
+                results = [next(next_results) if value else None for value in values]
             values = results
         if self.functions and not all(values):
             values = [value or None for value in values]
@@ -93,7 +93,7 @@ class Derivation:
         return [value.lower() if value else value for value in values] if self.lowered else values
 
     def of_padding(self, padding: str) -> str:
-        """Take it from padding: only patterns look at it."""
+        """Take it from padding, at which only patterns look."""
         return self._match(padding)
 
     def _match(self, text: str) -> str:
@@ -119,7 +119,7 @@ class Macro:
 
 
 def parse_macro(text: str, at: int) -> tuple[Macro, int]:
-    """Parse the macro that begins with the ``%`` at a place; returns it and the place behind it."""
+    """Parse the macro that begins with the ``%`` at a place; return it and the place behind it."""
     command = text[at + 1 : at + 2]
     if command not in set("xtmXTM"):
         raise MacroError(
@@ -135,8 +135,8 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if abs(row) > MOST_ROWS:
         raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {row}")
     for name in functions:
-        if columns.find(name) is None:
-            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(columns.names())}')
+        if word_functions.find(name) is None:
+            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
     pattern, end = "", where.end()
     if command in "tTmM":
         pattern, end = _parse_pattern(text, at, end, command)
