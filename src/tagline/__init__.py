@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tagline.features.templates import Template
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
-    from tagline.models.hmm.estimator import HMM
     from tagline.models.files import load
+    from tagline.models.hmm.estimator import HMM
     from tagline.models.neural.bilstm import BiLSTMCRF
     from tagline.models.neural.transformer import TransformerCRF
     from tagline.models.trigram.estimator import TrigramTagger

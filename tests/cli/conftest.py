@@ -37,7 +37,7 @@ def model(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def loaded(model: Path) -> CRF:
     """The same model in Python."""
-    from tagline.cli.tag import load_tagger
+    from tagline.cli.tagging import load_tagger
 
     return load_tagger(model)
 

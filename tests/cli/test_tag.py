@@ -11,7 +11,7 @@ import pytest
 
 import tagline as package
 from tagline.models.crf.estimator import CRF
-from tagline.cli.tokens import cut_for
+from tagline.models.cutting import cut_for
 from tagline.readers import read_columns
 from tagline.readers.text import cut_by_script
 
@@ -221,7 +221,7 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         ("--marginals -o html", "", "--marginals: expected --output jsonl, or columns without --spans"),
         ("--marginals --spans", "", "--marginals: expected --output jsonl, or columns without --spans"),
         ("--min-probability 2 --spans", "", "--min-probability: expected a number from 0 to 1, got 2.0"),
-        ("--tokens syllables", "", "--tokens: expected one of auto, whitespace, words, characters, got 'syllables'"),
+        ("--tokens syllables", "", "tokens: expected one of auto, whitespace, words, characters, got 'syllables'"),
         ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
         ("/", "", "/: expected a file, got a folder"),

@@ -6,18 +6,15 @@ import gzip
 import json
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tagline as package
-from tagline.cli.outcome import Training
-from tagline.cli.settings import label_weights_of
-from tagline.cli.train import Plan, train_file
-from tagline.features.sets import load_set
+from tagline.cli.plans import plan_of
+from tagline.cli.training import train_file
 from tagline.models.crf.estimator import CRF
+from tagline.models.options import option_named
 from tagline.readers import read_columns
 from tagline.training.monitor import Pass
 
@@ -242,7 +239,7 @@ def test_interrupted_training_is_saved(folder: Path, tmp_path: Path) -> None:
             if done.iteration == 3:
                 raise KeyboardInterrupt
 
-    done = train_file(Plan(str(folder / "train.txt"), str(tmp_path / "m")), Impatient())
+    done = train_file(plan_of(str(folder / "train.txt"), str(tmp_path / "m"), "crf", {}), Impatient())
     assert done.interrupted
     assert len(done.model.training_log_) == 3
     assert package.load(tmp_path / "m").predict([["Rome"]]) == done.model.predict([["Rome"]])
@@ -258,16 +255,18 @@ def test_nothing_learned_leaves_the_old_model_alone(folder: Path, tmp_path: Path
 
 def test_the_first_of_the_best_passes_is_the_one_that_is_kept() -> None:
     log = [Pass(n, 1.0, 0.1, 1, float(n), n, score) for n, score in enumerate((0.5, 0.8, 0.8, 0.7), 1)]
-    model: Any = SimpleNamespace(training_log_=log)
-    best = Training("m", model, 1, 1, load_set("pos"), 0, 1.0, None).best_pass
-    assert best is not None
-    assert best.iteration == 2
+    model = CRF(patience=2)
+    model.training_log_ = log
+    assert model.best_pass_ is model.kept_pass_ is log[1]
+    model.patience = None
+    assert model.kept_pass_ is None, "the last weights are kept"
 
 
 def test_label_weights() -> None:
-    assert label_weights_of(None) is None
-    assert label_weights_of("balanced") == "balanced"
-    assert label_weights_of("B-A=B=2") == {"B-A=B": 2.0}
+    read = option_named("label_weights").checked
+    assert read(None) is None
+    assert read("balanced") == "balanced"
+    assert read("B-A=B=2") == {"B-A=B": 2.0}
 
 
 def test_one_label_alone_needs_no_pass(tmp_path: Path) -> None:

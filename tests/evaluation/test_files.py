@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tagline.cli.evaluate import evaluate_files, save_html, save_plots, show
+from tagline.cli.commands.eval import save_html, save_plots, show
 from tagline.errors import InputError
-from tagline.evaluation.files import read_pair
+from tagline.evaluation.files import evaluate_files, read_pair
 
 from .cases import random_pair
 from .oracles import Tally
@@ -114,12 +114,17 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     other.write_text("Anna\nBerg\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"other.txt: expected gold and predicted labels in the last two columns"):
         read_pair(other, None)
-    other.write_text("Anna NN NN\n", encoding="utf-8")
+    other.write_text("Anna NN NN\nin IN IN\nRome B-LOC B-LOC\n", encoding="utf-8")
     for strict in (False, True):
         with pytest.raises(
             InputError, match=r"labels: expected those of a known tag scheme, got others: .* tokens only"
         ):
             evaluate_files(other, strict=strict)
+    other.write_text("Anna NN NN\nsees VB NN\nin IN IN\n", encoding="utf-8")
+    for strict in (False, True):
+        report = evaluate_files(other, strict=strict)
+        assert report.spans is None
+        assert report.tokens.accuracy == pytest.approx(2 / 3)
     other.write_text("Li B-NAME B-NAME\nMing E-NAME E-NAME\n\nX S-CONT O\n", encoding="utf-8")
     report = evaluate_files(other)
     assert report.spans is not None

@@ -37,7 +37,9 @@ def small_model(hash_bits: int | None) -> bytes:
     weights = np.random.default_rng(5).normal(size=structure.size)
     found = Parameters(LABELS, "IOB2", structure, weights, built.states, built.edges)
     return storage.dumps(
-        *pack(SavedCRF(found, TEMPLATE, hash_bits, places, {"c2": 1.0}, TrainingFacts(2, 3, 0.5, "by hand", ("a note",))))
+        *pack(
+            SavedCRF(found, TEMPLATE, hash_bits, places, {"c2": 1.0}, TrainingFacts(2, 3, 0.5, "by hand", ("a note",)))
+        )
     )
 
 

@@ -1,6 +1,6 @@
-"""Answers as text: columns, JSON lines, inline brackets, a table of spans, a page of HTML.
+"""Labellings as text: columns, JSON lines, inline brackets, a table of spans, a page of HTML.
 
-Each is a `Format`: what stands before all sentences, what a batch of sentences becomes, what stands behind them.
+Each is a `Format`: what stands before all sentences, what a block of sentences becomes, what stands behind them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SPAN_HEAD = "\t".join(("place", "start", "end", "type", "probability", "text")) 
 
 
 @dataclass(frozen=True)
-class Mark:
+class ShownSpan:
     """A span of tokens, `end` exclusive, and its probability where that was asked for."""
 
     start: int
@@ -51,48 +51,48 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ShownLabelling:
     """One labelling of a sentence.
 
     Attributes:
-        tags: one a token.
+        labels: one a token.
         probability: of the labelling, where the k best were asked for.
-        marginals: probability of each tag, where they were asked for.
-        marks: the spans of the tags; None where they were not asked for or where tags mark none.
+        marginals: the probability of each label, where they were asked for.
+        spans: those of the labels; None where they were not asked for or where the labels mark none.
     """
 
-    tags: Sequence[str]
+    labels: Sequence[str]
     probability: float | None = None
     marginals: Sequence[float] | None = None
-    marks: Sequence[Mark] | None = None
+    spans: Sequence[ShownSpan] | None = None
 
 
-Answers: TypeAlias = Sequence[Sequence[Answer]]
-"""For each sentence its answers, the best first."""
+Labellings: TypeAlias = Sequence[Sequence[ShownLabelling]]
+"""For each sentence its labellings, the best first."""
 
 
 @dataclass(frozen=True)
 class Format:
     """A way to write answers."""
 
-    body: Callable[[Block, Answers], str]
+    body: Callable[[Block, Labellings], str]
     head: str = ""
     tail: str = ""
 
 
-def columns(batch: Block, answers: Answers) -> str:
+def columns(block: Block, labellings: Labellings) -> str:
     """Write the columns of the input, the tag and its probability; above each of the k best ``# rank probability``."""
-    _refuse_blanks(batch.corpus)
-    given = [column.strings for column in batch.corpus.columns.values()]
-    offsets = batch.corpus.offsets.tolist()
+    _refuse_blanks(block.corpus)
+    strings = [column.strings for column in block.corpus.columns.values()]
+    offsets = block.corpus.offsets.tolist()
     lines: list[str] = []
-    for b, ranked in enumerate(answers):
-        words = [column[offsets[b] : offsets[b + 1]] for column in given]
-        for rank, answer in enumerate(ranked):
-            if answer.probability is not None:
-                lines.append(f"# {rank} {answer.probability:.6f}")
-            more = [] if answer.marginals is None else [[f"{p:.6f}" for p in answer.marginals]]
-            lines.extend(map("\t".join, zip(*words, answer.tags, *more, strict=True)))
+    for b, ranked in enumerate(labellings):
+        words = [column[offsets[b] : offsets[b + 1]] for column in strings]
+        for rank, labelling in enumerate(ranked):
+            if labelling.probability is not None:
+                lines.append(f"# {rank} {labelling.probability:.6f}")
+            more = [] if labelling.marginals is None else [[f"{p:.6f}" for p in labelling.marginals]]
+            lines.extend(map("\t".join, zip(*words, labelling.labels, *more, strict=True)))
             lines.append("")
     return "".join(f"{line}\n" for line in lines)
 
@@ -109,11 +109,11 @@ def _refuse_blanks(corpus: Corpus) -> None:
             )
 
 
-def json_lines(batch: Block, answers: Answers) -> str:
+def json_lines(block: Block, labellings: Labellings) -> str:
     """Write an object a sentence: what the input had (its own tags and spans as ``gold_…``), and the answers."""
     lines = []
-    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
-        item: dict[str, Any] = {} if batch.objects is None else dict(batch.objects[b])
+    for b, (sentence, ranked) in enumerate(zip(block.corpus, labellings, strict=True)):
+        item: dict[str, Any] = {} if block.objects is None else dict(block.objects[b])
         for key in ("tags", "spans"):
             if key in item:
                 item[f"gold_{key}"] = item.pop(key)
@@ -128,43 +128,44 @@ def json_lines(batch: Block, answers: Answers) -> str:
     return "".join(lines)
 
 
-def _fields(sentence: Sentence, answer: Answer) -> dict[str, Any]:
-    fields: dict[str, Any] = {"tags": list(answer.tags)}
-    if answer.marginals is not None:
-        fields["probabilities"] = list(answer.marginals)
-    if answer.marks is not None:
+def _fields(sentence: Sentence, labelling: ShownLabelling) -> dict[str, Any]:
+    fields: dict[str, Any] = {"tags": list(labelling.labels)}
+    if labelling.marginals is not None:
+        fields["probabilities"] = list(labelling.marginals)
+    if labelling.spans is not None:
         text, places = written(sentence)
         fields["spans"] = []
-        for mark in answer.marks:
-            first, last = places[mark.start][0], places[mark.end - 1][1]
-            span = {"start": mark.start, "end": mark.end, "type": mark.type, "text": text[first:last]}
+        for span in labelling.spans:
+            first, last = places[span.start][0], places[span.end - 1][1]
+            entry = {"start": span.start, "end": span.end, "type": span.type, "text": text[first:last]}
             if sentence.spans is not None:
-                span |= {"char_start": first, "char_end": last}
-            fields["spans"].append(span | ({} if mark.probability is None else {"probability": mark.probability}))
+                entry |= {"char_start": first, "char_end": last}
+            fields["spans"].append(entry | ({} if span.probability is None else {"probability": span.probability}))
     return fields
 
 
-def span_lines(batch: Block, answers: Answers) -> str:
+def span_lines(block: Block, labellings: Labellings) -> str:
     """Write a line a span: where its sentence stands, first token and the one behind, type, probability, text."""
     lines = []
-    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
-        text, places = written(sentence)
-        for mark in ranked[0].marks or ():
-            words = _one_line(text[places[mark.start][0] : places[mark.end - 1][1]])
-            facts = (batch.corpus.place(b), mark.start, mark.end, mark.type, f"{mark.probability:.6f}", words)
+    for b, ranked in enumerate(labellings):
+        spans = ranked[0].spans or ()
+        text, places = written(block.corpus[b]) if spans else ("", ())
+        for span in spans:
+            words = _one_line(text[places[span.start][0] : places[span.end - 1][1]])
+            facts = (block.corpus.place(b), span.start, span.end, span.type, f"{span.probability:.6f}", words)
             lines.append("\t".join(map(str, facts)) + "\n")
     return "".join(lines)
 
 
-def brackets(batch: Block, answers: Answers) -> str:
-    """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where tags mark no spans."""
+def brackets(block: Block, labellings: Labellings) -> str:
+    """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where labels mark no spans."""
     lines = []
-    for sentence, ranked in zip(batch.corpus, answers, strict=True):
-        for answer in ranked:
-            rank = "" if answer.probability is None else f"{answer.probability:.6f}\t"
-            shown = "".join(bracketed(piece) for piece in pieces(sentence, answer))
-            if answer.marks is None:
-                shown = " ".join(f"{token}/{tag}" for token, tag in zip(sentence.tokens, answer.tags, strict=True))
+    for sentence, ranked in zip(block.corpus, labellings, strict=True):
+        for labelling in ranked:
+            rank = "" if labelling.probability is None else f"{labelling.probability:.6f}\t"
+            shown = "".join(bracketed(piece) for piece in pieces(sentence, labelling))
+            if labelling.spans is None:
+                shown = " ".join(f"{token}/{tag}" for token, tag in zip(sentence.tokens, labelling.labels, strict=True))
             lines.append(rank + _one_line(shown) + "\n")
     return "".join(lines)
 
@@ -173,12 +174,14 @@ def page(types: Sequence[str]) -> Format:
     """Return the format that writes a page of HTML, with a background for each type."""
     colours = colours_of(types)
 
-    def body(batch: Block, answers: Answers) -> str:
+    def body(block: Block, labellings: Labellings) -> str:
         lines = []
-        for sentence, ranked in zip(batch.corpus, answers, strict=True):
-            for answer in ranked:
-                rank = "" if answer.probability is None else f'<span class="quiet">{answer.probability:.4f}</span> '
-                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, answer))
+        for sentence, ranked in zip(block.corpus, labellings, strict=True):
+            for labelling in ranked:
+                rank = (
+                    "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
+                )
+                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, labelling))
                 lines.append(f"<p>{rank}{shown}</p>\n")
         return "".join(lines)
 
@@ -196,7 +199,7 @@ class Piece:
 
     Attributes:
         text: of the sentence.
-        label: the type of a span, which may be empty, or the tag of a token; None for text between them.
+        label: the type of a span, which may be empty, or the label of a token; None for text between them.
         probability: of a span, where it is known.
     """
 
@@ -205,16 +208,16 @@ class Piece:
     probability: float | None = None
 
 
-def pieces(sentence: Sentence, answer: Answer) -> Iterator[Piece]:
-    """Cut a sentence at its spans, or at its tokens where the tags mark no spans."""
+def pieces(sentence: Sentence, labelling: ShownLabelling) -> Iterator[Piece]:
+    """Cut a sentence at its spans, or at its tokens where the labels mark no spans."""
     text, places = written(sentence)
-    tokens = [Mark(t, t + 1, tag) for t, tag in enumerate(answer.tags)]
+    tokens = [ShownSpan(t, t + 1, tag) for t, tag in enumerate(labelling.labels)]
     at = 0
-    for mark in tokens if answer.marks is None else answer.marks:
-        first, last = places[mark.start][0], places[mark.end - 1][1]
+    for span in tokens if labelling.spans is None else labelling.spans:
+        first, last = places[span.start][0], places[span.end - 1][1]
         if at < first:
             yield Piece(text[at:first])
-        yield Piece(text[first:last], mark.type, mark.probability)
+        yield Piece(text[first:last], span.type, span.probability)
         at = last
     if at < len(text):
         yield Piece(text[at:])

@@ -67,6 +67,10 @@ class Progress(Protocol):
         """Which pass it is, from 1."""
 
     @property
+    def objective(self) -> float:
+        """What is made smaller: the objective with its penalties, or the mean loss."""
+
+    @property
     def seconds(self) -> float:
         """Since training began."""
 
@@ -79,6 +83,10 @@ class Progress(Protocol):
 
     def headline(self) -> str:
         """Say in a few words what it reached."""
+
+    @property
+    def speed(self) -> str:
+        """How fast it was, in words; empty where that is not told."""
 
 
 class Model(Protocol):

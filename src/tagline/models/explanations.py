@@ -181,9 +181,7 @@ def chain_terms(
     yield from transition_terms(chain, labels, mine, other)
 
 
-def transition_terms(
-    chain: Chain, labels: Sequence[str], mine: IntArray, other: IntArray
-) -> Iterator[Contribution]:
+def transition_terms(chain: Chain, labels: Sequence[str], mine: IntArray, other: IntArray) -> Iterator[Contribution]:
     """The scores of start, transitions ``[L, L]`` and end in which two labellings differ."""
     pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
     for n, (a, b) in enumerate(pairs):
@@ -211,4 +209,6 @@ def _rival(chain: Chain, t: int, taken: BoolArray) -> IntArray | None:
 
 def ranked(terms: Iterator[Contribution]) -> tuple[Contribution, ...]:
     """Sort terms that differ by their size."""
-    return tuple(sorted((term for term in terms if term.amount), key=lambda term: (-abs(term.amount), term.token, term.name)))
+    return tuple(
+        sorted((term for term in terms if term.amount), key=lambda term: (-abs(term.amount), term.token, term.name))
+    )

@@ -280,9 +280,7 @@ def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> I
     return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
 
 
-def broken_steps(
-    ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray
-) -> BoolArray:
+def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:
     """Say of each token whether its known label may not begin a sentence or follow the known one before it, ``[N]``.
 
     Arguments:

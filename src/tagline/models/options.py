@@ -8,7 +8,7 @@ is not in the table can bring its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -45,7 +45,7 @@ class Option:
     least: float = -math.inf
     most: float | str = math.inf
     choices: tuple[str, ...] | str = ()
-    parse: Callable[[str], Any] | None = None
+    parse: Callable[[Any], Any] | None = None
     of_run: bool = False
 
     @property
@@ -65,7 +65,7 @@ class Option:
         """
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and self.type is not str:
             most = self.most if isinstance(self.most, int | float) else _resolved(self.most)
             if not self.least <= value <= most:
                 span = f"{self.least:g} or more" if most == math.inf else f"{self.least:g} to {most:g}"
@@ -74,7 +74,7 @@ class Option:
         choices = _resolved(self.choices) if isinstance(self.choices, str) else self.choices
         if choices and value not in choices:
             raise InputError(f"{self.flag}: expected one of {', '.join(choices)}, got {value!r}")
-        return value if self.parse is None or not isinstance(value, str) else self.parse(value)
+        return value if self.parse is None else self.parse(value)
 
 
 def _resolved(home: str) -> Any:
@@ -82,20 +82,18 @@ def _resolved(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _scheme(text: str) -> str | None:
+def _scheme(text: Any) -> str | None:
     """Read the name of a tag scheme, "auto", or "none" for no rules."""
     from tagline.readers.rules import scheme
 
-    if text.lower() == "none":
+    if isinstance(text, str) and text.lower() == "none":
         return None
-    if text != "auto":
-        scheme(text)
-    return text
+    return "auto" if text == "auto" else scheme(text).name
 
 
-def _label_weights(text: str) -> str | dict[str, float]:
-    """Read ``balanced``, or ``LABEL=NUMBER`` with commas between."""
-    if text == "balanced":
+def _label_weights(text: Any) -> Any:
+    """Read ``balanced``, or ``LABEL=NUMBER`` with commas between; a table of a file is as it is."""
+    if text == "balanced" or not isinstance(text, str):
         return text
     weights = {}
     for part in text.split(","):
@@ -116,6 +114,7 @@ _TABLE = (
         "A CRF++ template, or a ready-made set: english_ner, chinese_ner, chunking, pos, segmentation. "
         "Left out: the set that suits the data.",
         flags=("-t", "--template"),
+        panel="",
         of_run=True,
     ),
     Option(
@@ -256,6 +255,13 @@ _TABLE = (
 )
 
 _BY_NAME = {option.name: option for option in _TABLE}
+
+
+def in_order(groups: Iterable[Iterable[Option]]) -> list[Option]:
+    """Return the options of several groups, each once: those of the table in its order, then the others."""
+    distinct = {option.name: option for group in groups for option in group}
+    places = {option.name: place for place, option in enumerate(_TABLE)}
+    return sorted(distinct.values(), key=lambda option: places.get(option.name, len(places)))
 
 
 def option_named(name: str) -> Option:

@@ -1,6 +1,6 @@
 """How a kind of model is trained from files: what `tagline train` asks of a kind besides its estimator.
 
-A recipe is made of the settings of the estimator and of the options of the run; it says when training ends at the latest,
+A recipe is made of the settings of the estimator and the options of the run. It says when training ends at the latest,
 refuses what cannot be meant before anything is read, reads, and fits. `Recipe` suits models that learn from words alone
 and have no passes to watch; others override what they do differently.
 """
@@ -83,6 +83,8 @@ class Recipe:
         run: values of the options that are no settings.
     """
 
+    noun, plural = "pass", "passes"  # what one go over the sentences is called
+
     def __init__(self, kind: Kind, settings: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         self.kind, self.settings, self.run = kind, dict(settings), dict(run)
 
@@ -130,11 +132,11 @@ def introduce(data: Any, problems: tuple[str, ...], tell: Reporter) -> None:
         tell.say(f"skipped {len(problems)} broken sentences; the first: {problems[0]}")
 
 
-def check_progress(model: Any, unit: str, *, resumable: bool = False) -> None:
+def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:
     """Refuse a model whose training was stopped before the first pass was done: it has learned nothing."""
     if model.training_log_:
         return
     if model.stop_reason_ == "interrupted":
         raise KeyboardInterrupt
     if model.stop_reason_ == "time budget" and not resumable:
-        raise InputError(f"--max-seconds: expected time for one {unit} at least, got {model.max_seconds}")
+        raise InputError(f"--max-seconds: expected time for one {noun} at least, got {model.max_seconds}")

@@ -48,7 +48,7 @@ class Kind:
         """The estimator's class."""
         if missing := [name for name in self.packages if find_spec(name) is None]:
             raise InputError(
-                f"--model: expected {', '.join(missing)} to be installed for a {self.class_name}, got none; "
+                f"{self.class_name}: expected {', '.join(missing)} to be installed, got none; "
                 f"pip install 'tagline[{self.extra}]'"
             )
         return _imported(self.home)

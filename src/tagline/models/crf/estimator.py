@@ -192,9 +192,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         push the rest aside.
         """
         before = getattr(self, "parameters_", None)
-        self._become(
-            fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True)
-        )
+        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""How `tagline train` trains a feature CRF: a template is named or chosen from the data, which may be compiled first."""
+"""How `tagline train` trains a feature CRF: a template is named or chosen; data larger than memory are compiled."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CRFRecipe(Recipe):
         tell.stage("numbering features")
         model.fit(material.data, X_dev=dev)
         model.callbacks = ()
-        check_progress(model, "pass")
+        check_progress(model, self.noun)
         return model
 
     def _compiled(self, files: LabelledFiles, path: str, template: Template, tell: Reporter) -> CompiledCorpus:

@@ -15,8 +15,8 @@ from tagline import chain as engine
 from tagline.chain import symbols
 from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence, lists_of
-from tagline.models.entities import Entity
 from tagline.models.contract import Input
+from tagline.models.entities import Entity
 from tagline.models.explanations import Explanation, explain_chain
 from tagline.models.hmm.observations import Observed, observe
 from tagline.models.hmm.parameters import HMMParameters

@@ -89,7 +89,9 @@ class Problem:
         if "start" not in self.frozen:
             start = shares(expected.start + self._added(self.start_prior, self.topology.start), start)
         if "transitions" not in self.frozen:
-            transitions = shares(expected.transitions + self._added(self.transition_prior, self.topology.transitions), transitions)
+            transitions = shares(
+                expected.transitions + self._added(self.transition_prior, self.topology.transitions), transitions
+            )
         if isinstance(p.emission, Categorical):
             assert expected.emissions is not None
             return replace(p, start=start, transitions=transitions, emission=p.emission.counted(expected.emissions))

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
-from tagline.models.hmm.counting import counted_chain, counted_emission
 from tagline.models.hmm.baum_welch import Problem, learn, random_chain
+from tagline.models.hmm.counting import counted_chain, counted_emission
+from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.states import read_states
-from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.training.em import Climbed
 from tagline.training.monitor import Pass
 

@@ -19,11 +19,11 @@ from tagline.errors import InputError
 from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, Forms, FormTable
-from tagline.models.neural.file import planned
 from tagline.models.files import bad_file
+from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
-from tagline.models.sentences import words_of
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.sentences import words_of
 from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
 from tagline.nn.heads import Tagger

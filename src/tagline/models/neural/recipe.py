@@ -15,6 +15,8 @@ from tagline.readers.corpus import Corpus
 class NetworkRecipe(Recipe):
     """How a neural tagger is trained from files."""
 
+    noun, plural = "epoch", "epochs"
+
     @property
     def budget(self) -> Budget:
         """The limit of epochs and seconds."""
@@ -55,6 +57,6 @@ class NetworkRecipe(Recipe):
             progress=tell.stepped,
         )
         model.callbacks = ()
-        check_progress(model, "epoch", resumable=checkpoint is not None)
+        check_progress(model, self.noun, resumable=checkpoint is not None)
         trained: Model = model
         return trained

@@ -212,9 +212,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
         return lesson
 
-    def _begin(
-        self, corpus: Corpus, lesson: Lesson, before: Network | None
-    ) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _begin(self, corpus: Corpus, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
         """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
         L, rules = len(lesson.labels), lesson.rules
         if before is None:

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
-from tagline.models.neural.file import planned
 from tagline.models.files import bad_file
+from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
-from tagline.models.sentences import words_of
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.sentences import words_of
 from tagline.nn.dropout import check_probability
 from tagline.nn.heads import Tagger
 from tagline.nn.pretrained import pretrained

@@ -102,8 +102,8 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                f"{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and tagline.CRF "
-                "learn from tags that are not known"
+                f"{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and "
+                "tagline.CRF learn from tags that are not known"
             )
         lesson = prepare(labelled, scheme=None)
         words, ids = _used(words_of(corpus))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
-from tagline.features.suffixes import TagShares, endings, joined, likely
+from tagline.features.suffixes import LabelShares, endings, joined, likely
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.trigram.counts import TrigramCounts
 from tagline.ragged import row_offsets
@@ -134,13 +134,13 @@ class _Pairs:
         """Tokens of each word, ``[V]``."""
         return np.bincount(self.words, self.counts, self.num_words).astype(np.int64)
 
-    def shares(self, tokens: IntArray, ratio: float) -> TagShares:
+    def shares(self, tokens: IntArray, ratio: float) -> LabelShares:
         """The probable tags of each word, and the share of it in the ``[E]`` tokens of that tag."""
         most = np.zeros(self.num_words, np.int64)
         np.maximum.at(most, self.words, self.counts)
         kept = self.counts * ratio >= most[self.words]
         offsets = row_offsets(self.words[kept], self.num_words)
-        return TagShares(offsets, self.tags[kept], self.counts[kept] / tokens[kept])
+        return LabelShares(offsets, self.tags[kept], self.counts[kept] / tokens[kept])
 
     def matrix(self, chosen: BoolArray) -> Float64Array:
         """The counts of some words, ``[·, K]``."""
@@ -184,15 +184,17 @@ def learn(
 
 
 def _candidates(
-    known: TagShares, guessed: list[TagShares], prior: Float64Array, ratio: float, shift: IntArray, high: int
+    known: LabelShares, guessed: list[LabelShares], prior: Float64Array, ratio: float, shift: IntArray, high: int
 ) -> CandidateLists:
     """All lists: of words P(w | s), of endings and none P(t | ending) / P(t)."""
-    none = TagShares.of(prior[None], likely(prior[None], ratio))
-    inverted = [TagShares(one.offsets, one.tags, one.shares / prior[one.tags]) for one in [*guessed, none, none]]
+    none = LabelShares.of(prior[None], likely(prior[None], ratio))
+    inverted = [
+        LabelShares(part.offsets, part.labels, part.shares / prior[part.labels]) for part in [*guessed, none, none]
+    ]
     lists = joined([known, *inverted])
-    sizes = [len(one.offsets) - 1 for one in guessed]
+    sizes = [len(part.offsets) - 1 for part in guessed]
     shifts = np.concatenate([shift, np.repeat([0, high, 0, high], [*sizes, 1, 1])])
-    states = lists.tags + np.repeat(shifts, np.diff(lists.offsets))
+    states = lists.labels + np.repeat(shifts, np.diff(lists.offsets))
     return CandidateLists(lists.offsets, states.astype(np.int32), np.log(lists.shares).astype(np.float32))
 
 

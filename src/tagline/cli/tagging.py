@@ -1,24 +1,32 @@
-"""What `tagline tag` does: sentences in, answers of a model out, a batch at a time."""
+"""What `tagline tag` does: sentences in, answers of a model out, a block at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from tagline.cli.render import SPAN_HEAD, Answer, Answers, Format, Mark, brackets, columns, json_lines, page, span_lines
-from tagline.cli.tokens import AUTO, cut_for
+from tagline.cli.render import (
+    SPAN_HEAD,
+    Format,
+    Labellings,
+    ShownLabelling,
+    ShownSpan,
+    brackets,
+    columns,
+    json_lines,
+    page,
+    span_lines,
+)
 from tagline.errors import InputError
-from tagline.features.templates import Template
-from tagline.models.answers import ChainModel as SequenceModel
-from tagline.models.crf.estimator import CRF
+from tagline.models.answers import Answer
+from tagline.models.contract import Model
+from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Reading
-from tagline.models.hmm.estimator import HMM
 from tagline.models.files import load
 from tagline.readers import format_of
-from tagline.readers.corpus import Column, Corpus
+from tagline.readers.corpus import Corpus
 from tagline.readers.sources import PathLike, name_of, shown
 from tagline.readers.streams import BLOCK_BYTES, Block, read_stream
 
@@ -54,26 +62,16 @@ class Questions:
             raise InputError(f"--min-probability: expected a number from 0 to 1, got {self.min_probability}")
 
 
-def load_tagger(path: PathLike) -> Any:
-    """Load a model that tags text: a CRF whose features come from a template, or one that emits words."""
+def load_tagger(path: PathLike) -> Model:
+    """Load a model that reads sentences of words."""
     model = load(path)
-    if isinstance(model, CRF) and not isinstance(model.features, Template):
-        raise InputError(
-            f"{path}: expected a model that was trained with a template, got one whose features a program makes; "
-            "tag with Python: tagline.load(path).predict(X)"
-        )
-    if isinstance(model, HMM):
-        if not model.known_tokens():
-            raise InputError(
-                f"{path}: expected a model that emits words, got {model.emission_.family} emissions of numbers; tag "
-                "with Python: tagline.load(path).predict(X)"
-            )
-        model.parameters_ = replace(model.parameters_, numbers=False)  # states without names are written as digits
+    if (refusal := model.input_.refusal) is not None:
+        raise InputError(f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X)")
     return model
 
 
 def tag_stream(
-    model: Any,
+    model: Model,
     paths: Sequence[PathLike] = ("-",),
     questions: Questions | None = None,
     *,
@@ -103,7 +101,7 @@ def tag_stream(
             f"--marginals: expected --output jsonl, or columns without --spans, to write them in, got {output}"
         )
     reading = _reading(model, needed=ask.spans) if ask.spans or output in ("brackets", "html") else None
-    style = _style(output, ask, model.labels_ if reading is None else reading.types)
+    style = _style(output, ask, [str(label) for label in model.labels_] if reading is None else reading.types)
     cut = cut_for(model, tokens) if tokens != AUTO or set(forms) != {"columns"} else cut_for(model, "whitespace")
     yield style.head
     for path, one in zip(paths, forms, strict=True):
@@ -124,69 +122,61 @@ def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])
 
 
-def _reading(model: SequenceModel, needed: bool) -> Reading | None:
-    """How tags become spans; None where they are not of a scheme, which is an error where spans are needed."""
+def _reading(model: Model, needed: bool) -> Reading | None:
+    """How labels become spans; None where they are not of a scheme, which is an error where spans are needed."""
     try:
-        return Reading.of(model.labels_, model.scheme_name)
+        return Reading.of([str(label) for label in model.labels_], model.scheme_name)
     except InputError:
         if needed:
             raise
         return None
 
 
-def answers_for(model: SequenceModel, batch: Block, ask: Questions, reading: Reading | None = None) -> Answers:
-    """Ask a model about a batch; with a reading, the spans of each labelling are marked."""
-    corpus = feature_columns(model, batch.corpus)
-    ranked: list[list[tuple[list[str], float | None]]]
-    if ask.k_best:
-        ranked = [[(one.labels, one.probability) for one in some] for some in model.predict_k_best(corpus, ask.k_best)]
-    else:
-        ranked = [[(tags, None)] for tags in model.predict(corpus)]
-    nodes = model.marginal_arrays(corpus) if ask.marginals else None
-    entities = model.predict_spans(corpus, min_probability=ask.min_probability) if ask.spans else None
-    numbers = {label: number for number, label in enumerate(model.labels_)}
-    answers = []
-    for b, some in enumerate(ranked):
-        row = []
-        for tags, probability in some:
-            marginals = (
-                None if nodes is None else [float(p[numbers[tag]]) for p, tag in zip(nodes[b], tags, strict=True)]
-            )
-            marks: list[Mark] | None = None
-            if entities is not None:
-                marks = [Mark(one.start, one.end, one.type, one.probability) for one in entities[b]]
-            elif reading is not None:
-                marks = _marks(reading, [numbers[tag] for tag in tags])
-            row.append(Answer(tags, probability, marginals, marks))
-        answers.append(row)
-    return answers
+def answers_for(model: Model, block: Block, ask: Questions, reading: Reading | None = None) -> Labellings:
+    """Ask a model about a block; with a reading, the spans of each labelling are shown."""
+    answers = model.answer(
+        feature_columns(model, block.corpus),
+        marginals=ask.marginals,
+        spans=ask.spans,
+        k_best=ask.k_best,
+        min_probability=ask.min_probability,
+    )
+    numbers = {str(label): number for number, label in enumerate(model.labels_)}
+    return [_shown(answer, reading, numbers) for answer in answers]
 
 
-def _marks(reading: Reading, tags: Sequence[int]) -> list[Mark]:
-    spans = reading.spans(np.array(tags, np.int64), np.array([0, len(tags)], np.int64))
-    return [Mark(*span) for span in spans.to_lists(1)[0]]
+def _shown(answer: Answer, reading: Reading | None, numbers: dict[str, int]) -> list[ShownLabelling]:
+    """The labellings of one sentence as they are written, the best first."""
+    ranked: list[tuple[list[str], float | None]] = [(answer.labels, None)]
+    if answer.k_best is not None:
+        ranked = [(labelling.labels, labelling.probability) for labelling in answer.k_best]
+    rows = []
+    for labels, probability in ranked:
+        marginals = None
+        if answer.marginals is not None:
+            chances = zip(answer.marginals, labels, strict=True)
+            marginals = [float(chance[numbers[label]]) for chance, label in chances]
+        spans: list[ShownSpan] | None = None
+        if answer.entities is not None:
+            spans = [ShownSpan(e.start, e.end, e.type, e.probability) for e in answer.entities]
+        elif reading is not None:
+            spans = _spans(reading, [numbers[label] for label in labels])
+        rows.append(ShownLabelling(labels, probability, marginals, spans))
+    return rows
 
 
-def feature_columns(model: SequenceModel, corpus: Corpus) -> Corpus:
+def _spans(reading: Reading, labels: Sequence[int]) -> list[ShownSpan]:
+    spans = reading.spans(np.array(labels, np.int64), np.array([0, len(labels)], np.int64))
+    return [ShownSpan(*span) for span in spans.to_lists(1)[0]]
+
+
+def feature_columns(model: Model, corpus: Corpus) -> Corpus:
     """Return the columns that the model looks at, counted from the left; too few are an error with their place."""
-    needed, source = 1, ""
-    if isinstance(model, CRF):
-        template: Any = model.features
-        matches = model.dictionary is not None and model.dictionary.priority == "feature"
-        needed, source = max(1, template.num_columns - matches), template.source
-    names = corpus.names
-    if len(names) < needed:
+    names, needs = corpus.names, model.input_
+    if len(names) < needs.columns:
         first = " ".join(word for column in corpus.columns.values() for word in column[:1])
         raise InputError(
-            f"{corpus.place(0)}: expected {needed} columns or more, as {source} names them, got {len(names)} "
-            f"({shown(first)}); give one token a line, with its columns"
+            f"{corpus.place(0)}: expected {needs.columns} columns or more, as {needs.source} names them, got "
+            f"{len(names)} ({shown(first)}); give one token a line, with its columns"
         )
-    kept: dict[str, Column] = {name: corpus.columns[name] for name in names[:needed]}
-    return Corpus(
-        kept,
-        corpus.offsets,
-        source=corpus.source,
-        lines=corpus.lines,
-        texts=corpus.texts,
-        token_spans=corpus.token_spans,
-    )
+    return corpus.with_columns({name: corpus.columns[name] for name in names[: needs.columns]})

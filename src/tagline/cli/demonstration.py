@@ -1,4 +1,4 @@
-"""What `tagline demo` does: the way from sentences to an explained tag, in seconds, on data that it makes itself."""
+"""What `tagline demo` shows: the way from sentences to an explained label, in seconds, on data that it makes itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tagline.cli.explain import legend
 from tagline.cli.progress import duration
-from tagline.cli.render import Answer, Mark, bracketed, pieces, score_lines
-from tagline.cli.tag import Questions, answers_for
+from tagline.cli.render import ShownLabelling, ShownSpan, bracketed, pieces, score_lines
+from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
@@ -46,8 +45,8 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     train, test = make_entities(TRAINING), make_entities(TEST, seed=1, split="test")
     _title(out, "A corpus that the package writes itself, English and Chinese in turn")
     for sentence in train[:2]:
-        marks = [Mark(*span) for span in tags_to_spans(sentence.tags or [], "IOB2")]
-        _print(out, coloured(sentence, Answer(sentence.tags or [], marks=marks)))
+        spans = [ShownSpan(*span) for span in tags_to_spans(sentence.tags or [], "IOB2")]
+        _print(out, coloured(sentence, ShownLabelling(sentence.tags or [], spans=spans)))
 
     _title(out, f"Training on {TRAINING:,} such sentences, {train.num_tokens:,} tokens")
     begun = time.perf_counter()
@@ -63,12 +62,12 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
 
     fresh = corpus_of_texts(FRESH, cut_by_script)
     _title(out, "Two fresh sentences, each entity with its exact probability")
-    for sentence, (answer,) in zip(fresh, answers_for(model, Block(fresh), Questions(spans=True)), strict=True):
-        _print(out, coloured(sentence, answer))
+    for sentence, (labelling,) in zip(fresh, answers_for(model, Block(fresh), Questions(spans=True)), strict=True):
+        _print(out, coloured(sentence, labelling))
 
-    why = next(one for one in model.explain(fresh[ASKED[0]]).tokens if one.token == ASKED[1])
+    why = next(token for token in model.explain(fresh[ASKED[0]]).tokens if token.token == ASKED[1])
     _title(out, f"Why is {why.token} {why.label} and not {why.runner_up}? What spoke for it (+) and against it (-)")
-    for line in [*why.text().splitlines(), *legend(template, Explanation((why,)))]:
+    for line in [*why.text().splitlines(), *model.legend(Explanation((why,)))]:
         _print(out, line)
 
     if keep is not None:
@@ -80,10 +79,10 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
         _print(out, line)
 
 
-def coloured(sentence: Sentence, answer: Answer) -> Text:
+def coloured(sentence: Sentence, labelling: ShownLabelling) -> Text:
     """Write a sentence with its entities in colour, and in brackets for where there is no colour."""
     text = Text()
-    for piece in pieces(sentence, answer):
+    for piece in pieces(sentence, labelling):
         text.append(bracketed(piece), f"black on {COLOURS[piece.label]}" if piece.label else "")
     return text
 
