@@ -40,15 +40,8 @@ class Mixture(Emission):
 
     family: ClassVar[str] = "mixture"
     parameters: ClassVar[tuple[str, ...]] = ("weights", "means", "covars")
-    numbers: ClassVar[tuple[str, ...]] = (
-        "weights_prior",
-        "means_prior",
-        "means_weight",
-        "covars_prior",
-        "covars_weight",
-        "min_variance",
-    )
-    options: ClassVar[tuple[str, ...]] = ("covariance",)
+    numbers: ClassVar[tuple[str, ...]] = ("weights_prior", *Gaussian.numbers)
+    options: ClassVar[tuple[str, ...]] = Gaussian.options
 
     weights: Float64Array
     means: Float64Array
