@@ -121,8 +121,9 @@ def find_mistakes(
         tokens: the words, for the examples; those of ``gold`` where it is a corpus.
         examples: how many of each kind are kept.
 
-    >>> found = find_mistakes([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]], tokens=[["Anna", "Berg", "sings"]])
-    >>> found.gold["boundary"], found.predicted["spurious"], found.examples["boundary"][0].text()
+    >>> gold, guess = [["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]]
+    >>> mistakes = find_mistakes(gold, guess, tokens=[["Anna", "Berg", "sings"]])
+    >>> mistakes.gold["boundary"], mistakes.predicted["spurious"], mistakes.examples["boundary"][0].text()
     (1, 1, 'sentence 0: PER "Anna Berg" found as PER "Anna"')
     """
     pair = align(gold, predicted, offsets)

@@ -156,7 +156,7 @@ def _label_grid(
     axes = figure.add_subplot()
     image = axes.imshow(values, **look)
     cell = 72 * side / L
-    ticks = {"fontsize": min(8.0, 0.62 * cell), "fontfamily": _families(names)}
+    ticks: dict[str, Any] = {"fontsize": min(8.0, 0.62 * cell), "fontfamily": _families(names)}
     axes.set_xticks(range(L), names, rotation=90, **ticks)
     axes.set_yticks(range(L), names, **ticks)
     axes.set(ylabel=sides[0], xlabel=sides[1])
@@ -164,7 +164,7 @@ def _label_grid(
     bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
     bar.set_label(meaning, fontsize=8)
     bar.ax.tick_params(labelsize=8)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure, axes, cell
 
 

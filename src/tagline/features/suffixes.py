@@ -79,8 +79,8 @@ def endings(
         longest: characters of an ending.
         ratio: labels that are more than this many times less probable than an ending's best are left out.
 
-    >>> names, found = endings(["cats", "runs"], np.array([[1.0, 0], [1, 1]]), np.array([0.5, 0.5]), 2, 1e3)
-    >>> names.names(), found.labels.tolist(), found.shares.round(3).tolist()
+    >>> names, lists = endings(["cats", "runs"], np.array([[1.0, 0], [1, 1]]), np.array([0.5, 0.5]), 2, 1e3)
+    >>> names.names(), lists.labels.tolist(), lists.shares.round(3).tolist()
     (['s', 'ts', 'ns'], [0, 1, 0, 0, 1], [0.667, 0.333, 1.0, 0.5, 0.5])
     """
     theta = smoothing_weight(prior)

@@ -199,7 +199,7 @@ class Scorer:
         out = np.broadcast_to(self.transitions, (edges.num_tokens, L, L)).copy()
         tokens = np.repeat(np.arange(edges.num_tokens), np.diff(edges.offsets))  # [M]
         widths = np.diff(structure.edge_offsets)[edges.ids]  # [M], weights of each occurrence
-        places = entries_of(structure.edge_offsets, edges.ids)
+        places = entries_of(structure.edge_offsets, edges.ids.astype(np.int64))
         values = self._edges[places]
         if edges.values is not None:
             values = values * np.repeat(edges.values, widths)

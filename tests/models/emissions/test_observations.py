@@ -51,7 +51,7 @@ def test_missing_numbers() -> None:
     [
         ("gaussian", np.array([[1.0], [np.inf]]), None, r"X\[1\]\[0\]: expected a number up to 1e100, .* got inf"),
         ("gaussian", [[0.0], [1.0, -1e200]], None, r"X\[1\]\[1\]\[0\]: expected a number up to 1e100"),
-        ("gaussian", [1.0, 2.0], None, "X: expected a list of sequences, got a list of numbers; .* NumPy array"),
+        ("gaussian", [1.0, 2.0], None, "X: expected a list of sentences, got a list of numbers; .* NumPy array"),
         ("gaussian", "text", None, "X: expected numbers, got 'text'"),
         ("gaussian", [["a", "b"]], None, r"X\[0\]: expected numbers, got \['a', 'b'\]"),
         ("gaussian", [[[1, 2], [3]]], None, r"X\[0\]: expected a rectangular array of numbers"),

@@ -7,11 +7,11 @@ A family stands between observations and the chain: `log_likelihood` gives the e
 
 so that log-likelihood + `log_prior` rises at every step of EM. Rules that hold for every family:
 
-- a missing observation has log-likelihood 0 in every state and teaches nothing;
-- parameters that less than `EMPTY` of an observation speaks of stay as they were, those of an empty state above all;
+- a missing observation has log-likelihood 0 in every state, and nothing is learned from it;
+- parameters whose observations weigh less than `EMPTY` stay as they were, above all those of an empty state;
 - parameters named in `frozen` stay as they are;
-- states with the same number in `tied` share their parameters: they learn from all of their data, and the prior counts
-  once.
+- states with the same number in `tied` share their parameters: they learn from the data of all of them, and the prior
+  counts once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError, StorageError
 from tagline.types import Float64Array, IntArray, as_array
 
-EMPTY = 1e-8  # of one observation: a state with less keeps its parameters
+EMPTY = 1e-8  # observations: a state with less keeps its parameters
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,40 +52,40 @@ class Emission(ABC):
     # What a family says of itself.
 
     @property
-    @abstractmethod
     def num_states(self) -> int:
-        """K."""
+        """K; the first parameter of every family has a row for each state."""
+        return len(getattr(self, self.parameters[0]))
 
     @abstractmethod
     def _log_likelihood(self, observations: NDArray[Any]) -> Float64Array:
-        """`log_likelihood`, states not tied."""
+        """Return `log_likelihood` of states that are not tied."""
 
     @abstractmethod
     def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
-        """`fitted`, states not tied."""
+        """Return `fitted` for states that are not tied."""
 
     @abstractmethod
     def _log_prior(self) -> float:
-        """`log_prior`, states not tied."""
+        """Return `log_prior` of states that are not tied."""
 
     @abstractmethod
     def _num_parameters(self) -> dict[str, int]:
-        """Free numbers of each parameter, states not tied."""
+        """Return how many free numbers each parameter has, where states are not tied."""
 
     @abstractmethod
     def _chosen(self, keep: IntArray) -> dict[str, Any]:
-        """The fields that differ by state, for these states."""
+        """Return the fields that differ by state, for these states."""
 
     @abstractmethod
     def sample(self, states: IntArray, random: np.random.Generator) -> NDArray[Any]:
-        """Draw one observation for each state of a path ``[T]``."""
+        """Draw one observation for each of these states ``[T]``."""
 
     @classmethod
     @abstractmethod
     def _started(
         cls, observations: NDArray[Any], num_states: int, random: np.random.Generator, **settings: Any
     ) -> Self:
-        """`started`, states not tied."""
+        """Return `started` for states that are not tied."""
 
     # What an HMM asks.
 
@@ -96,9 +96,9 @@ class Emission(ABC):
         return np.take(self._groups()._log_likelihood(observations), self.tied, axis=1)
 
     def fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
-        """Return the M step: the parameters that observations weighted by ``posteriors [N, K]`` and the prior ask for.
+        """Return the M step: the best parameters for observations weighted by ``posteriors [N, K]``, and the prior.
 
-        With posteriors of 0 and 1 that is supervised training.
+        With posteriors of 0 and 1 this is supervised training.
         """
         if set(self.parameters) <= set(self.frozen):
             return self
@@ -127,7 +127,7 @@ class Emission(ABC):
         return replace(self, **self._chosen(order), tied=tied)
 
     def _groups(self) -> Self:
-        """One state for each group of tied states."""
+        """Return the family with one state for each group of tied states."""
         assert self.tied is not None
         firsts = [self.tied.index(group) for group in range(max(self.tied) + 1)]
         return replace(self, **self._chosen(np.array(firsts)), tied=None)
@@ -142,7 +142,7 @@ class Emission(ABC):
         tied: Sequence[int] | None = None,
         **settings: Any,
     ) -> Self:
-        """Return a family to begin EM with: its states differ, and none is impossible.
+        """Return a family with which EM can begin: its states differ, and each is possible.
 
         Arguments:
             observations: those that EM will see.
@@ -151,7 +151,7 @@ class Emission(ABC):
             tied, settings: the family's other arguments.
         """
         asked = set(signature(cls._started).parameters)
-        known = {one.name for one in fields(cls) if one.init} | asked
+        known = {entry.name for entry in fields(cls) if entry.init} | asked
         known -= {*cls.parameters, "observations", "num_states", "random", "settings"}
         if odd := sorted(set(settings) - known):
             raise InputError(
@@ -177,20 +177,20 @@ class Emission(ABC):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], config: Mapping[str, Any]) -> Self:
         """Return the family that `arrays` and `config` described; whatever is wrong with them is a `StorageError`."""
-        given = {name: value for name, value in config.items() if name != "family"}
+        settings = {name: value for name, value in config.items() if name != "family"}
         if config.get("family") != cls.family:
             raise StorageError(f"emissions: expected the family {cls.family!r}, got {config.get('family')!r:.60}")
-        optional = {one.name for one in fields(cls) if one.name in cls.numbers and one.default is None}
+        optional = {entry.name for entry in fields(cls) if entry.name in cls.numbers and entry.default is None}
         for what, names, wanted in (
             ("arrays", set(arrays), {*cls.parameters, *cls.numbers}),
-            ("settings", set(given), {*cls.options, "frozen", "tied"}),
+            ("settings", set(settings), {*cls.options, "frozen", "tied"}),
         ):
             if names - wanted or wanted - names - optional:
                 raise StorageError(f"emissions: expected the {what} {sorted(wanted)}, got {sorted(map(str, names))}")
         for name, array in arrays.items():
             if array.dtype != np.float64:
                 raise StorageError(f"emissions: expected float64 numbers as {name!r}, got {array.dtype}")
-        values: dict[str, Any] = {**arrays, **given}
+        values: dict[str, Any] = {**arrays, **settings}
         try:
             return cls(**values)
         except InputError as error:
@@ -217,9 +217,9 @@ class Emission(ABC):
 
     def _check_equal_when_tied(self, tied: tuple[int, ...]) -> None:
         firsts = [tied.index(group) for group in tied]
-        one, two = self._chosen(np.arange(len(tied))), self._chosen(np.array(firsts))
+        own, of_first = self._chosen(np.arange(len(tied))), self._chosen(np.array(firsts))
         for name in self.parameters:
-            if name in one and not np.array_equal(one[name], two[name]):
+            if name in own and not np.array_equal(own[name], of_first[name]):
                 raise InputError(f"{name}: expected equal parameters in states that are tied, got different ones")
 
 
@@ -248,10 +248,10 @@ def parameter(name: str, value: ArrayLike, *shape: int | None) -> Float64Array:
 
 def number(name: str, value: ArrayLike) -> Float64Array:
     """Return a copy of finite float64 numbers of any shape that cannot be changed."""
-    given = as_array(name, value)
-    if given.dtype.kind not in "fiu":
+    values = as_array(name, value)
+    if values.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected numbers, got {value!r:.60}")
-    array = np.array(given, np.float64, order="C")
+    array = np.array(values, np.float64, order="C")
     if not np.isfinite(array).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(array))))
         place = "" if array.ndim == 0 else f"[{', '.join(map(str, where))}]"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tagline.models.emissions.base import Emission, by_state, prior
 from tagline.models.emissions.discrete import log_density, probabilities, shares, weighted_logs
 from tagline.models.emissions.products import sums_by_state
-from tagline.models.emissions.starting import clusters
+from tagline.models.emissions.starting import find_clusters
 from tagline.types import Float64Array, IntArray
 
 
@@ -44,11 +44,6 @@ class Bernoulli(Emission):
         on.flags.writeable = False
         self._set(probabilities=on, prior=prior("prior", self.prior, 1.0, (*on.shape, 2)))
         self._check_shared()
-
-    @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.probabilities)
 
     @property
     def num_dimensions(self) -> int:
@@ -86,14 +81,14 @@ class Bernoulli(Emission):
         cls, observations: NDArray[Any], num_states: int, random: np.random.Generator, **settings: Any
     ) -> Self:
         """Centres of k-means++, softened: half of each is the mean of all, with one 0 and one 1 added."""
-        start = clusters(observations, num_states, random)
+        clusters = find_clusters(observations, num_states, random)
         N = len(observations)
-        overall = (N * start.means + 1.0) / (N + 2.0)
-        return cls(0.5 * np.clip(start.centres, 0.0, 1.0) + 0.5 * overall, **settings)
+        overall = (N * clusters.means + 1.0) / (N + 2.0)
+        return cls(0.5 * np.clip(clusters.centres, 0.0, 1.0) + 0.5 * overall, **settings)
 
 
 def _counts(observations: NDArray[Any]) -> tuple[Float64Array, Float64Array]:
-    """How often 0 and how often 1 was seen, ``[N, D]`` each."""
+    """Return how often 0 and how often 1 was seen, ``[N, D]`` each."""
     seen = ~np.isnan(observations)
     on = np.where(seen, observations, 0.0)
     return seen - on, on

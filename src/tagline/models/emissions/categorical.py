@@ -66,11 +66,6 @@ class Categorical(Emission):
         return cls(np.full((num_states, num_symbols), share), unseen=rest, **settings)
 
     @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.probabilities)
-
-    @property
     def num_symbols(self) -> int:
         """V."""
         return int(self.probabilities.shape[1])
@@ -167,13 +162,13 @@ class Categorical(Emission):
     def sample(self, states: IntArray, random: np.random.Generator) -> IntArray:
         """Draw one symbol for each state, ``[T]``; `UNKNOWN` where a state emits an unseen one."""
         rest = np.zeros(self.num_states) if self.unseen is None else self.unseen
-        bounds = np.cumsum(np.concatenate([rest[:, None], self.probabilities], axis=1), axis=1)  # [K, 1 + V]
+        cumulative = np.cumsum(np.concatenate([rest[:, None], self.probabilities], axis=1), axis=1)  # [K, 1 + V]
         drawn = random.random(len(states))
         symbols = np.empty(len(states), np.int64)
         for k in np.unique(states):
             here = states == k
-            # Scaled to the exact total, so that rounding never draws beyond the last symbol that can be.
-            symbols[here] = np.searchsorted(bounds[k], drawn[here] * bounds[k, -1], side="right") - 1
+            # Scaled to the exact total, so that rounding never draws beyond the last possible symbol.
+            symbols[here] = np.searchsorted(cumulative[k], drawn[here] * cumulative[k, -1], side="right") - 1
         return np.where(symbols < 0, UNKNOWN, symbols)
 
     @classmethod

@@ -2,9 +2,9 @@
 
 For diagonal Σ the square is multiplied out, Σ_d (x − μ)²/σ² = x²·(1/σ²) − 2x·(μ/σ²) + μ²·(1/σ²), which is one product
 of ``[N, 2D + 1]`` and ``[2D + 1, K]``. Where a state is narrow and far from the middle of the states the three terms
-cancel; there, and only there, the square is computed as it is written, so that the result is that of the definition
-to 1e-10. The compiled core, which does rows without holes, always does that. NaN is a missing number: it is integrated
-out.
+cancel; there, and only there, the square is computed as it is written, so that the result agrees with the definition to
+1e-10. The compiled core, which takes rows without missing numbers, always computes it so. NaN is a missing number: it
+is integrated out.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def diagonal(X: Float64Array, means: Float64Array, variances: Float64Array) -> F
 
 
 def _whole(X: Float64Array, means: Float64Array, variances: Float64Array) -> Float64Array:
-    """Rows without missing numbers: the compiled core computes the squares as they are written, and fast."""
+    """Return the densities of rows without missing numbers, by the compiled core where there is one."""
     if compiled.core is None:
         return _products(X, means, variances, False)
-    given = [np.ascontiguousarray(part, np.float64) for part in (X, means, variances)]
-    return np.asarray(compiled.core.log_densities(*given))
+    arrays = [np.ascontiguousarray(part, np.float64) for part in (X, means, variances)]
+    return np.asarray(compiled.core.log_densities(*arrays))
 
 
 def _products(X: Float64Array, means: Float64Array, variances: Float64Array, holes: bool) -> Float64Array:

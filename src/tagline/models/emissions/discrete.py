@@ -65,7 +65,7 @@ def log_density(weights: Float64Array, values: Float64Array) -> float:
 
 
 def shares(counts: Float64Array, before: Float64Array, prior: Float64Array | float = 1.0) -> Float64Array:
-    """Return (counts + prior − 1) divided by their sum, over the last axis; rows of hardly a count stay as before."""
+    """Return (counts + prior − 1) divided by their sum over the last axis; rows of less than `EMPTY` counts stay."""
     weights = counts + (prior - 1.0)
     full = counts.sum(axis=-1, keepdims=True) > EMPTY
     return np.where(full, weights / np.where(full, weights.sum(axis=-1, keepdims=True), 1.0), before)

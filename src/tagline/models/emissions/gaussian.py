@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.models.emissions import densities
 from tagline.models.emissions.base import EMPTY, Emission, by_state, parameter, prior
-from tagline.models.emissions.moments import Moments, diagonal_moments, full_moments
-from tagline.models.emissions.starting import Start, clusters
+from tagline.models.emissions.moments import GaussianStatistics, diagonal_moments, full_moments
+from tagline.models.emissions.starting import Clusters, find_clusters
 from tagline.types import Float64Array, IntArray
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
@@ -73,9 +73,7 @@ class Gaussian(Emission):
     def __post_init__(self) -> None:
         means = parameter("means", self.means, None, None)
         K, D = means.shape
-        if self.covariance not in COVARIANCES:
-            raise InputError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {self.covariance!r:.60}")
-        shape = {"spherical": (K,), "diag": (K, D), "full": (K, D, D), "tied": (D, D)}[self.covariance]
+        shape = covars_shape(self.covariance, K, D)
         floor = prior("min_variance", self.min_variance, 0.0, (D,))
         if floor.min() <= 0:
             raise InputError(f"min_variance: expected positive numbers, got {floor.min():g}")
@@ -94,10 +92,10 @@ class Gaussian(Emission):
     def _checked_prior(self, shape: tuple[int, ...]) -> Float64Array:
         if not self._is_matrix or np.ndim(self.covars_prior) == 0:
             return prior("covars_prior", self.covars_prior, 0.0, shape)
-        given = prior("covars_prior", self.covars_prior, -np.inf, shape)
-        if given.ndim < 2 or np.linalg.eigvalsh(given).min() < -1e-9 * np.abs(given).max() or not _symmetric(given):
+        scale = prior("covars_prior", self.covars_prior, -np.inf, shape)
+        if scale.ndim < 2 or np.linalg.eigvalsh(scale).min() < -1e-9 * np.abs(scale).max() or not _symmetric(scale):
             raise InputError("covars_prior: expected a number or symmetric matrices without negative eigenvalues")
-        return given
+        return scale
 
     def _check_covars(self) -> None:
         if not self._is_matrix:
@@ -115,11 +113,6 @@ class Gaussian(Emission):
                 raise InputError(
                     f"{place}: expected a matrix with positive eigenvalues, got one with {low:g}; raise min_variance"
                 ) from None
-
-    @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.means)
 
     @property
     def num_dimensions(self) -> int:
@@ -155,11 +148,11 @@ class Gaussian(Emission):
 
     def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
         if self._is_matrix:
-            found = full_moments(observations, posteriors, self.means, self.matrices(), self._new_means)
+            statistics = full_moments(observations, posteriors, self.means, self.matrices(), self._new_means)
         else:
-            found = diagonal_moments(observations, posteriors, self.means.mean(axis=0), self._new_means)
-        covars = self.covars if "covars" in self.frozen else self._new_covars(found)
-        return replace(self, means=found.means, covars=covars)
+            statistics = diagonal_moments(observations, posteriors, self.means.mean(axis=0), self._new_means)
+        covars = self.covars if "covars" in self.frozen else self._new_covars(statistics)
+        return replace(self, means=statistics.means, covars=covars)
 
     @property
     def learns_from_moments(self) -> bool:
@@ -171,7 +164,7 @@ class Gaussian(Emission):
 
         Arguments:
             mass: ``[K]``, Σ_n γ.
-            first, second: ``[K, D]``, Σ_n γ (x_n − μ) and Σ_n γ (x_n − μ)² around the means of now.
+            first, second: ``[K, D]``, Σ_n γ (x_n − μ) and Σ_n γ (x_n − μ)² around the present means.
 
         Returns:
             None where the means have moved so far that digits of the scatter are lost.
@@ -184,8 +177,10 @@ class Gaussian(Emission):
         scatter = second - near * (2 * first - near * weight)
         if (second > densities.LIMIT * scatter).any():
             return None
-        found = Moments(weight, means, scatter)
-        return replace(self, means=means, covars=self.covars if "covars" in self.frozen else self._new_covars(found))
+        statistics = GaussianStatistics(weight, means, scatter)
+        return replace(
+            self, means=means, covars=self.covars if "covars" in self.frozen else self._new_covars(statistics)
+        )
 
     def _new_means(self, mass: Float64Array, sums: Float64Array) -> Float64Array:
         if "means" in self.frozen:
@@ -194,44 +189,44 @@ class Gaussian(Emission):
         new = (weight * self.means_prior + sums) / (weight + np.maximum(mass, EMPTY))
         return np.where(mass > EMPTY, new, self.means)
 
-    def _new_covars(self, found: Moments) -> Float64Array:
+    def _new_covars(self, statistics: GaussianStatistics) -> Float64Array:
         if self._is_matrix:
-            return self._new_matrices(found)
-        top = self.covars_prior + self._pull(found.means) + found.scatter  # [K, D]
-        mass, extra = found.mass, np.broadcast_to(self._extra_mass, top.shape)
+            return self._new_matrices(statistics)
+        top = self.covars_prior + self._pull(statistics.means) + statistics.scatter  # [K, D]
+        mass, extra = statistics.mass, np.broadcast_to(self._extra_mass, top.shape)
         floor = np.asarray(self.min_variance)
         if self.covariance == "spherical":
             top, mass, extra, floor = top.sum(axis=1), mass.sum(axis=1), extra.sum(axis=1), floor.max()
         new = np.maximum(top / (extra + np.maximum(mass, EMPTY)), floor)
         return np.where(mass > EMPTY, new, self.covars)
 
-    def _new_matrices(self, found: Moments) -> Float64Array:
-        top = self._pull(found.means) + found.scatter  # [K, D, D]
-        mass = found.mass[:, 0]
+    def _new_matrices(self, statistics: GaussianStatistics) -> Float64Array:
+        top = self._pull(statistics.means) + statistics.scatter  # [K, D, D]
+        mass = statistics.mass[:, 0]
         if self.covariance == "tied":
             top, mass = top.sum(axis=0, keepdims=True), mass.sum(keepdims=True)
         new = (top + self._prior_matrix) / (self._extra_mass.ravel() + np.maximum(mass, EMPTY))[:, None, None]
         before = self.covars.reshape(new.shape)
-        kept = [
+        matrices = [
             floored(matrix, np.asarray(self.min_variance)) if weight > EMPTY else old
             for matrix, weight, old in zip(new, mass, before, strict=True)
         ]
-        return np.stack(kept).reshape(self.covars.shape)
+        return np.stack(matrices).reshape(self.covars.shape)
 
     @property
     def _extra_mass(self) -> Float64Array:
-        """What the prior adds to the divisor of each state's covariance, ``[K, 1]``, or ``[1]`` for all states."""
+        """Return what the prior adds to the divisor of each state's covariance, ``[K, 1]``, or ``[1]`` for all."""
         least = self.num_dimensions if self._is_matrix else 1
         extra = np.maximum(np.asarray(self.covars_weight) - least, 0)
         return extra.reshape(1) if self.covariance == "tied" else _column(extra)
 
     @property
     def _prior_matrix(self) -> Float64Array:
-        given = np.asarray(self.covars_prior)
-        return given * np.eye(self.num_dimensions) if given.ndim == 0 else given
+        scale = np.asarray(self.covars_prior)
+        return scale * np.eye(self.num_dimensions) if scale.ndim == 0 else scale
 
     def _pull(self, means: Float64Array) -> Float64Array:
-        """What the prior of the means adds to the scatter."""
+        """Return what the prior of the means adds to the scatter."""
         away = means - self.means_prior
         weight = _column(self.means_weight)
         if not self._is_matrix:
@@ -295,27 +290,37 @@ class Gaussian(Emission):
 
         Without a `min_variance` it is 1e-6 of the variance of the observations in each dimension.
         """
-        return cls.around(clusters(observations, num_states, random), covariance, min_variance, **settings)
+        return cls.around(find_clusters(observations, num_states, random), covariance, min_variance, **settings)
 
     @classmethod
-    def around(cls, start: Start, covariance: str, min_variance: Float64Array | float | None, **settings: Any) -> Self:
+    def around(
+        cls, clusters: Clusters, covariance: str, min_variance: Float64Array | float | None, **settings: Any
+    ) -> Self:
         """Return one state for each cluster."""
-        scale = np.where(start.variances > 0, start.variances, 1.0)
+        scale = np.where(clusters.variances > 0, clusters.variances, 1.0)
         floor = _FLOOR * scale if min_variance is None else np.asarray(min_variance, np.float64)
-        variances = np.maximum(np.maximum(start.within, _NARROWEST * scale), floor)
-        K = len(start.centres)
+        variances = np.maximum(np.maximum(clusters.within, _NARROWEST * scale), floor)
+        K = len(clusters.centres)
         covars = {
             "spherical": np.full(K, np.maximum(variances.mean(), floor.max())),
             "diag": np.repeat(variances[None], K, axis=0),
             "full": np.repeat(np.diag(variances)[None], K, axis=0),
             "tied": np.diag(variances),
         }
-        given = covars.get(covariance, variances)
-        return cls(start.centres, given, covariance=covariance, min_variance=floor, **settings)
+        chosen = covars.get(covariance, variances)
+        return cls(clusters.centres, chosen, covariance=covariance, min_variance=floor, **settings)
+
+
+def covars_shape(covariance: str, K: int, D: int) -> tuple[int, ...]:
+    """Return the shape of the covariances of K distributions of D dimensions, or say which kinds there are."""
+    shapes = {"spherical": (K,), "diag": (K, D), "full": (K, D, D), "tied": (D, D)}
+    if covariance not in COVARIANCES:
+        raise InputError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r:.60}")
+    return shapes[covariance]
 
 
 def _column(value: Float64Array | float) -> Float64Array:
-    """A number for each state as ``[K, 1]``; one number for all as ``[1, 1]``."""
+    """Return a number for each state as ``[K, 1]``, and one number for all as ``[1, 1]``."""
     return np.asarray(value, np.float64).reshape(-1, 1)
 
 

@@ -1,6 +1,6 @@
 """Gaussian mixtures: in each state one of M normal distributions, p(x | k) = Σ_m weights[k, m] N(x; μ_km, Σ_km).
 
-Which one it was is hidden like the state, so that the M step shares out each state's responsibility, γ[n, k, m] =
+Which of them it was is hidden like the state. So the M step shares out each state's responsibility, γ[n, k, m] =
 γ[n, k] · p(m | x_n, k), and every component learns as in `gaussian`, with the same priors. Covariances that are
 ``tied`` are shared by the components of one state.
 """
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.models.emissions.base import Emission, by_state, number, parameter, prior
 from tagline.models.emissions.discrete import check_rows, log, log_density, probabilities, shares
-from tagline.models.emissions.gaussian import COVARIANCES, Gaussian
-from tagline.models.emissions.starting import clusters
+from tagline.models.emissions.gaussian import Gaussian, covars_shape
+from tagline.models.emissions.starting import find_clusters
 from tagline.types import Float64Array, IntArray
 
 
@@ -40,15 +40,8 @@ class Mixture(Emission):
 
     family: ClassVar[str] = "mixture"
     parameters: ClassVar[tuple[str, ...]] = ("weights", "means", "covars")
-    numbers: ClassVar[tuple[str, ...]] = (
-        "weights_prior",
-        "means_prior",
-        "means_weight",
-        "covars_prior",
-        "covars_weight",
-        "min_variance",
-    )
-    options: ClassVar[tuple[str, ...]] = ("covariance",)
+    numbers: ClassVar[tuple[str, ...]] = ("weights_prior", *Gaussian.numbers)
+    options: ClassVar[tuple[str, ...]] = Gaussian.options
 
     weights: Float64Array
     means: Float64Array
@@ -67,9 +60,7 @@ class Mixture(Emission):
         K, M, D = means.shape
         weights = probabilities("weights", self.weights, K, M)
         check_rows("weights", weights)
-        if self.covariance not in COVARIANCES:
-            raise InputError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {self.covariance!r:.60}")
-        shape = {"spherical": (M,), "diag": (M, D), "full": (M, D, D), "tied": (D, D)}[self.covariance]
+        shape = covars_shape(self.covariance, M, D)
         self._set(
             weights=weights,
             means=means,
@@ -81,7 +72,7 @@ class Mixture(Emission):
         self._check_shared()
 
     def _axes(self) -> dict[str, int]:
-        """How many axes a prior has that differs by state."""
+        """Return how many axes a prior has if it differs by state."""
         matrix = self.covariance in ("full", "tied")
         one_each = 1 if self.covariance == "tied" else 2
         return {
@@ -105,11 +96,6 @@ class Mixture(Emission):
             raise InputError(f"state {k}: {error}") from None
 
     @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.means)
-
-    @property
     def num_components(self) -> int:
         """M."""
         return int(self.means.shape[1])
@@ -128,25 +114,27 @@ class Mixture(Emission):
         return out
 
     def _joint(self, observations: NDArray[Any], k: int) -> tuple[Float64Array, Float64Array]:
-        """log p(x_n, component m | state k), ``[N, M]``, and its largest in each row."""
+        """Return log p(x_n, component m | state k), ``[N, M]``, and the largest of each row."""
         joint = self.components[k].log_likelihood(observations) + log(self.weights[k])
         return joint, joint.max(axis=1, initial=-np.inf)
 
     def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
         seen = ~np.isnan(observations).all(axis=1)
         inner = tuple(name for name in self.frozen if name != "weights")
-        weights, found = [], []
+        weights, new_components = [], []
         for k, component in enumerate(self.components):
             joint, top = self._joint(observations, k)
             shared = np.exp(joint - top[:, None])  # [N, M]
             shared *= (posteriors[:, k] * seen / shared.sum(axis=1))[:, None]
             weights.append(shared.sum(axis=0))
-            found.append(replace(component, frozen=inner).fitted(observations, shared))
-        new = self.weights
+            new_components.append(replace(component, frozen=inner).fitted(observations, shared))
+        new_weights = self.weights
         if "weights" not in self.frozen:
-            new = shares(np.stack(weights), self.weights, self.weights_prior)
-        means, covars = (np.stack([getattr(one, name) for one in found]) for name in ("means", "covars"))
-        return replace(self, weights=new, means=means, covars=covars)
+            new_weights = shares(np.stack(weights), self.weights, self.weights_prior)
+        means, covars = (
+            np.stack([getattr(component, name) for component in new_components]) for name in ("means", "covars")
+        )
+        return replace(self, weights=new_weights, means=means, covars=covars)
 
     def _log_prior(self) -> float:
         total = log_density(np.asarray(self.weights_prior - 1.0), self.weights)
@@ -172,8 +160,8 @@ class Mixture(Emission):
         out = np.empty((len(states), self.num_dimensions))
         for k in np.unique(states):
             here = np.flatnonzero(states == k)
-            bounds = np.cumsum(self.weights[k])
-            chosen = np.searchsorted(bounds, random.random(len(here)) * bounds[-1], side="right")
+            cumulative = np.cumsum(self.weights[k])
+            chosen = np.searchsorted(cumulative, random.random(len(here)) * cumulative[-1], side="right")
             out[here] = self.components[k].sample(chosen, random)
         return out
 
@@ -192,13 +180,13 @@ class Mixture(Emission):
         """k-means++ twice: clusters as states, and clusters in each of them as its components, equally likely."""
         if n_components < 1:
             raise InputError(f"n_components: expected 1 or more, got {n_components}")
-        start = clusters(observations, num_states, random)
-        nearest = start.nearest(observations)
+        clusters = find_clusters(observations, num_states, random)
+        nearest = clusters.nearest(observations)
         weights = np.full((num_states, n_components), 1.0 / n_components)
         centres, covars = [], []
         for k in range(num_states):
-            part = clusters(observations[nearest == k], n_components, random)
-            inner = replace(part, means=start.means, variances=start.variances)
+            part = find_clusters(observations[nearest == k], n_components, random)
+            inner = replace(part, means=clusters.means, variances=clusters.variances)
             state = Gaussian.around(inner, covariance, min_variance)
             centres.append(state.means)
             covars.append(state.covars)

@@ -1,9 +1,9 @@
 """Weighted means and scatter of observations: the statistics of a Gaussian M step, accurate far from the origin.
 
-Of responsibilities γ they are the mass Σ_n γ[n, k], the sum Σ_n γ[n, k] x_n, and around means m the scatter
-Σ_n γ[n, k] (x_n − m_k)(x_n − m_k)ᵀ, its diagonal only where covariances are diagonal. Missing numbers are left out of
-diagonal moments; in full ones they stand as their expectations given the numbers that are seen (Little and Rubin 2002,
-chapter 11), whose conditional covariance adds to the scatter. Rows without any number are left out.
+With responsibilities γ these are the mass Σ_n γ[n, k], the sum Σ_n γ[n, k] x_n, and around means m the scatter
+Σ_n γ[n, k] (x_n − m_k)(x_n − m_k)ᵀ; where covariances are diagonal, only its diagonal. Diagonal moments leave missing
+numbers out. Full moments put their expectations, given the numbers that are seen, in their place, and their conditional
+covariance adds to the scatter (Little and Rubin 2002, chapter 11). Rows without any number are left out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Middle = Callable[[Float64Array, Float64Array], Float64Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
-    """What the observations say.
+class GaussianStatistics:
+    """Weighted observations as a Gaussian M step takes them.
 
     Attributes:
         mass: ``[K, D]``, the weight that each mean rests on.
-        means: ``[K, D]``, those that `Middle` answered.
+        means: ``[K, D]``, as `Middle` returned them.
         scatter: around them, ``[K, D]`` or ``[K, D, D]``.
     """
 
@@ -36,7 +36,9 @@ class Moments:
     scatter: Float64Array
 
 
-def diagonal_moments(X: Float64Array, weights: Float64Array, centre: Float64Array, middle: Middle) -> Moments:
+def diagonal_moments(
+    X: Float64Array, weights: Float64Array, centre: Float64Array, middle: Middle
+) -> GaussianStatistics:
     """Return moments with scatter ``[K, D]``, by one matrix product; `centre` ``[D]`` is a point amid the states."""
     D = X.shape[1]
     moved = X - centre
@@ -51,15 +53,17 @@ def diagonal_moments(X: Float64Array, weights: Float64Array, centre: Float64Arra
     means = middle(mass, first + mass * centre)
     near = means - centre
     scatter = second - near * (2 * first - near * mass)
-    for k in np.flatnonzero((second > LIMIT * scatter).any(axis=1)):  # digits were lost: as it is written
+    for k in np.flatnonzero(
+        (second > LIMIT * scatter).any(axis=1)
+    ):  # digits were lost: compute the squares as they are written
         away = np.where(seen, X - means[k], 0.0)
         scatter[k] = weights[:, k] @ (away * away)
-    return Moments(mass, means, scatter)
+    return GaussianStatistics(mass, means, scatter)
 
 
 def full_moments(
     X: Float64Array, weights: Float64Array, means: Float64Array, matrices: Float64Array, middle: Middle
-) -> Moments:
+) -> GaussianStatistics:
     """Return moments with scatter ``[K, D, D]``; missing numbers are filled under these means and covariances."""
     K, D = means.shape
     mass, sums, scatter = np.zeros(K), np.zeros((K, D)), np.zeros((K, D, D))
@@ -76,7 +80,7 @@ def full_moments(
         for shares, values in part.blocks(X, weights):
             away = values - around[:, None]  # [K, ROWS, D]
             scatter += np.swapaxes(away * shares[:, :, None], 1, 2) @ away
-    return Moments(wide, around, (scatter + np.swapaxes(scatter, 1, 2)) / 2)
+    return GaussianStatistics(wide, around, (scatter + np.swapaxes(scatter, 1, 2)) / 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from tagline.models.emissions.discrete import (
     weighted_logs,
 )
 from tagline.models.emissions.products import sums_by_state
-from tagline.models.emissions.starting import clusters
+from tagline.models.emissions.starting import find_clusters
 from tagline.types import Float64Array, IntArray
 
 
@@ -55,11 +55,6 @@ class Multinomial(Emission):
             raise InputError(f"trials: expected a whole number of at least 0, got {self.trials!r:.60}")
         self._set(probabilities=rows, prior=prior("prior", self.prior, 1.0, rows.shape))
         self._check_shared()
-
-    @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.probabilities)
 
     @property
     def num_symbols(self) -> int:
@@ -102,8 +97,8 @@ class Multinomial(Emission):
         counts = np.maximum(observations, 0).astype(np.float64)
         sizes = counts.sum(axis=1)
         full = sizes > 0
-        start = clusters(counts[full] / sizes[full, None], num_states, random)
+        clusters = find_clusters(counts[full] / sizes[full, None], num_states, random)
         overall = counts.sum(axis=0) + 1.0
-        rows = np.maximum(start.centres, 0.0) + overall / overall.sum()
+        rows = np.maximum(clusters.centres, 0.0) + overall / overall.sum()
         middle = int(np.median(sizes[full])) if full.any() else 1
         return cls(rows / rows.sum(axis=1, keepdims=True), **{"trials": middle, **settings})

@@ -1,8 +1,8 @@
-"""Observations at the door: what users have → one float64 or int64 array of all sequences, and where each begins.
+"""Observations at the door: what users have → one float64 or int64 array of all sentences, and where each begins.
 
-Accepted: one array ``[N, D]`` (``[N]`` for D = 1) with `lengths`, as hmmlearn has it, without them one sequence; an
-array ``[B, T, D]``; a list with, for each sequence, an array or list ``[T, D]`` or ``[T]``. NaN, None and masked
-entries are missing.
+A sentence is a run of observations. Accepted are one array ``[N, D]`` (``[N]`` for D = 1) with `lengths`, as hmmlearn
+has it, or without them for one sentence; an array ``[B, T, D]``; a list with an array or list ``[T, D]`` or ``[T]`` for
+each sentence. NaN, None and masked entries are missing.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of, row_of
 from tagline.types import BoolArray, Float64Array, IntArray, as_array
 
 Observations: TypeAlias = tuple[NDArray[Any], IntArray]
-"""(all sequences joined ``[N, …]``, offsets ``[B + 1]``)."""
+"""(all sentences joined ``[N, …]``, offsets ``[B + 1]``)."""
 
 LARGEST = 1e100  # its square, divided by a small variance, is still a number
 
@@ -30,7 +31,7 @@ def check_observations(
     Arguments:
         family: "gaussian", "mixture", "poisson", "bernoulli" or "multinomial"; symbols are read by `Symbols`.
         X: observations, see above.
-        lengths: how many belong to each sequence, ``[B]``, where X is one array.
+        lengths: how many belong to each sentence, ``[B]``, where X is one array.
         num_dimensions: how many numbers each has, where that is known.
     """
     values, offsets, listed = _joined(X, lengths, num_dimensions)
@@ -66,15 +67,15 @@ def _refuse(bad: BoolArray, values: Float64Array, offsets: IntArray, listed: boo
 
 
 def _place(n: int, offsets: IntArray, listed: bool) -> str:
-    """Where observation n stands in what the user gave."""
+    """Return where observation n stands in what the user passed."""
     if not listed:
         return f"[{n}]"
-    b = int(np.searchsorted(offsets, n, side="right")) - 1
+    b = row_of(offsets, n)
     return f"[{b}][{n - offsets[b]}]"
 
 
 def _joined(X: Any, lengths: ArrayLike | None, width: int | None) -> tuple[Float64Array, IntArray, bool]:
-    """All numbers ``[N, D]``, the offsets, and whether X was a list of sequences."""
+    """Return all numbers ``[N, D]``, the offsets, and whether X was a list of sentences."""
     if not is_list(X) or lengths is not None:
         values = _numbers("X", X)
         if values.ndim == 3 and lengths is None:
@@ -85,22 +86,21 @@ def _joined(X: Any, lengths: ArrayLike | None, width: int | None) -> tuple[Float
     parts = [_numbers(f"X[{b}]", x) for b, x in enumerate(X)]
     if any(part.ndim == 0 for part in parts):
         raise InputError(
-            "X: expected a list of sequences, got a list of numbers; for one sequence pass a NumPy array, or lengths"
+            "X: expected a list of sentences, got a list of numbers; for one sentence pass a NumPy array, or lengths"
         )
     known = width or next((part.shape[1] for part in parts if part.ndim == 2 and part.size), 1)
     parts = [part if part.size else np.empty((0, known)) for part in parts]
     rows = [_two_axes(f"X[{b}]", part, known) for b, part in enumerate(parts)]
-    offsets = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
-    return np.concatenate(rows) if rows else np.empty((0, known)), offsets, True
+    return np.concatenate(rows) if rows else np.empty((0, known)), offsets_of([len(row) for row in rows]), True
 
 
 def _numbers(name: str, value: Any) -> Float64Array:
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
-    given = as_array(name, value)
+    array = as_array(name, value)
     try:
-        if given.dtype.kind in "Ofiub" or not given.size:
-            return np.asarray(given, np.float64, order="C")
+        if array.dtype.kind in "Ofiub" or not array.size:
+            return np.asarray(array, np.float64, order="C")
     except (TypeError, ValueError):
         pass
     raise InputError(f"{name}: expected numbers, got {value!r:.60}")
@@ -115,20 +115,20 @@ def _two_axes(name: str, values: Float64Array, width: int | None) -> Float64Arra
 
 
 def read_lengths(lengths: ArrayLike | None, N: int) -> IntArray:
-    """Return the offsets ``[B + 1]`` of N observations; one sequence where no lengths are given."""
+    """Return the offsets ``[B + 1]`` of N observations; one sentence where no lengths are given."""
     if lengths is None:
         return np.array([0, N], np.int64)
-    given = as_array("lengths", lengths)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(f"lengths: expected whole numbers [sequences], got {lengths!r:.60}")
-    if given.size and given.min() < 0:
-        raise InputError(f"lengths[{int(given.argmin())}]: expected a number of 0 or more, got {given.min()}")
-    offsets = np.concatenate([[0], np.cumsum(given, dtype=np.int64)]).astype(np.int64)
+    sizes = as_array("lengths", lengths)
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
+        raise InputError(f"lengths: expected whole numbers [sentences], got {lengths!r:.60}")
+    if sizes.size and sizes.min() < 0:
+        raise InputError(f"lengths[{int(sizes.argmin())}]: expected a number of 0 or more, got {sizes.min()}")
+    offsets = offsets_of(sizes)
     if offsets[-1] != N:
         raise InputError(f"lengths: expected to add up to {N}, the observations, got {offsets[-1]}")
     return offsets
 
 
 def is_list(X: Any) -> bool:
-    """Whether X is a list of sequences rather than one array."""
+    """Say whether X is a list of sentences rather than one array."""
     return isinstance(X, Sequence | Iterator) and not isinstance(X, str | bytes) and not hasattr(X, "__array__")

@@ -1,6 +1,6 @@
 """Counts of events: each state has a rate for each of D counters, p(x | k) = Π_d λ^x e^(−λ) / x!.
 
-The prior is a gamma distribution, told as data: `rates_prior` events in `rates_weight` observations,
+The prior is a gamma distribution, stated as data: `rates_prior` events in `rates_weight` observations,
 log_prior = Σ rates_prior · log λ − rates_weight · λ, so that the M step is
 λ_k = (rates_prior + Σ_n γ x_n) / (rates_weight + Σ_n γ). Observations are whole numbers ``[N, D]``, NaN where missing.
 """
@@ -17,7 +17,7 @@ from tagline.errors import InputError
 from tagline.models.emissions.base import EMPTY, Emission, by_state, parameter, prior
 from tagline.models.emissions.discrete import log_density, log_factorial, weighted_logs
 from tagline.models.emissions.products import product, sums_by_state
-from tagline.models.emissions.starting import clusters
+from tagline.models.emissions.starting import find_clusters
 from tagline.types import Float64Array, IntArray
 
 
@@ -52,11 +52,6 @@ class Poisson(Emission):
             rates_weight=prior("rates_weight", self.rates_weight, 0.0, rates.shape),
         )
         self._check_shared()
-
-    @property
-    def num_states(self) -> int:
-        """K."""
-        return len(self.rates)
 
     @property
     def num_dimensions(self) -> int:
@@ -98,6 +93,6 @@ class Poisson(Emission):
     def _started(
         cls, observations: NDArray[Any], num_states: int, random: np.random.Generator, **settings: Any
     ) -> Self:
-        """Centres of k-means++, a tenth of the way towards the mean of all, so that no rate is 0 that need not be."""
-        start = clusters(observations, num_states, random)
-        return cls(0.9 * np.maximum(start.centres, 0.0) + 0.1 * start.means, **settings)
+        """Start with centres of k-means++, moved a tenth of the way to the mean of all, so that rates are not 0."""
+        clusters = find_clusters(observations, num_states, random)
+        return cls(0.9 * np.maximum(clusters.centres, 0.0) + 0.1 * clusters.means, **settings)

@@ -1,7 +1,7 @@
 """Products of observations and parameters, in blocks that all have the same shape.
 
-BLAS rounds a row differently at the edge of a matrix than in its middle. With every block of one shape, what is
-computed for an observation does not depend, to the last bit, on those that come with it; and blocks stay in the cache.
+BLAS rounds a row differently at the edge of a matrix than in its middle. Because all blocks have one shape, the result
+for an observation does not depend on its neighbours, to the last bit. Blocks also stay in the cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where EM begins: k-means++ centres (Arthur and Vassilvitskii 2007) and some steps of Lloyd's algorithm.
 
-Every dimension is scaled to variance 1 first, missing numbers stand as their dimension's mean, and large data are
-represented by a random `MOST_ROWS` rows.
+Every dimension is scaled to variance 1 first, a missing number counts as its dimension's mean, and of large data
+`MOST_ROWS` random rows are used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _STEPS = 20  # of Lloyd's algorithm
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
-    """Clusters of observations.
+class Clusters:
+    """Groups of observations that lie close together.
 
     Attributes:
         centres: ``[K, D]``.
@@ -32,13 +32,13 @@ class Start:
     variances: Float64Array
 
     def nearest(self, X: Float64Array) -> IntArray:
-        """Return the cluster that each row ``[N, D]`` is nearest to; of a missing number nothing is known."""
+        """Return the cluster that each row ``[N, D]`` is nearest to; a missing number counts as the mean."""
         scale = np.sqrt(np.where(self.variances > 0, self.variances, 1.0))
         points = np.where(np.isnan(X), self.means, X) - self.means
         return _nearest(points / scale, (self.centres - self.means) / scale)
 
 
-def clusters(X: Float64Array, num_clusters: int, random: np.random.Generator) -> Start:
+def find_clusters(X: Float64Array, num_clusters: int, random: np.random.Generator) -> Clusters:
     """Return K clusters of the rows ``[N, D]``; NaN is missing. Centres that would coincide are moved apart."""
     rows = X[~np.isnan(X).all(axis=1)]
     if not len(rows):
@@ -54,7 +54,7 @@ def clusters(X: Float64Array, num_clusters: int, random: np.random.Generator) ->
     points = away / spread
     centres, nearest = _lloyd(points, _seeds(points, num_clusters, random))
     within = (np.where(seen, points - centres[nearest], 0.0) ** 2).sum(axis=0) / counts
-    return Start(means + spread * centres, spread**2 * within, means, variances)
+    return Clusters(means + spread * centres, spread**2 * within, means, variances)
 
 
 def _seeds(points: Float64Array, num_clusters: int, random: np.random.Generator) -> Float64Array:
@@ -64,8 +64,9 @@ def _seeds(points: Float64Array, num_clusters: int, random: np.random.Generator)
     while len(centres) < num_clusters:
         total = distances.sum()
         if total > 0:
-            bounds = np.cumsum(distances)
-            place = min(int(np.searchsorted(bounds, random.random() * bounds[-1], side="right")), len(points) - 1)
+            cumulative = np.cumsum(distances)
+            drawn = np.searchsorted(cumulative, random.random() * cumulative[-1], side="right")
+            place = min(int(drawn), len(points) - 1)
             centre = points[place]
         else:  # fewer different points than clusters
             centre = points[random.integers(len(points))] + 0.5 * random.standard_normal(points.shape[1])

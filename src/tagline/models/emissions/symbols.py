@@ -1,8 +1,8 @@
-"""Symbols ↔ numbers: what categorical emissions count are numbers, what users have are words, characters, integers.
+"""Symbols ↔ numbers: categorical emissions count numbers, users have words, characters, integers.
 
-Accepted as in `observations`, with symbols for numbers: one array ``[N]`` or ``[N, 1]`` with `lengths`, a list of
-sequences, and a `Corpus`, whose tokens are taken. A symbol is a string, a number, or anything else that can be a key;
-None, NaN and masked entries are missing.
+Accepted, as in `observations`, are one array ``[N]`` or ``[N, 1]`` with `lengths`, a list of sentences, and a `Corpus`,
+whose tokens are taken. A symbol is a string, a number, or anything else that can be a key; None, NaN and masked entries
+are missing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError
 from tagline.models.emissions.categorical import MISSING, UNKNOWN
 from tagline.models.emissions.observations import is_list, read_lengths
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Corpus
 from tagline.types import IntArray, as_array
 
@@ -45,9 +46,10 @@ class Symbols:
 
     @classmethod
     def read(cls, X: Any, lengths: ArrayLike | None = None) -> tuple[Symbols, IntArray, IntArray]:
-        """Return the symbols of these sequences, their numbers ``[N]``, and the offsets ``[B + 1]``.
+        """Return the symbols of these sentences, their numbers ``[N]``, and the offsets ``[B + 1]``.
 
-        Integers are numbered in ascending order, so that 0 … V − 1 keep their numbers; others in that of first use.
+        Integers are numbered in ascending order, so that 0 … V − 1 keep their numbers; other symbols in the order of
+        their first use.
         """
         coded = _coded(X, lengths)
         used = [value for value in coded.values if value is not None]
@@ -55,7 +57,7 @@ class Symbols:
         return table, table._ids(coded), coded.offsets
 
     def number(self, X: Any, lengths: ArrayLike | None = None) -> tuple[IntArray, IntArray]:
-        """Return the numbers ``[N]`` of the symbols in these sequences, `UNKNOWN` for others, and the offsets."""
+        """Return the numbers ``[N]`` of the symbols in these sentences, `UNKNOWN` for others, and the offsets."""
         coded = _coded(X, lengths)
         return self._ids(coded), coded.offsets
 
@@ -79,7 +81,7 @@ class Symbols:
 
 @dataclass(frozen=True, eq=False)
 class _Coded:
-    """Sequences as distinct symbols (None: missing) and which of them stands where."""
+    """Sentences as distinct symbols (None: missing) and which of them stands where."""
 
     values: list[Any]
     codes: IntArray
@@ -100,7 +102,7 @@ def _coded(X: Any, lengths: ArrayLike | None) -> _Coded:
         coded = _distinct(flat, read_lengths(lengths, len(flat)))
     else:
         rows = [_row(f"X[{b}]", x) for b, x in enumerate(X)]
-        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        offsets = offsets_of([len(row) for row in rows])
         whole = bool(rows) and all(isinstance(row, np.ndarray) and row.dtype.kind in "iu" for row in rows)
         coded = _distinct(np.concatenate(rows) if whole else list(chain.from_iterable(map(_listed, rows))), offsets)
     least = min((value for value in coded.values if type(value) is int), default=0)
@@ -112,13 +114,13 @@ def _coded(X: Any, lengths: ArrayLike | None) -> _Coded:
 
 
 def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
-    """One sequence of symbols: an array of integers, or a list."""
+    """Return the symbols of one sentence: an array of integers, or a list."""
     if isinstance(x, np.ma.MaskedArray):
         x = x.tolist()  # None where masked
     if isinstance(x, str | bytes) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(f"{name}: expected a sequence of symbols, got {x!r:.60}; list(text) makes characters of it")
     if not hasattr(x, "__array__"):
-        return [one[0] if isinstance(one, list | np.ndarray) and len(one) == 1 else one for one in x]
+        return [symbol[0] if isinstance(symbol, list | np.ndarray) and len(symbol) == 1 else symbol for symbol in x]
     values = as_array(name, x)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -146,12 +148,12 @@ def _distinct(flat: NDArray[Any] | list[Any], offsets: IntArray) -> _Coded:
 
 
 def _unique(flat: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """The distinct integers, ascending, and which stands where; without sorting where they lie close together."""
+    """Return the distinct integers, ascending, and which stands where; no sorting where they lie close together."""
     low, high = int(flat.min(initial=0)), int(flat.max(initial=0))
     if high - low > 4 * len(flat) + 1000 or high >= 2**63:
         used, codes = np.unique(flat, return_inverse=True)
         return used, codes.astype(np.int64)
     near = flat.astype(np.int64) - low
-    there = np.zeros(high - low + 1, bool)
-    there[near] = True
-    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[near]
+    used_at = np.zeros(high - low + 1, bool)
+    used_at[near] = True
+    return np.flatnonzero(used_at) + low, (np.cumsum(used_at) - 1)[near]
