@@ -36,7 +36,7 @@ def row_offsets(rows: IntArray, count: int) -> IntArray:
     return offsets_of(np.bincount(rows, minlength=count))
 
 
-def entries_of(offsets: IntArray, rows: IntArray) -> IntArray:
+def entries_of(offsets: IntArray, rows: NDArray[np.integer[Any]]) -> IntArray:
     """Return the places of the entries of these rows, one row after the other.
 
     >>> entries_of(np.array([0, 2, 3, 6]), np.array([2, 0])).tolist()

@@ -30,7 +30,7 @@ from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.models.options import option_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
 from tagline.training.neural.journal import Epoch  # noqa: E402
-from tests.models.neural_cases import encoder_folder, same_weights  # noqa: E402
+from tests.models.neural.cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402
 

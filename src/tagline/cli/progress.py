@@ -20,7 +20,7 @@ from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeE
 from rich.progress_bar import ProgressBar
 
 from tagline.models.contract import Progress
-from tagline.models.recipes import Budget, Reporter
+from tagline.models.recipes import Budget
 
 EVERY = 10.0  # seconds between lines where nothing can be redrawn
 SOME = (1, 2, 5)  # passes that get a line there, and ten times as many, …
@@ -218,7 +218,7 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> Iterator[Reporter]:
+def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> Iterator[Silent | Lines | Bar]:
     """Choose how to tell: not at all, line by line, or on one line that is redrawn, which needs a terminal."""
     console = Console(stderr=True)
     reporter: Silent | Lines | Bar

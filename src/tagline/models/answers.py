@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -130,12 +130,11 @@ class ChainModel(DescribedModel):
         for chain in self.chains(X, known=known, **inputs):
             best = engine.viterbi(chain).labels
             labellings = lists_of(names, best, chain.offsets)
-            nothing = [None] * chain.num_sentences
-            nodes = chain.split(engine.marginals(chain).nodes) if marginals else nothing
-            entities = nothing
+            nodes: Any = chain.split(engine.marginals(chain).nodes) if marginals else repeat(None)
+            entities: Any = repeat(None)
             if reading is not None:
                 entities = find_entities(chain, reading, characters, len(answers), min_probability, best)
-            ranked = _labellings(names, engine.k_best(chain, k_best)) if k_best else nothing
+            ranked: Any = _labellings(names, engine.k_best(chain, k_best)) if k_best else repeat(None)
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
         finished = self._finished(X, [answer.labels for answer in answers])
         return [replace(answer, labels=labels) for labels, answer in zip(finished, answers, strict=True)]

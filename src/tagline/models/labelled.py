@@ -268,8 +268,8 @@ def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> I
     """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
     allowed = allowed_labels(labelled, labels)
     if allowed is not None:
-        scores = (_scores(part) for part in (allowed, rules.transitions, rules.start, rules.end))
-        chain = Chain(*scores, labelled.offsets)
+        begins, ends = _scores(rules.start), _scores(rules.end)
+        chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
         return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
     ids = numbered(labelled, labels)
     broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)

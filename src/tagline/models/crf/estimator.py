@@ -256,7 +256,9 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         dictionary = self._extraction.dictionary
         if dictionary is None or dictionary.priority != "under" or not labellings:
             return labellings
-        return dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+        assert isinstance(filled, list)
+        return filled
 
     def _fitted(self) -> Parameters:
         check_is_fitted(self, "parameters_")
@@ -344,7 +346,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)
-        function = vars(self).pop("_function", None)
+        function = self.__dict__.pop("_function", None)
         self._adopt(saved, saved.way if function is None else function)
 
     def __getstate__(self) -> dict[str, Any]:

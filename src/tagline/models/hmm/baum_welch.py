@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.models.emissions import Categorical, Emission, Gaussian
-from tagline.models.emissions.discrete import log_density, shares
+from tagline.models.hmm.emissions import Categorical, Emission, Gaussian
+from tagline.models.hmm.emissions.discrete import log_density, shares
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import Topology
 from tagline.training.em import (

@@ -23,10 +23,10 @@ from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.crf.fitting import Fitted
 from tagline.models.crf.parameters import Parameters
-from tagline.models.emissions import Bernoulli, Categorical, Emission, Gaussian, Multinomial, Poisson, Symbols
-from tagline.models.emissions.discrete import log
-from tagline.models.emissions.observations import check_observations
 from tagline.models.files import TrainingFacts
+from tagline.models.hmm.emissions import Bernoulli, Categorical, Emission, Gaussian, Multinomial, Poisson, Symbols
+from tagline.models.hmm.emissions.discrete import log
+from tagline.models.hmm.emissions.observations import check_observations
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.types import Float64Array
 

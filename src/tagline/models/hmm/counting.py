@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.models.emissions import Categorical, Emission
+from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.smoothing import smoothed
 from tagline.models.hmm.topologies import Topology
 from tagline.types import Float64Array, IntArray

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline.errors import InputError
 from tagline.models.crf.estimator import CRF
-from tagline.models.emissions import Categorical, Emission, Symbols
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.conversion import crf_of
+from tagline.models.hmm.emissions import Categorical, Emission, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
 from tagline.models.hmm.fitting import Fitted, fit_hmm
 from tagline.models.hmm.inspection import HMMViews

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
 from tagline.features.vocabulary import Vocabulary
-from tagline.models.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.files import (
     Packed,
     TrainingFacts,
@@ -36,6 +35,7 @@ from tagline.models.files import (
     reading,
     scheme_of,
 )
+from tagline.models.hmm.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.storage import ModelFile
 

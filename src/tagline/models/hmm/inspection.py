@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.models.emissions import Categorical, Emission
 from tagline.models.files import TrainingFacts
+from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, top_transitions, training_lines
 from tagline.models.weight_tables import WeightRow, write_rows

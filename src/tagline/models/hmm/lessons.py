@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.models.emissions import Emission, Symbols
+from tagline.models.hmm.emissions import Emission, Symbols
 from tagline.models.hmm.observations import Observed
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.settings import Fitting

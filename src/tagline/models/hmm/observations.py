@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
-from tagline.models.emissions import MISSING, UNKNOWN, Categorical, Emission, Symbols
-from tagline.models.emissions.observations import check_observations, is_list
+from tagline.models.hmm.emissions import MISSING, UNKNOWN, Categorical, Emission, Symbols
+from tagline.models.hmm.emissions.observations import check_observations, is_list
 from tagline.ragged import row_of, take_rows
 from tagline.readers.corpus import Corpus
 from tagline.types import IntArray

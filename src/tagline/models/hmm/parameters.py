@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.symbols import SymbolChain
 from tagline.errors import InputError
-from tagline.models.emissions import Categorical, Emission, Symbols
-from tagline.models.emissions.discrete import check_rows, log, probabilities
+from tagline.models.hmm.emissions import Categorical, Emission, Symbols
+from tagline.models.hmm.emissions.discrete import check_rows, log, probabilities
 from tagline.readers.rules import Rules, legal
 from tagline.types import Chain, Float64Array, IntArray
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
-from tagline.models.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
+from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.smoothing import check_smoothing
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")

@@ -160,7 +160,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         states, _ = p.trigrams.best(*asked.arguments)
         return PerSentence(lists_of(p.labels, states % len(p.labels), asked.offsets))
 
-    def answer(  # type: ignore[override]
+    def answer(
         self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
     ) -> list[Answer]:
         """Answer several questions about sentences; see `ChainModel.answer`."""
