@@ -147,11 +147,10 @@ def _fields(sentence: Sentence, labelling: ShownLabelling) -> dict[str, Any]:
 def span_lines(block: Block, labellings: Labellings) -> str:
     """Write a line a span: where its sentence stands, first token and the one behind, type, probability, text."""
     lines = []
+    text_of = span_texts(block.corpus)
     for b, ranked in enumerate(labellings):
-        spans = ranked[0].spans or ()
-        text, places = written(block.corpus[b]) if spans else ("", ())
-        for span in spans:
-            words = _one_line(text[places[span.start][0] : places[span.end - 1][1]])
+        for span in ranked[0].spans or ():
+            words = _one_line(text_of(b, span.start, span.end))
             facts = (block.corpus.place(b), span.start, span.end, span.type, f"{span.probability:.6f}", words)
             lines.append("\t".join(map(str, facts)) + "\n")
     return "".join(lines)
@@ -252,13 +251,31 @@ def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
     return f'<mark style="{style}" title="{escape(title)}">{escape(piece.text)}{small}</mark>'
 
 
+def span_texts(corpus: Corpus) -> Callable[[int, int, int], str]:
+    """Return what finds the text of a span: (sentence, first token, the one behind the last) → text, as `written`."""
+    offsets, texts, places = corpus.offsets.tolist(), corpus.texts, corpus.token_spans
+    if texts is not None and places is not None:
+        return lambda b, start, end: texts[b][places[offsets[b] + start, 0] : places[offsets[b] + end - 1, 1]]
+    tokens = corpus.columns[corpus.names[0]].strings
+
+    def text_of(b: int, start: int, end: int) -> str:
+        first = offsets[b]
+        return _gap(tokens[first : offsets[b + 1]]).join(tokens[first + start : first + end])
+
+    return text_of
+
+
+def _gap(tokens: Sequence[str]) -> str:
+    """What stands between the tokens of a sentence: nothing where they are Chinese characters, else a blank."""
+    return "" if all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens)) else " "
+
+
 def written(sentence: Sentence) -> tuple[str, Sequence[tuple[int, int]]]:
     """Return the text of a sentence and the characters of its tokens: as read, else put together from the tokens."""
     if sentence.text is not None and sentence.spans is not None:
         return sentence.text, sentence.spans
     tokens = sentence.tokens
-    by_character = all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens))  # Chinese has no blanks
-    gap = "" if by_character else " "
+    gap = _gap(tokens)
     places, at = [], 0
     for token in tokens:
         places.append((at, at + len(token)))

@@ -136,7 +136,10 @@ class ChainModel(DescribedModel):
                 entities = find_entities(chain, reading, characters, len(answers), min_probability, best)
             ranked: Any = _labellings(names, engine.k_best(chain, k_best)) if k_best else repeat(None)
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
-        finished = self._finished(X, [answer.labels for answer in answers])
+        best_labellings = [answer.labels for answer in answers]
+        finished = self._finished(X, best_labellings)
+        if finished is best_labellings:
+            return answers
         return [replace(answer, labels=labels) for labels, answer in zip(finished, answers, strict=True)]
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
