@@ -433,7 +433,7 @@ def test_the_message_about_impossible_observations():
     with pytest.raises(NoPathError) as caught:
         expectations(rows, np.array([0, 0, 2]), np.zeros(2), np.zeros((2, 2)))
     assert str(caught.value) == (
-        "sequence 1: expected observations that some path of states explains, got probability 0; "
+        "sentence 1: expected observations that some path of states explains, got probability 0; "
         "smooth the emissions or allow more transitions"
     )
 
