@@ -73,7 +73,7 @@ def test_losses_by_enumeration(kind: Any, rules: Any, smoothing: float) -> None:
         gold = scores[tuple(tags[b, :length].tolist())]
         mean = sum(scores.values()) / len(scores)
         each.append(log_total(scores.values()) - (1 - smoothing) * gold - smoothing * mean)
-    torch.testing.assert_close(head.sequence_losses(emissions, tags, LENGTHS), torch.tensor(each), **CLOSE)
+    torch.testing.assert_close(head.sentence_losses(emissions, tags, LENGTHS), torch.tensor(each), **CLOSE)
     torch.testing.assert_close(head.loss(emissions, tags, LENGTHS), torch.tensor(sum(each) / 4), **CLOSE)
     weights = torch.tensor([2.0, 0.5, 3.0, 0.0])
     weighted = (torch.tensor(each) * weights).sum() / 4
@@ -95,7 +95,7 @@ def test_sets_of_labels_by_enumeration(kind: Any, rules: Any) -> None:
         rows = emissions[b, :length].detach()
         within = paths(head, rows, lambda path, b=b: all(sets[b, t, k] for t, k in enumerate(path)))
         each.append(log_total(paths(head, rows).values()) - log_total(within.values()))
-    torch.testing.assert_close(head.sequence_losses(emissions, sets, LENGTHS), torch.tensor(each), **CLOSE)
+    torch.testing.assert_close(head.sentence_losses(emissions, sets, LENGTHS), torch.tensor(each), **CLOSE)
     head.loss(emissions, sets, LENGTHS).backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
 
@@ -185,7 +185,7 @@ def test_wrong_input(kind: Any) -> None:
         kind(D, L, smoothing=1)
     head = head_of(kind, smoothing=0.1)
     emissions, lengths = torch.zeros(1, 2, L), torch.tensor([2])
-    with pytest.raises(InputError, match="smoothing: expected one tag a token, got sets of labels"):
+    with pytest.raises(InputError, match="smoothing: expected one label a token, got sets of labels"):
         head.loss(emissions, torch.ones(1, 2, L, dtype=torch.bool), lengths)
     with pytest.raises(InputError, match=r"tags: expected 0 to 2 where the mask is on, got 3"):
         head.loss(emissions, torch.tensor([[0, 3]]), lengths)

@@ -243,5 +243,5 @@ def test_sets_of_labels_are_for_nll() -> None:
     problem = Problem(False)
     sets = torch.ones(B, T, L, dtype=torch.bool)
     for objective in OBJECTIVES[3:7]:
-        with pytest.raises(InputError, match="expected one tag a token, got sets of labels"):
+        with pytest.raises(InputError, match="expected one label a token, got sets of labels"):
             problem.crf.loss(problem.emissions, sets, problem.mask, objective=objective)

@@ -1,16 +1,14 @@
 """Which backend answers for tensors: the compiled core on the CPU, Triton on a GPU, plain PyTorch anywhere else.
 
-``"auto"`` is that choice: `hosted` for CPU tensors where the core is built; `fused` for CUDA tensors where Triton is
-installed and `fused.fits` the chain; `batched` otherwise. ``TAGLINE_TENSOR_ENGINE``, `use_tensor_engine` or
-`using_tensor_engine` name one for all calls: ``"native"``, ``"fused"`` or ``"batched"``. Whatever the choice,
-gradients of marginals are taken in plain PyTorch, and inside a graph of `torch.compile` the backend is one operator.
+Backends are modules: `native` (the compiled core), `fused` (Triton), `batched` (plain PyTorch). ``"auto"`` chooses
+`native` for CPU tensors where the core is built, `fused` for CUDA tensors where Triton is installed, and `batched`
+otherwise. ``TAGLINE_TENSOR_ENGINE``, `use_tensor_engine` or `using_tensor_engine` name one for all calls. A chain that
+does not fit the kernels of `fused` goes to `batched`.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,21 +18,19 @@ import torch
 from torch import Tensor
 
 from tagline import compiled
-from tagline.chain import batched, traced
-from tagline.chain.tensors import TensorChain
+from tagline.chain.choice import EngineChoice
+from tagline.chain.tensors import batched
+from tagline.chain.tensors.types import TensorChain
 from tagline.errors import InputError
 
 TENSOR_ENGINES = ("auto", "native", "fused", "batched")
 
 
-def _known(name: str, source: str) -> str:
-    if name not in TENSOR_ENGINES:
-        raise InputError(f"{source}: expected one of {', '.join(TENSOR_ENGINES)}, got {name!r}")
+def _require(name: str, source: str) -> None:
     if name == "native":
         compiled.require()
     if name == "fused" and not _has_triton():
         raise InputError(f'{source}: expected Triton for the engine "fused", got none; pip install triton')
-    return name
 
 
 @cache
@@ -44,91 +40,58 @@ def _has_triton() -> bool:
 
 @cache
 def _module(name: str) -> ModuleType:
-    return import_module(f"tagline.chain.{name}")
+    return import_module(f"tagline.chain.tensors.{name}")
 
 
-_chosen: str | None = None
+_choice = EngineChoice("tensor engine", "TAGLINE_TENSOR_ENGINE", TENSOR_ENGINES, "auto", _require)
 
 
 def tensor_engine() -> str:
     """Name the choice that holds: "auto", "native", "fused" or "batched"."""
-    if _chosen is not None:
-        return _chosen
-    return _known(os.environ.get("TAGLINE_TENSOR_ENGINE") or "auto", "TAGLINE_TENSOR_ENGINE")
+    return _choice.name
 
 
 def use_tensor_engine(name: str) -> None:
     """Choose the backend for every call on tensors from now on."""
-    global _chosen
-    _chosen = _known(name, "tensor engine")
+    _choice.use(name)
 
 
-@contextmanager
-def using_tensor_engine(name: str) -> Iterator[None]:
+def using_tensor_engine(name: str) -> AbstractContextManager[None]:
     """Choose the backend for the calls on tensors inside a ``with`` block.
 
     >>> with using_tensor_engine("batched"):
     ...     tensor_engine()
     'batched'
     """
-    global _chosen
-    before = _chosen
-    use_tensor_engine(name)
-    try:
-        yield
-    finally:
-        _chosen = before
+    return _choice.using(name)
 
 
 def backend(c: TensorChain) -> ModuleType:
     """Return the module that answers for a chain."""
-    name, device = tensor_engine(), c.emissions.device.type
+    name, device = _choice.name, c.emissions.device.type
     if name == "auto":
-        if device == "cpu":
-            return batched if compiled.core is None else _module("hosted")
-        fits = device == "cuda" and _has_triton() and _module("fused").fits(c)
-        return _module("fused") if fits else batched
-    if name == "native":
-        if device != "cpu":
-            raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
-        return _module("hosted")
-    return _module(name)
+        name = _best_for(device)
+    if name == "native" and device != "cpu":
+        raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
+    chosen = _module(name)
+    return batched if name == "fused" and not chosen.fits(c) else chosen
 
 
-def permuted(kept: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
+def _best_for(device: str) -> str:
+    if device == "cpu":
+        return "batched" if compiled.core is None else "native"
+    return "fused" if device == "cuda" and _has_triton() else "batched"
+
+
+def compiled_backend(c: TensorChain) -> ModuleType | None:
+    """Return the backend on the compiled core where it answers and no gradient is wanted, None elsewhere."""
+    if c.needs_gradient:
+        return None
+    chosen = backend(c)
+    return chosen if chosen.NAME == "native" else None
+
+
+def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
     """Return what `fused.permuted` does; None where Triton is not to answer."""
-    mine = kept.is_cuda and tensor_engine() in ("auto", "fused") and _has_triton()
-    return _module("fused").permuted(kept) if mine and not torch.compiler.is_compiling() else None
-
-
-def on_core(c: TensorChain) -> bool:
-    """Whether the compiled core answers, and no gradient is wanted."""
-    return not c.needs_gradient and backend(c).__name__.endswith("hosted")
-
-
-traced.ask(backend)
-
-
-def _asked(c: TensorChain) -> ModuleType:
-    return traced if torch.compiler.is_compiling() else backend(c)
-
-
-def log_partition(c: TensorChain) -> Tensor:
-    """Compute log Z ``[B]``."""
-    return _asked(c).log_partition(c)  # type: ignore[no-any-return]
-
-
-def log_likelihood(c: TensorChain, tags: Tensor) -> Tensor:
-    """Compute log p(tags) ``[B]``, for tags ``[N]``."""
-    return _asked(c).log_likelihood(c, tags)  # type: ignore[no-any-return]
-
-
-def marginals(c: TensorChain) -> Tensor:
-    """Compute P(y_n = j) ``[N, L]``."""
-    chosen = batched if c.needs_gradient else _asked(c)
-    return chosen.marginals(c)  # type: ignore[no-any-return]
-
-
-def viterbi(c: TensorChain) -> tuple[Tensor, Tensor]:
-    """Find the best labelling: tags ``[N]`` and scores ``[B]``."""
-    return _asked(c).viterbi(c)  # type: ignore[no-any-return]
+    answers = mask.is_cuda and _choice.name in ("auto", "fused") and _has_triton()
+    return _module("fused").permuted(mask) if answers and not torch.compiler.is_compiling() else None

@@ -1,5 +1,5 @@
-"""Triton kernels of the engine, by stage; `tagline.chain.fused` calls them.
+"""Triton kernels, by stage; `tagline.chain.tensors.fused` launches them.
 
-`scores` prepares, `sweeps` and `chunks` run along the chain, `counts` gathers gradients, `logs` redoes what
-exponentials cannot hold, `best` finds labellings.
+`order` moves tokens to the front, `scores` prepares, `sweeps` and `chunks` run along the chain, `counts` gathers
+gradients, `logs` redoes what exponentials cannot hold, `best` finds labellings.
 """
