@@ -217,11 +217,17 @@ def test_forbidden_tags_are_named() -> None:
         crf.loss(torch.randn(2, 2, 3), torch.tensor([[0, 1], [0, 2]]))
 
 
+def random_sets(seed: int, always: int) -> Any:
+    """A set of labels for each token, with one label in all of them."""
+    sets = torch.rand(B, T, L, generator=torch.Generator().manual_seed(seed)) < 0.5
+    sets[:, :, always] = True
+    return sets
+
+
 def test_allowed_labels() -> None:
     mask = make_mask("right", B, T)
     crf, emissions, _, _ = batch(mask)
-    allowed = torch.rand(B, T, L, generator=torch.Generator().manual_seed(1)) < 0.5
-    allowed[:, :, 1] = True
+    allowed = random_sets(seed=1, always=1)
     chain = chain_of(crf, torch.where(allowed, emissions, -torch.inf), mask)
     best = naive.viterbi(chain)
     assert crf.decode(emissions, mask, allowed=allowed) == [part.tolist() for part in chain.split(best.labels)]
@@ -239,8 +245,7 @@ def test_partial_labels() -> None:
     """The likelihood of sets is the sum over all labellings within them."""
     mask = make_mask("gaps", B, T)
     crf, emissions, _, chain = batch(mask)
-    sets = torch.rand(B, T, L, generator=torch.Generator().manual_seed(2)) < 0.5
-    sets[:, :, 2] = True
+    sets = random_sets(seed=2, always=2)
     within = chain_of(crf, torch.where(sets, emissions, -torch.inf), mask)
     expected = naive.log_partition(within) - naive.log_partition(chain)
     emissions.requires_grad_()

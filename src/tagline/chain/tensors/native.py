@@ -132,7 +132,7 @@ def _uneven(
 
 def _expected_pairs(core: CoreArrays, weights: NDArray[Any]) -> NDArray[Any]:
     """Sum the expected pairs of labels ``[L, L]`` of each sentence times its weight, some sentences at a time."""
-    emissions, *others, offsets = core.arrays
+    emissions, transitions, start, end, offsets = core.arrays
     lengths = np.diff(offsets)
     L = emissions.shape[1]
     total = np.zeros((L, L))
@@ -141,7 +141,8 @@ def _expected_pairs(core: CoreArrays, weights: NDArray[Any]) -> NDArray[Any]:
         block = slice(b, min(b + step, len(lengths)))
         tokens = slice(offsets[block.start], offsets[block.stop])
         own_offsets = offsets[block.start : block.stop + 1] - tokens.start
-        pairs = call_core(_core.marginals, emissions[tokens], *others, own_offsets, True)[1]
+        _, pairs, _ = call_core(_core.marginals, emissions[tokens], transitions, start, end, own_offsets, True)
+        assert pairs is not None
         total += np.tensordot(np.repeat(weights[block], lengths[block]), pairs, 1)
     return total
 
