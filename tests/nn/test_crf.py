@@ -261,24 +261,28 @@ def test_partial_labels() -> None:
 def test_transitions_for_each_token(mask: Any) -> None:
     crf, emissions, tags, _ = batch(mask, constraints=np.array([[1, 1, 0], [1, 1, 1], [1, 1, 1]], np.bool_))
     tags = torch.where(tags == 2, 1, tags)
-    moves = torch.randn(B, T, L, L, dtype=torch.float64)
+    transitions = torch.randn(B, T, L, L, dtype=torch.float64)
     own, start, end = (part.detach().numpy() for part in crf.scores(torch.float64))
     chain = Chain(
-        compact(emissions, mask), own + compact(moves, mask), start, end, np.append(0, np.cumsum(mask.sum(1).numpy()))
+        compact(emissions, mask),
+        own + compact(transitions, mask),
+        start,
+        end,
+        np.append(0, np.cumsum(mask.sum(1).numpy())),
     )
     expected = naive.score(chain, compact(tags, mask)) - naive.log_partition(chain)
-    moves = torch.where(mask[:, :, None, None], moves, torch.nan).requires_grad_()
-    found = crf(emissions, tags, mask, reduction="none", transitions=moves)
+    transitions = torch.where(mask[:, :, None, None], transitions, torch.nan).requires_grad_()
+    found = crf(emissions, tags, mask, reduction="none", transitions=transitions)
     np.testing.assert_allclose(found.detach(), expected, atol=1e-10)
     found.sum().backward()
-    assert torch.isfinite(moves.grad).all()
+    assert torch.isfinite(transitions.grad).all()
     np.testing.assert_allclose(
-        compact(moves.grad, mask), naive.gradients(chain, compact(tags, mask)).transitions, atol=1e-10
+        compact(transitions.grad, mask), naive.gradients(chain, compact(tags, mask)).transitions, atol=1e-10
     )
     best = naive.viterbi(chain).labels
-    assert [tag for path in crf.decode(emissions, mask, transitions=moves) for tag in path] == best.tolist()
+    assert [tag for path in crf.decode(emissions, mask, transitions=transitions) for tag in path] == best.tolist()
     with pytest.raises(InputError, match="transitions: expected scores of shape"):
-        crf.decode(emissions, mask, transitions=moves[:, 1:])
+        crf.decode(emissions, mask, transitions=transitions[:, 1:])
 
 
 def test_low_rank_transitions() -> None:

@@ -44,13 +44,15 @@ def case(seed: int = 0) -> tuple[Any, Any]:
 
 def paths(head: Any, emissions: Any, kept: Any = None) -> dict[tuple[int, ...], float]:
     """The score of every legal labelling of one sentence, by the head's own definition of a chain."""
-    moves, start, end = head.scores() if isinstance(head, CRFHead) else (np.zeros((L, L)), np.zeros(L), np.zeros(L))
+    transitions, start, end = (
+        head.scores() if isinstance(head, CRFHead) else (np.zeros((L, L)), np.zeros(L), np.zeros(L))
+    )
     found = {}
     for path in product(range(L), repeat=len(emissions)):
         score = sum(float(emissions[t, k]) for t, k in enumerate(path))
         if path:
             score += float(start[path[0]]) + float(end[path[-1]])
-            score += sum(float(moves[i, j]) for i, j in pairwise(path))
+            score += sum(float(transitions[i, j]) for i, j in pairwise(path))
         if score > -np.inf and (kept is None or kept(path)):
             found[path] = score
     return found
@@ -139,15 +141,15 @@ def test_batches_without_tokens(kind: Any, shape: tuple[int, int], smoothing: fl
 
 @HEADS
 def test_scores_forbid_what_the_rules_do(kind: Any) -> None:
-    moves, start, end = head_of(kind, rules=RULES).scores()
-    assert moves.dtype == start.dtype == end.dtype == np.float32
-    np.testing.assert_array_equal(np.isneginf(moves), ~RULES.transitions)
+    transitions, start, end = head_of(kind, rules=RULES).scores()
+    assert transitions.dtype == start.dtype == end.dtype == np.float32
+    np.testing.assert_array_equal(np.isneginf(transitions), ~RULES.transitions)
     np.testing.assert_array_equal(np.isneginf(start), ~RULES.start)
     np.testing.assert_array_equal(np.isneginf(end), ~RULES.end)
     for part in head_of(kind).scores():
         assert np.isfinite(part).all()
     if kind is SoftmaxHead:
-        assert set(np.unique(moves).tolist()) == {-np.inf, 0.0}
+        assert set(np.unique(transitions).tolist()) == {-np.inf, 0.0}
 
 
 def test_the_chain_decodes_as_the_layer_does() -> None:

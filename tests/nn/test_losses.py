@@ -207,7 +207,7 @@ OBJECTIVES = [
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: type(objective).__name__)
 @pytest.mark.parametrize("kind", ["nothing", "empty row"])
-def test_empty_sequences_cost_nothing(objective: Any, kind: str) -> None:
+def test_empty_sentences_cost_nothing(objective: Any, kind: str) -> None:
     problem = Problem(True, kind)
     found = problem.loss(objective)
     assert (found[~problem.mask.any(1)] == 0).all()
