@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
+from tagline.models.entities import Entity
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.streams import Block
 from tagline.readers.text import is_wide
@@ -64,7 +65,7 @@ class ShownLabelling:
     labels: Sequence[str]
     probability: float | None = None
     marginals: Sequence[float] | None = None
-    spans: Sequence[ShownSpan] | None = None
+    spans: Sequence[ShownSpan | Entity] | None = None
 
 
 Labellings: TypeAlias = Sequence[Sequence[ShownLabelling]]
@@ -151,8 +152,8 @@ def span_lines(block: Block, labellings: Labellings) -> str:
     for b, ranked in enumerate(labellings):
         for span in ranked[0].spans or ():
             words = _one_line(text_of(b, span.start, span.end))
-            facts = (block.corpus.place(b), span.start, span.end, span.type, f"{span.probability:.6f}", words)
-            lines.append("\t".join(map(str, facts)) + "\n")
+            place = block.corpus.place(b)
+            lines.append(f"{place}\t{span.start}\t{span.end}\t{span.type}\t{span.probability:.6f}\t{words}\n")
     return "".join(lines)
 
 
@@ -239,7 +240,7 @@ def bracketed(piece: Piece) -> str:
 
 def _one_line(text: str) -> str:
     """Texts of JSON lines may have tabs and line breaks."""
-    return re.sub(r"[\t\n\r]", " ", text)
+    return text if text.isprintable() else re.sub(r"[\t\n\r]", " ", text)
 
 
 def _marked(piece: Piece, colours: Mapping[str, str]) -> str:

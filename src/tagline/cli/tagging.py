@@ -23,7 +23,7 @@ from tagline.errors import InputError
 from tagline.models.answers import Answer
 from tagline.models.contract import Model
 from tagline.models.cutting import AUTO, cut_for
-from tagline.models.entities import Reading
+from tagline.models.entities import Entity, Reading
 from tagline.models.files import load
 from tagline.readers import format_of
 from tagline.readers.corpus import Corpus
@@ -156,10 +156,8 @@ def _shown(answer: Answer, reading: Reading | None, numbers: dict[str, int]) -> 
         if answer.marginals is not None:
             chances = zip(answer.marginals, labels, strict=True)
             marginals = [float(chance[numbers[label]]) for chance, label in chances]
-        spans: list[ShownSpan] | None = None
-        if answer.entities is not None:
-            spans = [ShownSpan(e.start, e.end, e.type, e.probability) for e in answer.entities]
-        elif reading is not None:
+        spans: Sequence[ShownSpan | Entity] | None = answer.entities
+        if spans is None and reading is not None:
             spans = _spans(reading, [numbers[label] for label in labels])
         rows.append(ShownLabelling(labels, probability, marginals, spans))
     return rows

@@ -20,7 +20,7 @@ import numpy as np
 
 from tagline import chain, compiled
 from tagline.chain import symbols
-from tagline.chain.symbols import SymbolChain, naming_sequences
+from tagline.chain.symbols import SymbolChain, naming_sentences
 from tagline.errors import InputError
 from tagline.training.monitor import Pass
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
@@ -86,7 +86,7 @@ def expectations(
         nodes, transitions = _doubles(counts.emissions), _doubles(counts.transitions)
         return Expectations(counts.log_z, counts.start, transitions, nodes=nodes)
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         moves = _moves(log_start, log_transitions, offsets)
         log_z, start, transitions, nodes = compiled.core.hmm_counts(_doubles(log_emissions), *moves)
     return Expectations(log_z, start, transitions, nodes=nodes)
@@ -112,7 +112,7 @@ def symbol_expectations(
         rows = _doubles(chained.as_chain(allowed).emissions)
         return _by_symbol(expectations(rows, offsets, log_start, log_transitions), ids, len(log_table))
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         log_z, start, transitions, emissions = compiled.core.symbol_counts(*chained.arrays(), allowed)
     return Expectations(log_z, start, transitions, emissions=emissions)
 
@@ -141,7 +141,7 @@ def gaussian_expectations(
         return Expectations(found.log_likelihood, found.start, found.transitions, moments=moments)
     assert compiled.core is not None
     D = X.shape[1]
-    with naming_sequences():
+    with naming_sentences():
         log_z, start, transitions, sums = compiled.core.gaussian_counts(
             _doubles(X), _doubles(means), _doubles(variances), *_moves(log_start, log_transitions, offsets)
         )

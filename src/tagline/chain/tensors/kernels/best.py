@@ -2,11 +2,11 @@
 
     v_t(j) = max_i (v_(t-1)(i) + T(i, j)) + e_t(j) − m,       m the maximum of the step before
 
-The sweep keeps v. Where maxima came from is found on the way back, or before it for all rows at once where they are
-few: pointers are quicker to follow. Of equals the smallest label wins, so that the labelling is the smaller one when
-read from its end. Long sequences go in chunks, as in `chunks`: a chunk's matrix says
-how well each label before it leads to each at its end; pointers, found for all rows at once, make a map of where each
-label at its end came from.
+The sweep keeps v. Where maxima came from is found on the way back; or, where there are few rows, before it and for all
+rows at once, because pointers are quicker to follow. Of equals the smallest label wins, so that the labelling is the
+smaller one when read from its end. Long sentences are cut into chunks, as in `chunks`: a chunk's matrix says how well
+each label before the chunk leads to each label at its end. Pointers, found for all rows at once, make a map of where
+each label at its end came from.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tagline.chain.tensors.kernels.chunks import steps_of
+
 
 @triton.jit
 def _down(v):
-    """The maximum to take away; 0 where everything is forbidden."""
+    """The maximum, which is to be subtracted; 0 where everything is forbidden."""
     most = tl.max(v)
     return tl.where(most == float("-inf"), 0.0, most)
 
 
 @triton.jit
 def _climb(v, source, target, n, t1, t2, here, L, PAIRS: tl.constexpr, KEEP: tl.constexpr):
-    """Sweep from v, the state of the first of n rows, over the others; return the last state and what was taken away.
+    """Sweep from v, the state of the first of n rows, over the others; return the last state and what was subtracted.
 
     KEEP: write the states. PAIRS: the vector lies along rows and columns in turns (`sweeps`); otherwise it is turned
     after each step.
@@ -78,8 +80,8 @@ def _settle(v, end, to, here, Lp: tl.constexpr):
 
 
 @triton.jit
-def sweep_best(emissions, first, lengths, padded, start, end, states, tags, L, Lp: tl.constexpr, PAIRS: tl.constexpr):
-    """Write the states ``[N, L]`` and the last tag of each sequence."""
+def sweep_best(emissions, first, lengths, padded, start, end, states, labels, L, Lp: tl.constexpr, PAIRS: tl.constexpr):
+    """Write the states ``[N, L]`` and the last label of each sentence."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 0:
@@ -91,14 +93,14 @@ def sweep_best(emissions, first, lengths, padded, start, end, states, tags, L, L
         v = tl.load(start + j, mask=here, other=float("-inf")) + tl.load(source, mask=here, other=0.0)
         tl.store(target, v, mask=here)
         v, _ = _climb(v, source, target, n, t1, t2, here, L, PAIRS, True)
-        _settle(v, end, tags + row + n - 1, here, Lp)
+        _settle(v, end, labels + row + n - 1, here, Lp)
 
 
 @triton.jit
 def sweep_best_blocks(
-    emissions, first, lengths, padded, start, end, states, tags, L, Lp: tl.constexpr, K: tl.constexpr
+    emissions, first, lengths, padded, start, end, states, labels, L, Lp: tl.constexpr, K: tl.constexpr
 ):
-    """What `sweep_best` writes, for more labels than registers hold: K × K blocks of T."""
+    """Write what `sweep_best` does, for more labels than registers hold: K × K blocks of T."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 0:
@@ -121,7 +123,7 @@ def sweep_best_blocks(
                 tl.store(states + this + j0 + k, most + (own - down), mask=j0 + k < L)
             tl.debug_barrier()
             v = tl.load(states + this + j, mask=here, other=float("-inf"))
-        _settle(v, end, tags + row + n - 1, here, Lp)
+        _settle(v, end, labels + row + n - 1, here, Lp)
 
 
 @triton.jit
@@ -149,15 +151,15 @@ def _pointers(table, t, L, Lp: tl.constexpr):
 
 
 @triton.jit
-def _step_back(came, label, tags, t, Lp: tl.constexpr):
+def _step_back(came, label, labels, t, Lp: tl.constexpr):
     """The label at t, given the one after it."""
     label = tl.sum(tl.where(tl.arange(0, Lp) == label, came, 0))
-    tl.store(tags + t, label.to(tl.int64), mask=t >= 0)
+    tl.store(labels + t, label.to(tl.int64), mask=t >= 0)
     return label
 
 
 @triton.jit
-def _walk_back(table, tags, t, label, L, Lp: tl.constexpr):
+def _walk_back(table, labels, t, label, L, Lp: tl.constexpr):
     """Follow the pointers from a label at t to the first row. Rows are fetched ahead: only the choice in them waits."""
     p0, p1 = _pointers(table, t, L, Lp), _pointers(table, t - 1, L, Lp)
     p2, p3 = _pointers(table, t - 2, L, Lp), _pointers(table, t - 3, L, Lp)
@@ -165,21 +167,21 @@ def _walk_back(table, tags, t, label, L, Lp: tl.constexpr):
         at = t - back
         q0, q1 = _pointers(table, at - 4, L, Lp), _pointers(table, at - 5, L, Lp)
         q2, q3 = _pointers(table, at - 6, L, Lp), _pointers(table, at - 7, L, Lp)
-        label = _step_back(p0, label, tags, at - 1, Lp)
-        label = _step_back(p1, label, tags, at - 2, Lp)
-        label = _step_back(p2, label, tags, at - 3, Lp)
-        label = _step_back(p3, label, tags, at - 4, Lp)
+        label = _step_back(p0, label, labels, at - 1, Lp)
+        label = _step_back(p1, label, labels, at - 2, Lp)
+        label = _step_back(p2, label, labels, at - 3, Lp)
+        label = _step_back(p3, label, labels, at - 4, Lp)
         p0, p1, p2, p3 = q0, q1, q2, q3
 
 
 @triton.jit
-def follow(first, lengths, pointers, tags, L, Lp: tl.constexpr):
-    """Write the tags before the last of each sequence, by pointers."""
+def follow(first, lengths, pointers, labels, L, Lp: tl.constexpr):
+    """Write all labels but the last of each sentence, by pointers."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 1:
         row = tl.load(first + b)
-        _walk_back(pointers + row * L, tags + row, n - 1, tl.load(tags + row + n - 1).to(tl.int32), L, Lp)
+        _walk_back(pointers + row * L, labels + row, n - 1, tl.load(labels + row + n - 1).to(tl.int32), L, Lp)
 
 
 @triton.jit
@@ -189,27 +191,26 @@ def _state(table, t, L, Lp: tl.constexpr):
 
 
 @triton.jit
-def _came_from(v, turned, label, tags, t, Lp: tl.constexpr):
+def _came_from(v, turned, label, labels, t, Lp: tl.constexpr):
     """The label at t with state v, given the one after it: the first where v + T(·, label) is largest."""
     j = tl.arange(0, Lp)
     bits = (v + tl.load(turned + label * Lp + j)).to(tl.int32, bitcast=True)
-    ordered = bits ^ (
-        (bits >> 31) & 0x7FFFFFFF
-    )  # in the order of the numbers; a maximum of integers is one instruction
+    # Integers in the order of the numbers: their maximum is one instruction.
+    ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     label = tl.min(tl.where(ordered == tl.max(ordered), j, Lp))
-    tl.store(tags + t, label.to(tl.int64), mask=t >= 0)
+    tl.store(labels + t, label.to(tl.int64), mask=t >= 0)
     return label
 
 
 @triton.jit
-def walk(first, lengths, states, padded, tags, L, Lp: tl.constexpr):
-    """Write the tags before the last of each sequence, by states fetched ahead: only the choice in them waits."""
+def walk(first, lengths, states, padded, labels, L, Lp: tl.constexpr):
+    """Write all labels but the last of each sentence, by states fetched ahead: only the choice in them waits."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 1:
         row = tl.load(first + b)
-        label = tl.load(tags + row + n - 1).to(tl.int32)
-        table, to, turned = states + row * L, tags + row, padded + Lp * Lp
+        label = tl.load(labels + row + n - 1).to(tl.int32)
+        table, to, turned = states + row * L, labels + row, padded + Lp * Lp
         v0, v1 = _state(table, n - 2, L, Lp), _state(table, n - 3, L, Lp)
         v2, v3 = _state(table, n - 4, L, Lp), _state(table, n - 5, L, Lp)
         for back in range(0, n - 1, 4):
@@ -224,11 +225,12 @@ def walk(first, lengths, states, padded, tags, L, Lp: tl.constexpr):
 
 
 @triton.jit
-def multiply_best(emissions, first, lengths, padded, matrices, offsets, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
-    """Write how well label i before a chunk leads to each at its end, a row of ``[Lp, Lp]``, less a float64 offset."""
+def multiply_best(
+    emissions, first, lengths, padded, matrices, deductions, L, chunks, Lp: tl.constexpr, S: tl.constexpr
+):
+    """Write how well label i before a chunk leads to each at its end, a row of ``[Lp, Lp]``, less a deduction."""
     b, c, i = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    n = tl.load(lengths + b).to(tl.int32)
-    steps = tl.minimum(n - 1 - c * S, S)
+    _, steps = steps_of(lengths, b, c, S)
     if steps > 0:
         j = tl.arange(0, Lp)
         here = j < L
@@ -238,15 +240,15 @@ def multiply_best(emissions, first, lengths, padded, matrices, offsets, L, chunk
         v, taken = _climb(v, source, source, steps, t1, t2, here, L, True, False)
         place = (b * chunks + c).to(tl.int64)
         tl.store(matrices + (place * Lp + i) * Lp + j, v)
-        tl.store(offsets + place * Lp + i, taken)
+        tl.store(deductions + place * Lp + i, taken)
 
 
 @triton.jit
 def stride_best(
-    emissions, first, lengths, start, end, matrices, offsets, between, tags, L, chunks,
+    emissions, first, lengths, start, end, matrices, deductions, between, labels, L, chunks,
     Lp: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Write the states before chunks ``[B, chunks, Lp]``, and each sequence's last tag."""
+    """Write the states before chunks ``[B, chunks, Lp]``, and each sentence's last label."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 0:
@@ -260,24 +262,23 @@ def stride_best(
         v = tl.load(start + j, mask=here, other=float("-inf"))
         v += tl.load(emissions + row * L + j, mask=here, other=0.0)
         m = tl.load(matrices + place * Lp * Lp + tile, mask=both & (count > 0), other=float("-inf"))
-        o = tl.load(offsets + place * Lp + j, mask=here & (count > 0), other=0.0)
+        o = tl.load(deductions + place * Lp + j, mask=here & (count > 0), other=0.0)
         for c in range(0, count):
             tl.store(between + (place + c) * Lp + j, v)
             more = c + 1 < count
             after = tl.load(matrices + (place + c + 1) * Lp * Lp + tile, mask=both & more, other=float("-inf"))
-            ahead = tl.load(offsets + (place + c + 1) * Lp + j, mask=here & more, other=0.0)
+            ahead = tl.load(deductions + (place + c + 1) * Lp + j, mask=here & more, other=0.0)
             v += (o - tl.max(o)).to(tl.float32)
             v = tl.max(v[:, None] + m, axis=0) - _down(v)
             m, o = after, ahead
-        _settle(v, end, tags + row + n - 1, here, Lp)
+        _settle(v, end, labels + row + n - 1, here, Lp)
 
 
 @triton.jit
 def fill_best(emissions, first, lengths, padded, between, states, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
     """Write the states of the rows of each chunk but its last, ``[N, L]``: the chunk after writes that."""
     b, c = tl.program_id(0), tl.program_id(1)
-    n = tl.load(lengths + b).to(tl.int32)
-    steps = tl.minimum(n - 1 - c * S, S)
+    _, steps = steps_of(lengths, b, c, S)
     if steps > 0:
         j = tl.arange(0, Lp)
         here = j < L
@@ -292,8 +293,7 @@ def fill_best(emissions, first, lengths, padded, between, states, L, chunks, Lp:
 def carry(first, lengths, pointers, maps, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
     """Write where each label at the end of a chunk came from before it ``[B, chunks, Lp]``."""
     b, c = tl.program_id(0), tl.program_id(1)
-    n = tl.load(lengths + b).to(tl.int32)
-    steps = tl.minimum(n - 1 - c * S, S)
+    _, steps = steps_of(lengths, b, c, S)
     if steps > 0:
         j = tl.arange(0, Lp)
         row = tl.load(first + b) + c * S
@@ -304,17 +304,16 @@ def carry(first, lengths, pointers, maps, L, chunks, Lp: tl.constexpr, S: tl.con
 
 
 @triton.jit
-def trace(first, lengths, pointers, maps, tags, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
-    """Write the tags of the rows of each chunk but its last, found by following the maps from the last tag."""
+def trace(first, lengths, pointers, maps, labels, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
+    """Write the labels of the rows of each chunk but its last, found by following the maps from the last label."""
     b, c = tl.program_id(0), tl.program_id(1)
-    n = tl.load(lengths + b).to(tl.int32)
-    steps = tl.minimum(n - 1 - c * S, S)
+    n, steps = steps_of(lengths, b, c, S)
     if steps > 0:
         count = (n - 1 + S - 1) // S
         row = tl.load(first + b)
-        label = tl.load(tags + row + n - 1).to(tl.int32)
+        label = tl.load(labels + row + n - 1).to(tl.int32)
         table = maps + (b * chunks).to(tl.int64) * Lp
         for back in range(0, count - 1 - c):
             label = tl.load(table + (count - 1 - back) * Lp + label)
         top = row + c * S
-        _walk_back(pointers + top * L, tags + top, steps, label, L, Lp)
+        _walk_back(pointers + top * L, labels + top, steps, label, L, Lp)

@@ -1,8 +1,8 @@
 """Scores as the sweeps want them: exponentials at most 1, and what was taken out of them.
 
-    E = exp(T − max T)      x_t = exp(e_t − max e_t)      Σ_t max e_t, the score of the tags, the range of each row
+    E = exp(T − max T)      x_t = exp(e_t − max e_t)      Σ_t max e_t, the score of the labels, the range of each row
 
-Sums over a sequence are in float64. Forbidden scores are exact zeros.
+Sums over a sentence are in float64. Forbidden scores are exact zeros.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def exponential(d):
 
 @triton.jit
 def prepare(
-    emissions, first, lengths, tags, transitions, start, end, moves, facts, x, owners, parts, L, chunks,
-    Lp: tl.constexpr, M: tl.constexpr, R: tl.constexpr, TAGGED: tl.constexpr,
+    emissions, first, lengths, labels, transitions, start, end, potentials, facts, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, M: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
 ):  # fmt: skip
-    """Write what `_moves` does in the first program, M rows at a time, and what `_rows` does in the others."""
+    """Write what `_potentials` does in the first program, M rows at a time, and what `_rows` does in the others."""
     pid = tl.program_id(0) - 1
     if pid < 0:
-        _moves(transitions, start, end, moves, facts, L, Lp, M)
+        _potentials(transitions, start, end, potentials, facts, L, Lp, M)
     else:
         _rows(
-            pid // chunks, pid % chunks, emissions, first, lengths, tags, transitions, start, end, x, owners, parts, L,
-            chunks, Lp, R, TAGGED,
+            pid // chunks, pid % chunks, emissions, first, lengths, labels, transitions, start, end, x, owners, parts,
+            L, chunks, Lp, R, LABELLED,
         )  # fmt: skip
 
 
 @triton.jit
-def _moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R: tl.constexpr):
+def _potentials(transitions, start, end, potentials, facts, L, Lp: tl.constexpr, R: tl.constexpr):
     """Write E and its transpose ``[2, Lp, Lp]``, exp(start − max) and exp(end − max) ``[2, Lp]``, 0 beyond L.
 
     facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end.
@@ -71,8 +71,8 @@ def _moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R: tl.con
         inside = (i < L)[:, None] & (j < L)[None, :]
         scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
         ratios = exponential(scores - top)
-        tl.store(moves + i[:, None] * Lp + j[None, :], ratios)
-        tl.store(moves + Lp * Lp + j[None, :] * Lp + i[:, None], ratios)
+        tl.store(potentials + i[:, None] * Lp + j[None, :], ratios)
+        tl.store(potentials + Lp * Lp + j[None, :] * Lp + i[:, None], ratios)
     tl.store(facts, top.to(tl.float64))
     tl.store(facts + 1, tl.where(dead, 0.0, top - low).to(tl.float64))
     tl.store(facts + 2, (holes > 0).to(tl.float64))
@@ -83,18 +83,18 @@ def _moves(transitions, start, end, moves, facts, L, Lp: tl.constexpr, R: tl.con
             scores = tl.load(end + j, mask=j < L, other=float("-inf"))
         most = tl.max(scores)
         most = tl.where(most == float("-inf"), 0.0, most)
-        tl.store(moves + 2 * Lp * Lp + side * Lp + j, exponential(scores - most))
+        tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(scores - most))
         tl.store(facts + 3 + side, most.to(tl.float64))
 
 
 @triton.jit
 def _rows(
-    b, c, emissions, first, lengths, tags, transitions, start, end, x, owners, parts, L, chunks,
-    Lp: tl.constexpr, R: tl.constexpr, TAGGED: tl.constexpr,
+    b, c, emissions, first, lengths, labels, transitions, start, end, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
 ):  # fmt: skip
-    """Write x and the owner of R rows of a sequence.
+    """Write x and the owner of R rows of a sentence.
 
-    Of these rows, in float64: Σ max e, the score of the tags, the largest range.
+    Of these rows, in float64: Σ max e, the score of the labels, the largest range.
     """
     n = tl.load(lengths + b)
     t = c * R + tl.arange(0, R)
@@ -102,35 +102,35 @@ def _rows(
     inside = t < n
     j = tl.arange(0, Lp)
     cells = rows[:, None] * L + j[None, :]
-    kept = inside[:, None] & (j < L)[None, :]
-    e = tl.load(emissions + cells, mask=kept, other=float("-inf"))
+    valid = inside[:, None] & (j < L)[None, :]
+    e = tl.load(emissions + cells, mask=valid, other=float("-inf"))
     top = tl.max(e, axis=1)
     low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
     top = tl.where(top == float("-inf"), 0.0, top)
-    tl.store(x + cells, exponential(e - top[:, None]), mask=kept)
+    tl.store(x + cells, exponential(e - top[:, None]), mask=valid)
     tl.store(owners + rows, tl.zeros([R], tl.int32) + b, mask=inside)
     part = parts + (b * chunks + c) * 3
     tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
     tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
-    if TAGGED:
-        tl.store(part + 1, tl.sum(_along(emissions, tags, transitions, start, end, rows, t, n, L)))
+    if LABELLED:
+        tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, rows, t, n, L)))
 
 
 @triton.jit
-def _along(emissions, tags, transitions, start, end, rows, t, n, L):
-    """The scores that the tags of some rows use, float64; 0 for rows outside."""
+def _along(emissions, labels, transitions, start, end, rows, t, n, L):
+    """The scores that the labels of some rows use, float64; 0 for rows outside."""
     inside = t < n
-    tag = tl.load(tags + rows, mask=inside, other=0)
-    before = tl.load(tags + rows - 1, mask=inside & (t > 0), other=0)
-    found = tl.load(emissions + rows * L + tag, mask=inside, other=0.0).to(tl.float64)
-    found += tl.load(transitions + before * L + tag, mask=inside & (t > 0), other=0.0).to(tl.float64)
-    found += tl.load(start + tag, mask=inside & (t == 0), other=0.0).to(tl.float64)
-    found += tl.load(end + tag, mask=inside & (t == n - 1), other=0.0).to(tl.float64)
-    return found
+    label = tl.load(labels + rows, mask=inside, other=0)
+    before = tl.load(labels + rows - 1, mask=inside & (t > 0), other=0)
+    used = tl.load(emissions + rows * L + label, mask=inside, other=0.0).to(tl.float64)
+    used += tl.load(transitions + before * L + label, mask=inside & (t > 0), other=0.0).to(tl.float64)
+    used += tl.load(start + label, mask=inside & (t == 0), other=0.0).to(tl.float64)
+    used += tl.load(end + label, mask=inside & (t == n - 1), other=0.0).to(tl.float64)
+    return used
 
 
 @triton.jit
-def pad_moves(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
+def pad_transitions(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
     """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines."""
     i, j = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, Lp)
     inside = (i < L)[:, None] & (j < L)[None, :]
@@ -140,13 +140,13 @@ def pad_moves(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
 
 
 @triton.jit
-def score_tags(emissions, first, lengths, tags, transitions, start, end, scores, L, R: tl.constexpr):
-    """Write the score of each sequence's tags ``[B]``, float64."""
+def score_labels(emissions, first, lengths, labels, transitions, start, end, scores, L, R: tl.constexpr):
+    """Write the score of each sentence's labels ``[B]``, float64."""
     b = tl.program_id(0)
     n = tl.load(lengths + b)
     top = tl.load(first + b)
     total = tl.zeros([R], tl.float64)
     for t0 in range(0, n, R):
         t = t0 + tl.arange(0, R)
-        total += _along(emissions, tags, transitions, start, end, top + t, t, n, L)
+        total += _along(emissions, labels, transitions, start, end, top + t, t, n, L)
     tl.store(scores + b, tl.sum(total))

@@ -1,23 +1,13 @@
-"""What travels between a PyTorch layer and its backends: scores on a batch of chains, as tensors.
+"""What travels between a PyTorch layer and the backends: scores on a batch of chains, as tensors.
 
-Tokens lie in rows, as in `tagline.types.Chain`, but rows between two sequences are allowed: a padded batch
-``[B, T, L]`` is the view ``[B·T, L]`` with ``first = 0, T, 2T, …``, and packed sequences cost nothing more. Rows that
-belong to no sequence are never read (they may hold NaN) and get gradient 0. A score of −∞ forbids, with gradient 0.
-
-Backends are modules with the same functions: `batched` (plain PyTorch), `hosted` (the compiled core), `fused` (Triton).
-`tagline.chain.tensor_dispatch` chooses among them.
-
-    log_partition(c) -> [B]                 log Z, 0 for an empty sequence, −∞ where there is no legal path
-    log_likelihood(c, tags [N]) -> [B]      score of the tags less log Z
-    marginals(c) -> [N, L]                  in the type of the emissions, 0 in rows of no sequence
-    viterbi(c) -> (tags [N], scores [B])    int64, −1 in rows of no sequence
-
-Results ``[B]`` are of type `wide`, so that differences of long sequences keep their digits.
+Tokens lie in rows, as in `tagline.types.Chain`, but there may be rows between two sentences: a padded batch
+``[B, T, L]`` is the view ``[B·T, L]`` with ``first = 0, T, 2T, …``, and packed sentences cost nothing more. Rows that
+belong to no sentence are never read (they may hold NaN) and get gradient 0. A score of −∞ forbids, with gradient 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +19,9 @@ from torch import Tensor
 
 from tagline import compiled
 
+WeightedGradients = Callable[[Tensor], tuple[Tensor, ...]]
+"""Weights ``[B]`` of the sentences in; the gradients of emissions, transitions, start and end, summed so, out."""
+
 
 @dataclass(frozen=True, eq=False)
 class TensorChain:
@@ -36,9 +29,9 @@ class TensorChain:
 
     Attributes:
         emissions: ``[N, L]``, float32 or float64, contiguous.
-        first: ``[B]`` int64, the row of each sequence's first token; its tokens lie in consecutive rows.
+        first: ``[B]`` int64, the row of each sentence's first token; its tokens lie in consecutive rows.
         lengths: ``[B]`` int64, 0 allowed.
-        longest: a bound of the lengths that is known without asking the device.
+        longest: no length is above it; known without asking the device.
         transitions: ``[L, L]`` as ``[previous, next]``; or ``[N, L, L]``, leading into each row (that of a first
             token is never read).
         start, end: ``[L]``.
@@ -65,7 +58,7 @@ class TensorChain:
         return self.emissions.shape[1]
 
     @property
-    def num_sequences(self) -> int:
+    def num_sentences(self) -> int:
         """B."""
         return self.first.shape[0]
 
@@ -86,17 +79,17 @@ class TensorChain:
 
     @cached_property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The scores as arrays over the same memory, of a chain on the CPU."""
+        """The scores of a chain on the CPU, as arrays over the same memory."""
         return as_array(self.emissions), as_array(self.transitions), as_array(self.start), as_array(self.end)
 
     @cached_property
     def runs(self) -> Any:
-        """Where the sequences lie, as the compiled core takes it, of a chain on the CPU."""
+        """Where the sentences of a chain on the CPU lie, as the compiled core takes it."""
         compiled.require()
         return compiled.core.Runs(as_array(self.first), as_array(self.lengths), self.num_rows)  # type: ignore[union-attr]
 
     def with_scores(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
-        """Return the same sequences with other scores."""
+        """Return the same sentences with other scores."""
         return replace(self, emissions=emissions, transitions=transitions, start=start, end=end)
 
     def detach(self) -> TensorChain:
@@ -104,20 +97,20 @@ class TensorChain:
         return self.with_scores(*(part.detach() for part in self.scores))
 
     def table(self) -> tuple[Tensor, Tensor]:
-        """Return the rows ``[B, T]`` of each sequence's tokens, and which of them are inside; T is at least 2, so
-        that every score is used, be it with gradient 0.
+        """Return the rows ``[B, T]`` of each sentence's tokens, and which of them are inside.
 
-        Entries outside point to some row that exists (N is at least 1).
+        T is at least 2, so that every score is used, if only with gradient 0. Entries outside point to some row that
+        exists (where N is at least 1).
         """
         steps = torch.arange(max(2, min(self.longest, self.num_rows)), device=self.first.device)
         rows = (self.first[:, None] + steps).clamp(max=max(0, self.num_rows - 1))
         return rows, steps < self.lengths[:, None]
 
     def inside(self) -> Tensor:
-        """Return which rows ``[N]`` belong to a sequence."""
+        """Return which rows ``[N]`` belong to a sentence."""
         rows, inside = self.table()
-        marks = torch.zeros(self.num_rows + 1, dtype=torch.bool, device=self.first.device)
-        return marks.index_fill(0, torch.where(inside, rows, self.num_rows).flatten(), True)[:-1]
+        belongs = torch.zeros(self.num_rows + 1, dtype=torch.bool, device=self.first.device)
+        return belongs.index_fill(0, torch.where(inside, rows, self.num_rows).flatten(), True)[:-1]
 
 
 def as_array(values: Tensor) -> NDArray[Any]:
@@ -130,40 +123,33 @@ def wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def path_score(c: TensorChain, tags: Tensor) -> Tensor:
-    """Sum the scores along tags ``[N]`` for each sequence, ``[B]``, with gradients; −∞ where they are forbidden."""
+def path_score(c: TensorChain, labels: Tensor) -> Tensor:
+    """Sum the scores along labels ``[N]`` for each sentence, ``[B]``, with gradients; −∞ where they are forbidden."""
     rows, inside = c.table()
-    path = torch.where(inside, not_empty(tags)[rows], 0)  # [B, T]
+    path = torch.where(inside, not_empty(labels)[rows], 0)  # [B, T]
     nodes = not_empty(c.emissions)[rows, path]
     if c.per_position:
         edges = not_empty(c.transitions)[rows[:, 1:], path[:, :-1], path[:, 1:]]
     else:
         edges = c.transitions[path[:, :-1], path[:, 1:]]
     last = path.gather(1, (c.lengths - 1).clamp(min=0)[:, None])[:, 0]
-    kept = inside[:, :1]
-    parts = (
-        _counted(nodes, inside),
-        _counted(edges, inside[:, 1:]),
-        _counted(c.start[path[:, :1]], kept),
-        _counted(c.end[last][:, None], kept),
-    )
-    return sum_of(parts)
-
-
-def not_empty(values: Tensor) -> Tensor:
-    """Return rows as they are, or one row of 0 where there are none: for tables that must point somewhere."""
-    return values if values.shape[0] else torch.cat([values, values.new_zeros(1, *values.shape[1:])])
-
-
-def sum_of(parts: Sequence[Tensor]) -> Tensor:
-    """Sum tensors ``[B, n]`` along and together, in the wide type."""
-    total = parts[0].sum(1)
-    for part in parts[1:]:
-        total = total + part.sum(1)
+    has_tokens = inside[:, :1]
+    total = _sum_inside(nodes, inside)
+    for scores, counted in (
+        (edges, inside[:, 1:]),
+        (c.start[path[:, :1]], has_tokens),
+        (c.end[last][:, None], has_tokens),
+    ):
+        total = total + _sum_inside(scores, counted)
     return total
 
 
-def _counted(scores: Tensor, inside: Tensor) -> Tensor:
-    """The scores inside, 0 elsewhere; a forbidden one passes no gradient on."""
+def not_empty(values: Tensor) -> Tensor:
+    """Return the rows, or one row of 0 where there are none, for tables that must point somewhere."""
+    return values if values.shape[0] else torch.cat([values, values.new_zeros(1, *values.shape[1:])])
+
+
+def _sum_inside(scores: Tensor, inside: Tensor) -> Tensor:
+    """Sum those of scores ``[B, n]`` that are inside, in the wide type; a forbidden score passes no gradient on."""
     scores = torch.where(torch.isneginf(scores), scores.detach(), scores)
-    return torch.where(inside, scores, 0.0).to(wide(scores.device))
+    return torch.where(inside, scores, 0.0).to(wide(scores.device)).sum(1)

@@ -6,10 +6,10 @@
 The two are one recursion: backwards with Eᵀ from the last row. 2^s keeps the maximum near 2^TARGET; it is taken from
 the step before, off the critical path, and exact. A product over all labels is accurate while the ranges of scores stay
 within `logs.GUARD` nats a step; with forbidden transitions the labels that can be reached are carried along, and a
-sequence in which one of them dies out is flagged.
+sentence in which one of them dies out is flagged.
 
-A program takes one sequence and direction, with E in registers. More labels than those hold: a program takes several
-sequences, and a step is a product on tensor cores, block by block.
+A program takes one sentence and direction, with E in registers. Where there are more labels than registers hold, a
+program takes several sentences, and a step is a product on tensor cores, block by block.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def _faded(v, reach, most):
 def _led(reach, a, x, AXIS: tl.constexpr):
     """The labels that those of `reach` lead to, 1.0 and 0.0."""
     if AXIS == 0:
-        found = tl.max(tl.where(a > 0, reach[:, None], 0.0), axis=0)
+        reached = tl.max(tl.where(a > 0, reach[:, None], 0.0), axis=0)
     else:
-        found = tl.max(tl.where(a > 0, reach[None, :], 0.0), axis=1)
-    return tl.where(x > 0, found, 0.0)
+        reached = tl.max(tl.where(a > 0, reach[None, :], 0.0), axis=1)
+    return tl.where(x > 0, reached, 0.0)
 
 
 @triton.jit
@@ -101,12 +101,12 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
 
 @triton.jit
 def sweep(
-    x, first, lengths, moves, facts, states, sums, flags, L, N,
+    x, first, lengths, potentials, facts, states, sums, flags, L, N,
     Lp: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
 ):  # fmt: skip
     """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``, and flags ``[B, 2]``.
 
-    Without FREE, where no transition is forbidden only the flags: another kernel does the rest.
+    Without FREE, and where no transition is forbidden, only the flags: another kernel does the rest.
     """
     b, backward = tl.program_id(0), tl.program_id(1)
     n = tl.load(lengths + b).to(tl.int32)
@@ -116,13 +116,13 @@ def sweep(
         j = tl.arange(0, Lp)
         here = j < L
         tile = j[:, None] * Lp + j[None, :]
-        a1 = tl.load(moves + backward * Lp * Lp + tile)
-        a2 = tl.load(moves + (1 - backward) * Lp * Lp + tile)
-        last = tl.load(moves + 2 * Lp * Lp + (1 - backward) * Lp + j)
+        a1 = tl.load(potentials + backward * Lp * Lp + tile)
+        a2 = tl.load(potentials + (1 - backward) * Lp * Lp + tile)
+        last = tl.load(potentials + 2 * Lp * Lp + (1 - backward) * Lp + j)
         row = tl.load(first + b) + backward * (n - 1)
         source = x + row * L + j
         target = states + backward.to(tl.int64) * N * L + row * L + j
-        v = tl.load(moves + 2 * Lp * Lp + backward * Lp + j) * tl.load(source, mask=here, other=0.0)
+        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j) * tl.load(source, mask=here, other=0.0)
         tl.store(target, v, mask=here)
         step = (1 - 2 * backward) * L
         if track or not FREE:
@@ -135,8 +135,8 @@ def sweep(
 
 
 @triton.jit
-def sweep_wide(x, first, lengths, moves, facts, states, sums, L, N, Lp: tl.constexpr):
-    """What `sweep` writes but for flags, where no transition is forbidden, for more labels than one warp takes.
+def sweep_wide(x, first, lengths, potentials, facts, states, sums, L, N, Lp: tl.constexpr):
+    """Write what `sweep` does except for flags, where no transition is forbidden, for more labels than one warp takes.
 
     The vector is ``[1, Lp]`` and a step a sum over the middle axis of ``[1, Lp, Lp]``: laid out for that, a step takes
     half the time that it does with ``[Lp, Lp]`` (1.0 against 1.9 µs for 128 labels on an H200).
@@ -146,13 +146,13 @@ def sweep_wide(x, first, lengths, moves, facts, states, sums, L, N, Lp: tl.const
     j = tl.arange(0, Lp)
     here = (j < L)[None, :]
     if tl.load(facts + 2) == 0:
-        a = tl.load(moves + backward * Lp * Lp + j[:, None] * Lp + j[None, :])
+        a = tl.load(potentials + backward * Lp * Lp + j[:, None] * Lp + j[None, :])
         cells = (tl.load(first + b) + backward * (n - 1))[:, None] * L + j[None, :]
         target = states + backward.to(tl.int64) * N * L
         step = (1 - 2 * backward) * L
-        some = (n > 0)[:, None] & here
-        v = tl.load(moves + 2 * Lp * Lp + backward * Lp + j)[None, :] * tl.load(x + cells, mask=some, other=0.0)
-        tl.store(target + cells, v, mask=some)
+        filled = (n > 0)[:, None] & here
+        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j)[None, :] * tl.load(x + cells, mask=filled, other=0.0)
+        tl.store(target + cells, v, mask=filled)
         shifts = n * 0
         own = tl.load(x + cells + step, mask=(n > 1)[:, None] & here, other=0.0)
         for t in range(1, tl.max(n)):
@@ -163,7 +163,7 @@ def sweep_wide(x, first, lengths, moves, facts, states, sums, L, N, Lp: tl.const
             tl.store(target + cells + t * step, v, mask=here)
             own = after
         if backward == 0:
-            last = tl.load(moves + 2 * Lp * Lp + Lp + j)[None, :]
+            last = tl.load(potentials + 2 * Lp * Lp + Lp + j)[None, :]
             total = tl.log(tl.sum(v * last, axis=1).to(tl.float64)) - shifts.to(tl.float64) * LN_2
             tl.store(sums + b, total, mask=n > 0)
 
@@ -186,25 +186,27 @@ def product(v, high, low):
 
 @triton.jit
 def sweep_blocks(
-    x, first, lengths, moves, facts, states, sums, flags, L, N, B, Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr
-):
-    """What `sweep` writes, for Q sequences a program and more labels than registers hold: K × K blocks on tensor cores.
+    x, first, lengths, potentials, facts, states, sums, flags, L, N, B,
+    Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """Write what `sweep` does, for more labels than registers hold.
 
-    Where a transition is forbidden every sequence is flagged.
+    A program takes Q sentences and multiplies K × K blocks on tensor cores. Where a transition is
+    forbidden, every sentence is flagged.
     """
     b, backward = tl.program_id(0) * Q + tl.arange(0, Q), tl.program_id(1)
     n = tl.load(lengths + b, mask=b < B, other=0).to(tl.int32)
     j = tl.arange(0, K)
     rows = tl.load(first + b, mask=b < B, other=0) + backward * (n - 1)
     target = states + backward.to(tl.int64) * N * L
-    bound = moves + 2 * Lp * Lp + backward * Lp
-    matrix = moves + backward * Lp * Lp + j[:, None] * Lp + j[None, :]
+    ends = potentials + 2 * Lp * Lp + backward * Lp
+    matrix = potentials + backward * Lp * Lp + j[:, None] * Lp + j[None, :]
     most = tl.zeros([Q], tl.float32)
     for j0 in range(0, L, K):
         cells = rows[:, None] * L + (j0 + j)[None, :]
-        kept = (n > 0)[:, None] & (j0 + j < L)[None, :]
-        v = tl.load(bound + j0 + j)[None, :] * tl.load(x + cells, mask=kept, other=0.0)
-        tl.store(target + cells, v, mask=kept)
+        valid = (n > 0)[:, None] & (j0 + j < L)[None, :]
+        v = tl.load(ends + j0 + j)[None, :] * tl.load(x + cells, mask=valid, other=0.0)
+        tl.store(target + cells, v, mask=valid)
         most = tl.maximum(most, tl.max(v, axis=1))
     shifts = n * 0
     for t in range(1, tl.max(n)):
@@ -218,14 +220,14 @@ def sweep_blocks(
         for j0 in range(0, L, K):
             total = tl.zeros([Q, K], tl.float32)
             for k0 in range(0, L, K):
-                kept = going[:, None] & (k0 + j < L)[None, :]
-                v = tl.load(target + before[:, None] * L + (k0 + j)[None, :], mask=kept, other=0.0)
+                valid = going[:, None] & (k0 + j < L)[None, :]
+                v = tl.load(target + before[:, None] * L + (k0 + j)[None, :], mask=valid, other=0.0)
                 high, low = split(tl.load(matrix + k0 * Lp + j0))
                 total += product(v, high, low)
             cells = after[:, None] * L + (j0 + j)[None, :]
-            kept = going[:, None] & (j0 + j < L)[None, :]
-            v = total * (tl.load(x + cells, mask=kept, other=0.0) * scale[:, None])
-            tl.store(target + cells, v, mask=kept)
+            valid = going[:, None] & (j0 + j < L)[None, :]
+            v = total * (tl.load(x + cells, mask=valid, other=0.0) * scale[:, None])
+            tl.store(target + cells, v, mask=valid)
             higher = tl.maximum(higher, tl.max(v, axis=1))
         most = tl.where(going, higher, most)
     tl.debug_barrier()
@@ -233,8 +235,8 @@ def sweep_blocks(
         sum_ = tl.zeros([Q], tl.float32)
         for j0 in range(0, L, K):
             cells = (rows + n - 1)[:, None] * L + (j0 + j)[None, :]
-            kept = (n > 0)[:, None] & (j0 + j < L)[None, :]
-            last = tl.load(moves + 2 * Lp * Lp + Lp + j0 + j)[None, :]
-            sum_ += tl.sum(tl.load(target + cells, mask=kept, other=0.0) * last, axis=1)
+            valid = (n > 0)[:, None] & (j0 + j < L)[None, :]
+            last = tl.load(potentials + 2 * Lp * Lp + Lp + j0 + j)[None, :]
+            sum_ += tl.sum(tl.load(target + cells, mask=valid, other=0.0) * last, axis=1)
         tl.store(sums + b, tl.log(sum_.to(tl.float64)) - shifts.to(tl.float64) * LN_2, mask=b < B)
     tl.store(flags + 2 * b + backward, (tl.load(facts + 2) > 0).to(tl.int32) + n * 0, mask=b < B)

@@ -1,8 +1,8 @@
-"""The log domain in float64, for sequences that exponentials in float32 cannot hold; others pass through untouched.
+"""The log domain in float64, for sentences that exponentials in float32 cannot hold; it leaves the others alone.
 
     log α_t(j) = log Σ_i exp(log α_(t-1)(i) + T(i, j)) + e_t(j)
 
-A program takes one sequence; labels come in blocks of J, the vector of the step lies in `scratch`. log α is kept as two
+A program takes one sentence; labels come in blocks of J, the vector of the step lies in `scratch`. log α is kept as two
 float32 numbers in the memory of v and y.
 """
 
@@ -41,9 +41,9 @@ def _advance(alpha, transitions, e, to, L, Lp: tl.constexpr, J: tl.constexpr):
 @triton.jit
 def finish(
     emissions, first, lengths, transitions, start, end, facts, parts, sums, flags, scratch, log_z, likelihood,
-    L, chunks, Lp: tl.constexpr, J: tl.constexpr, C: tl.constexpr, TAGGED: tl.constexpr,
+    L, chunks, Lp: tl.constexpr, J: tl.constexpr, C: tl.constexpr, LABELLED: tl.constexpr,
 ):  # fmt: skip
-    """Put log Z ``[B]`` and log p(tags) ``[B]`` together, and settle which sequences are flagged."""
+    """Put log Z ``[B]`` and log p(labels) ``[B]`` together, and settle which sentences are flagged."""
     b = tl.program_id(0)
     n = tl.load(lengths + b)
     top, gold, worst = tl.zeros([C], tl.float64), tl.zeros([C], tl.float64), tl.zeros([C], tl.float64)
@@ -52,7 +52,7 @@ def finish(
         part = parts + (b * chunks + c) * 3
         top += tl.load(part, mask=c < chunks, other=0.0)
         worst = tl.maximum(worst, tl.load(part + 2, mask=c < chunks, other=0.0))
-        if TAGGED:
+        if LABELLED:
             gold += tl.load(part + 1, mask=c < chunks, other=0.0)
     flagged = (tl.load(flags + 2 * b) | tl.load(flags + 2 * b + 1)) != 0
     flagged = (n > 0) & (flagged | (tl.max(worst) + tl.load(facts + 1) > GUARD))
@@ -72,17 +72,17 @@ def finish(
         taken = tl.load(facts) * (n - 1).to(tl.float64) + tl.load(facts + 3) + tl.load(facts + 4)
         z = tl.load(sums + b) + taken + tl.sum(top)
     tl.store(log_z + b, z)
-    if TAGGED:
+    if LABELLED:
         score = tl.sum(gold)
         tl.store(likelihood + b, tl.where(score == float("-inf"), score, score - z))
 
 
 @triton.jit
 def redo(
-    emissions, first, lengths, flags, weights, tags, transitions, start, end, states, scratch, log_z, gradient, slots,
-    L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, TAGGED: tl.constexpr, EDGES: tl.constexpr,
+    emissions, first, lengths, flags, weights, labels, transitions, start, end, states, scratch, log_z, gradient, slots,
+    L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
-    """What `counts.spread` writes, for the flagged among a share of the sequences, added to its slots."""
+    """Write what `counts.spread` does for the flagged ones in a share of the sentences, and add to its slot."""
     pid = tl.program_id(0)
     upto = tl.minimum(B, (pid + 1) * share)
     flagged = upto * 0
@@ -98,14 +98,14 @@ def redo(
                 n = tl.load(lengths + b)
                 _forwards(emissions, transitions, start, states, work, row, n, L, N, Lp, J)
                 _backwards(
-                    emissions, tags, transitions, end, states, work, gradient, slot, row, n, tl.load(log_z + b),
-                    tl.load(weights + b).to(tl.float64), L, N, Lp, J, TAGGED, EDGES,
+                    emissions, labels, transitions, end, states, work, gradient, slot, row, n, tl.load(log_z + b),
+                    tl.load(weights + b).to(tl.float64), L, N, Lp, J, LABELLED, EDGES,
                 )  # fmt: skip
 
 
 @triton.jit
 def _forwards(emissions, transitions, start, states, work, row, n, L, N, Lp: tl.constexpr, J: tl.constexpr):
-    """Write log α of a sequence as two float32 numbers."""
+    """Write log α of a sentence as two float32 numbers."""
     j = tl.arange(0, Lp)
     inner = j < L
     alpha = tl.load(start + j, mask=inner, other=float("-inf")).to(tl.float64)
@@ -130,10 +130,10 @@ def _stored(states, cells, inner, L, N):
 
 @triton.jit
 def _backwards(
-    emissions, tags, transitions, end, states, work, gradient, slot, row, n, z, g, L, N,
-    Lp: tl.constexpr, J: tl.constexpr, TAGGED: tl.constexpr, EDGES: tl.constexpr,
+    emissions, labels, transitions, end, states, work, gradient, slot, row, n, z, g, L, N,
+    Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradient of a sequence's emissions, and add to the slot."""
+    """Write the gradient of a sentence's emissions, and add to the slot."""
     j = tl.arange(0, Lp)
     inner = j < L
     beta = tl.load(end + j, mask=inner, other=float("-inf")).to(tl.float64)
@@ -142,10 +142,10 @@ def _backwards(
         cells = (row + t) * L + j
         own = tl.load(emissions + cells, mask=inner, other=float("-inf")).to(tl.float64)
         used = g * tl.exp(_stored(states, cells, inner, L, N) + beta - z)
-        if TAGGED:
-            tag = tl.load(tags + row + t)
-            before = tl.load(tags + row + t - 1, mask=t > 0, other=-1)
-            used = tl.where((j == tag) & (own > float("-inf")), g, 0.0) - used
+        if LABELLED:
+            label = tl.load(labels + row + t)
+            before = tl.load(labels + row + t - 1, mask=t > 0, other=-1)
+            used = tl.where((j == label) & (own > float("-inf")), g, 0.0) - used
         tl.store(gradient + cells, used.to(tl.float32), mask=inner)
         if t == 0:
             _add(slot + Lp * Lp + j, used, inner)
@@ -160,12 +160,12 @@ def _backwards(
             for k0 in range(0, L, J):
                 k = k0 + tl.arange(0, J)
                 here = inner[:, None] & (k < L)[None, :]
-                moves = tl.load(transitions + j[:, None] * L + k[None, :], mask=here, other=float("-inf"))
-                scores = moves.to(tl.float64) + tl.load(work + k, mask=k < L, other=float("-inf"))[None, :]
+                block = tl.load(transitions + j[:, None] * L + k[None, :], mask=here, other=float("-inf"))
+                scores = block.to(tl.float64) + tl.load(work + k, mask=k < L, other=float("-inf"))[None, :]
                 if EDGES:
                     pairs = g * tl.exp(alpha[:, None] + scores - z)
-                    if TAGGED:
-                        gold = (j == before)[:, None] & (k == tag)[None, :] & (moves > float("-inf"))
+                    if LABELLED:
+                        gold = (j == before)[:, None] & (k == label)[None, :] & (block > float("-inf"))
                         pairs = tl.where(gold, g, 0.0) - pairs
                     _add(slot + j[:, None] * Lp + k[None, :], pairs, here)
                 higher = tl.maximum(most, tl.max(scores, axis=1))

@@ -3,7 +3,7 @@
     p(y) = p(y_last) · ∏_t p(y_(t-1) | y_t)        p(y_(t-1) = i | y_t = j) ∝ exp(α_(t-1)(i) + T(i, j))
 
 Sums along this chain have terms of one sign, so nothing cancels: entropy, divergence from another posterior, expected
-scores of another chain. Samples are drawn along it, and the likelihood of tags falls into one factor a token.
+scores of another chain. Samples are drawn along it, and the likelihood of labels falls into one factor a token.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tagline.chain.batched import NONE, Padded, forward, log_sum, pad
-from tagline.chain.tensors import TensorChain, not_empty
+from tagline.chain.tensors.batched import NO_LABEL, Padded, forward, log_sum, pad
+from tagline.chain.tensors.types import TensorChain, not_empty
 
 
 def _normalised(weights: Tensor, dim: int) -> Tensor:
@@ -28,12 +28,12 @@ def _from_right(p: Padded, alphas: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
 
 
 def _finite(values: Tensor) -> Tensor:
-    """0 in place of −∞: where its probability is 0."""
+    """Put 0 in place of −∞, where the probability is 0."""
     return torch.where(torch.isneginf(values), 0.0, values)
 
 
 def _expected(p: Padded, last: Tensor, steps: list[Tensor], at_first: Tensor, costs: list[Tensor]) -> Tensor:
-    """Sum costs that the posterior meets on average, ``[B]``.
+    """Sum the costs that the posterior meets on average, ``[B]``.
 
     `at_first` ``[B, L]`` is met by the first label, ``costs[t - 1]`` ``[B, L, L]`` by the pair at t - 1 and t, and
     ``costs[T - 1]`` ``[B, L]`` by the last label.
@@ -72,7 +72,7 @@ def _gap(theirs: Tensor, ours: Tensor) -> Tensor:
 
 
 def expected_score(c: TensorChain, other: TensorChain) -> Tensor:
-    """Compute Σ q(y) score(y), ``[B]``, for q of `other` and the scores of `c`; what q never uses counts nothing."""
+    """Compute Σ q(y) score(y), ``[B]``, for q of `other` and the scores of `c`; what q never uses is left out."""
     p, q = pad(c), pad(other)
     last, steps = _from_right(q, forward(q))
     first, *emitted = (_finite(row) for row in p.emissions.unbind(1))
@@ -88,23 +88,23 @@ def mean_score(c: TensorChain) -> Tensor:
     Where nothing is forbidden it is mean(start) + Σ_t mean(e_t) + Σ_t mean(T) + mean(end).
     """
     if not c.free:
-        marks = (torch.where(torch.isneginf(part.detach()), -torch.inf, 0.0).to(part) for part in c.scores)
-        return expected_score(c, c.with_scores(*marks))
+        even = (torch.where(torch.isneginf(part.detach()), -torch.inf, 0.0).to(part) for part in c.scores)
+        return expected_score(c, c.with_scores(*even))
     p = pad(c)
     later = p.inside[:, 1:]
-    moves = p.transitions.mean((-2, -1)) if c.per_position else p.transitions.mean().expand(p.rows.shape)
-    inner = p.emissions.mean(2).sum(1) + torch.where(later, moves[:, 1:], 0.0).sum(1)
+    transitions = p.transitions.mean((-2, -1)) if c.per_position else p.transitions.mean().expand(p.rows.shape)
+    inner = p.emissions.mean(2).sum(1) + torch.where(later, transitions[:, 1:], 0.0).sum(1)
     return torch.where(p.inside[:, 0], p.start.mean() + inner + p.end.mean(), 0.0)
 
 
-def factors(c: TensorChain, tags: Tensor) -> tuple[Tensor, Tensor]:
-    """Split log p(tags) into one term a token: tags and terms as tables ``[B, T]``, 0 outside.
+def factors(c: TensorChain, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Split log p(labels) into one term a token: labels and terms as tables ``[B, T]``, 0 outside.
 
-    The term of a token is log p(its tag | the tag after it), of the last one log p(its tag).
+    The term of a token is log p(its label | the label after it), of the last one log p(its label).
     """
     p = pad(c)
     last, steps = _from_right(p, forward(p))
-    path = torch.where(p.inside, not_empty(tags)[p.rows], 0)
+    path = torch.where(p.inside, not_empty(labels)[p.rows], 0)
     final = (c.lengths - 1).clamp(min=0)
     columns = []
     for t in range(p.num_steps):
@@ -129,18 +129,18 @@ def sample(c: TensorChain, uniforms: Tensor) -> Tensor:
     path: list[Tensor] = []
     for t in range(p.num_steps - 1, -1, -1):
         if path:
-            moves = p.into(t + 1).expand(B, -1, -1).transpose(1, 2)  # [B, next, previous]
-            after = moves[torch.arange(B, device=moves.device), path[-1]]  # [S, B, previous]
+            into = p.into(t + 1).expand(B, -1, -1).transpose(1, 2)  # [B, next, previous]
+            after = into[torch.arange(B, device=into.device), path[-1]]  # [S, B, previous]
             onward = torch.where((final == t)[:, None], p.end, after)
         path.append(_invert(alphas[t] + onward, numbers[:, :, t]))
     table = torch.stack(path[::-1], 2)  # [S, B, T]
-    rows = [p.back(one, c.num_rows, NONE) for one in table]
-    return torch.stack(rows) if rows else c.first.new_empty((0, c.num_rows))
+    samples = [p.back(labels, c.num_rows, NO_LABEL) for labels in table]
+    return torch.stack(samples) if samples else c.first.new_empty((0, c.num_rows))
 
 
 def _invert(weights: Tensor, u: Tensor) -> Tensor:
     top = weights.amax(-1, keepdim=True)
     cumulative = (weights - torch.where(torch.isneginf(top), 0.0, top)).exp().cumsum(-1)
     total = cumulative[..., -1:]
-    found = (cumulative <= u[..., None] * total).sum(-1)
-    return torch.minimum(found, (cumulative < total).sum(-1))  # never past the last label that is possible
+    label = (cumulative <= u[..., None] * total).sum(-1)
+    return torch.minimum(label, (cumulative < total).sum(-1))  # never past the last label that is possible

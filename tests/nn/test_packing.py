@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tagline import compiled  # noqa: E402
-from tagline.nn import CRF, layout  # noqa: E402
+from tagline.nn import CRF, packing  # noqa: E402
 
 from .batches import MASKS, make_mask, poisoned  # noqa: E402
 
@@ -21,24 +21,24 @@ def mask(request: pytest.FixtureRequest) -> Any:
     return make_mask(request.param, B, T)
 
 
-@pytest.mark.parametrize("lay", [layout._packed, layout._permuted], ids=["packed", "permuted"])
-def test_tokens_that_count_keep_their_order(mask: Any, lay: Any) -> None:
-    plan = lay(mask)
+@pytest.mark.parametrize("pack", [packing._packed, packing._permuted], ids=["packed", "permuted"])
+def test_tokens_that_count_keep_their_order(mask: Any, pack: Any) -> None:
+    places = pack(mask)
     values = torch.arange(B * T).view(B, T)
-    rows = plan.pack(values)
+    rows = places.pack(values)
     for b in range(B):
-        first, length = int(plan.first[b]), int(plan.lengths[b])
+        first, length = int(places.first[b]), int(places.lengths[b])
         assert rows[first : first + length].tolist() == values[b][mask[b]].tolist()
-    assert torch.equal(plan.unpack(rows, -1), torch.where(mask, values, -1))
-    assert int(plan.num_tokens()) == int(mask.sum())
+    assert torch.equal(places.unpack(rows, -1), torch.where(mask, values, -1))
+    assert int(places.num_tokens()) == int(mask.sum())
 
 
-@pytest.mark.parametrize("lay", [layout._packed, layout._permuted], ids=["packed", "permuted"])
-def test_packing_can_be_differentiated_twice(mask: Any, lay: Any) -> None:
-    plan = lay(mask)
+@pytest.mark.parametrize("pack", [packing._packed, packing._permuted], ids=["packed", "permuted"])
+def test_packing_can_be_differentiated_twice(mask: Any, pack: Any) -> None:
+    places = pack(mask)
     values = torch.randn(B, T, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(plan.pack, values)
-    assert torch.autograd.gradgradcheck(plan.pack, values)
+    assert torch.autograd.gradcheck(places.pack, values)
+    assert torch.autograd.gradgradcheck(places.pack, values)
 
 
 def test_both_give_the_same_answers(mask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,15 +51,15 @@ def test_both_give_the_same_answers(mask: Any, monkeypatch: pytest.MonkeyPatch) 
         numbers = torch.Generator().manual_seed(1)
         loss = crf.loss(emissions, tags, mask, reduction="none")
         gradients = torch.autograd.grad(loss.sum(), [emissions, *crf.parameters()])
-        kept = (crf.marginals(emissions, mask), crf.entropy(emissions, mask), crf.log_partition(emissions, mask))
+        sums = (crf.marginals(emissions, mask), crf.entropy(emissions, mask), crf.log_partition(emissions, mask))
         ranked, decoded = crf.k_best(emissions, 3, mask), crf.decode(emissions, mask, pad_tag=-7)
         assert crf.sample(emissions, 2, mask, generator=numbers)[:, ~mask].eq(-1).all()
         assert crf.decode(emissions, mask) == [tags_[on].tolist() for tags_, on in zip(decoded.tags, mask, strict=True)]
-        return (loss, *gradients, *kept, *ranked, *decoded)
+        return (loss, *gradients, *sums, *ranked, *decoded)
 
     expected = answers()
     with monkeypatch.context() as patch:
-        patch.setattr(layout, "by_mask", layout._permuted)
+        patch.setattr(packing, "by_mask", packing._permuted)
         permuted = answers()
     monkeypatch.setattr(compiled, "core", None)
     for other in (permuted, answers()):
@@ -69,7 +69,7 @@ def test_both_give_the_same_answers(mask: Any, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("kind", MASKS)
 def test_tokens_that_follow_each_other_stay_where_they_are(kind: str) -> None:
-    assert (layout.by_mask(make_mask(kind, B, T)).rows is None) == (kind != "gaps")
+    assert (packing.by_mask(make_mask(kind, B, T)).rows is None) == (kind != "gaps")
 
 
 def test_padding_changes_no_sample() -> None:
@@ -89,5 +89,5 @@ def test_nothing_at_all() -> None:
         assert crf.loss(emissions, tags, reduction="sum").item() == 0
         assert crf.decode(emissions) == [[] for _ in range(B_)]
         assert crf.marginals(emissions).shape == (B_, T_, L)
-        for lay in (layout._packed, layout._permuted):
-            assert lay(tags.bool()).lengths.tolist() == [0] * B_
+        for pack in (packing._packed, packing._permuted):
+            assert pack(tags.bool()).lengths.tolist() == [0] * B_

@@ -7,19 +7,20 @@ from typing import NamedTuple
 from torch import Tensor
 
 from tagline import compiled
-from tagline.chain.tensors import TensorChain, as_array
+from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.types import as_array
 
 
-def lists_of(c: TensorChain, tags: Tensor) -> list[list[int]]:
-    """Return the tags of each sequence, of all ``[N]``, as a list."""
-    if compiled.core is not None and tags.is_cpu:
-        return c.runs.lists(as_array(tags), c.num_labels)  # type: ignore[no-any-return]
-    flat, first, lengths = (part.tolist() for part in (tags, c.first, c.lengths))
+def lists_of(c: TensorChain, labels: Tensor) -> list[list[int]]:
+    """Return the labels of each sentence as a list, given those of all rows ``[N]``."""
+    if compiled.core is not None and labels.is_cpu:
+        return c.runs.lists(as_array(labels), c.num_labels)  # type: ignore[no-any-return]
+    flat, first, lengths = (part.tolist() for part in (labels, c.first, c.lengths))
     return [flat[begin : begin + length] for begin, length in zip(first, lengths, strict=True)]
 
 
 class Decoded(NamedTuple):
-    """The best labelling of each sequence.
+    """The best labelling of each sentence.
 
     Attributes:
         tags: ``[B, T]`` int64, the pad tag where the mask is off.
@@ -31,7 +32,7 @@ class Decoded(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The k best labellings of each sequence, best first.
+    """The k best labellings of each sentence, best first.
 
     Attributes:
         tags: ``[B, K, T]`` int64, the pad tag where the mask is off and where there are no more labellings.
