@@ -150,10 +150,12 @@ def span_lines(block: Block, labellings: Labellings) -> str:
     lines = []
     text_of = span_texts(block.corpus)
     for b, ranked in enumerate(labellings):
-        for span in ranked[0].spans or ():
-            words = _one_line(text_of(b, span.start, span.end))
-            place = block.corpus.place(b)
-            lines.append(f"{place}\t{span.start}\t{span.end}\t{span.type}\t{span.probability:.6f}\t{words}\n")
+        if spans := ranked[0].spans:
+            place, text = block.corpus.place(b), text_of(b)
+            for span in spans:
+                where = f"{place}\t{span.start}\t{span.end}"
+                words = _one_line(text(span.start, span.end))
+                lines.append(f"{where}\t{span.type}\t{span.probability:.6f}\t{words}\n")
     return "".join(lines)
 
 
@@ -252,18 +254,20 @@ def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
     return f'<mark style="{style}" title="{escape(title)}">{escape(piece.text)}{small}</mark>'
 
 
-def span_texts(corpus: Corpus) -> Callable[[int, int, int], str]:
-    """Return what finds the text of a span: (sentence, first token, the one behind the last) → text, as `written`."""
+def span_texts(corpus: Corpus) -> Callable[[int], Callable[[int, int], str]]:
+    """Return what finds the texts of spans: sentence → (first token, the one behind the last) → text, as `written`."""
     offsets, texts, places = corpus.offsets.tolist(), corpus.texts, corpus.token_spans
-    if texts is not None and places is not None:
-        return lambda b, start, end: texts[b][places[offsets[b] + start, 0] : places[offsets[b] + end - 1, 1]]
-    tokens = corpus.columns[corpus.names[0]].strings
+    strings = [] if texts is not None and places is not None else corpus.columns[corpus.names[0]].strings
 
-    def text_of(b: int, start: int, end: int) -> str:
-        first = offsets[b]
-        return _gap(tokens[first : offsets[b + 1]]).join(tokens[first + start : first + end])
+    def of_sentence(b: int) -> Callable[[int, int], str]:
+        first, last = offsets[b], offsets[b + 1]
+        if texts is not None and places is not None:
+            return lambda start, end: texts[b][places[first + start, 0] : places[first + end - 1, 1]]
+        tokens = strings[first:last]
+        gap = _gap(tokens)
+        return lambda start, end: gap.join(tokens[start:end])
 
-    return text_of
+    return of_sentence
 
 
 def _gap(tokens: Sequence[str]) -> str:

@@ -147,6 +147,8 @@ def answers_for(model: Model, block: Block, ask: Questions, reading: Reading | N
 
 def _shown(answer: Answer, reading: Reading | None, numbers: dict[str, int]) -> list[ShownLabelling]:
     """The labellings of one sentence as they are written, the best first."""
+    if answer.k_best is None and answer.marginals is None and (answer.entities is not None or reading is None):
+        return [ShownLabelling(answer.labels, spans=answer.entities)]
     ranked: list[tuple[list[str], float | None]] = [(answer.labels, None)]
     if answer.k_best is not None:
         ranked = [(labelling.labels, labelling.probability) for labelling in answer.k_best]
