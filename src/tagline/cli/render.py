@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
@@ -41,8 +41,7 @@ PAGE_TAIL = "</body>\n</html>\n"
 SPAN_HEAD = "\t".join(("place", "start", "end", "type", "probability", "text")) + "\n"
 
 
-@dataclass(frozen=True)
-class ShownSpan:
+class ShownSpan(NamedTuple):
     """A span of tokens, `end` exclusive, and its probability where that was asked for."""
 
     start: int
@@ -51,8 +50,7 @@ class ShownSpan:
     probability: float | None = None
 
 
-@dataclass(frozen=True)
-class ShownLabelling:
+class ShownLabelling(NamedTuple):
     """One labelling of a sentence.
 
     Attributes:

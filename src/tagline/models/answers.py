@@ -7,9 +7,9 @@ answers about a chain is turned into labels here. `answer` asks several question
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,8 +38,7 @@ class Labelling:
     score: float
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """What was asked about one sentence; None where it was not asked.
 
     Attributes:
@@ -140,7 +139,7 @@ class ChainModel(DescribedModel):
         finished = self._finished(X, best_labellings)
         if finished is best_labellings:
             return answers
-        return [replace(answer, labels=labels) for labels, answer in zip(finished, answers, strict=True)]
+        return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
         """Return the most probable labelling of each sentence.
