@@ -15,7 +15,7 @@ from tagline.models.emissions import Gaussian
 from tagline.models.hmm_learning import Problem
 from tagline.models.hmm_parameters import HMMParameters
 from tagline.models.topologies import as_topology
-from tagline.training.em import expectations
+from tagline.training.expectations import expectations
 
 
 def gaussian_problem(**settings: Any) -> tuple[Problem, HMMParameters]:

@@ -10,12 +10,12 @@ import pytest
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.training.auto import auto
-from tagline.training.gd import gd
+from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
-from tagline.training.sgd import sgd
+from tagline.training.stochastic_descent import sgd
 from tests.chain.golden import GOLDEN
 
 GOLD = GOLDEN["doc001_training_optimum"]

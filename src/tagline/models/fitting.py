@@ -14,16 +14,16 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.models.targets import LabelledTokens
 from tagline.readers.roles import Rules
-from tagline.training.ap import ap
 from tagline.training.arow import arow
 from tagline.training.auto import auto
-from tagline.training.gd import gd
+from tagline.training.averaged_perceptron import ap
+from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.owlqn import owlqn
-from tagline.training.pa import pa
-from tagline.training.sgd import sgd
+from tagline.training.passive_aggressive import pa
+from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array, IntArray
 
 SMALL = 5_000  # tokens up to which training is done in float64

@@ -19,7 +19,7 @@ from tagline.models.emissions import Categorical, Emission, Gaussian
 from tagline.models.emissions.discrete import log_density, shares
 from tagline.models.hmm_parameters import HMMParameters
 from tagline.models.topologies import Topology
-from tagline.training.em import (
+from tagline.training.expectations import (
     Climbed,
     Expectations,
     Step,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tagline import chain
 from tagline.errors import InputError
 from tagline.features.functions import FeatureFunctions, FunctionValues
-from tagline.training import iis as module
-from tagline.training.iis import by_total, iis, solve
+from tagline.training import iterative_scaling as module
+from tagline.training.iterative_scaling import by_total, iis, solve
 from tagline.training.lbfgs import lbfgs
 from tagline.training.monitor import Monitor
 from tagline.types import Chain

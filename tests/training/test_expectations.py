@@ -20,7 +20,7 @@ from tagline import compiled
 from tagline.chain import naive, symbols, using_engine
 from tagline.chain.symbols import SymbolChain
 from tagline.errors import InputError, NoPathError
-from tagline.training.em import (
+from tagline.training.expectations import (
     Climbed,
     Expectations,
     best_expectations,

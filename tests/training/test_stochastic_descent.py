@@ -10,7 +10,7 @@ from tagline.errors import InputError
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
-from tagline.training.sgd import sgd
+from tagline.training.stochastic_descent import sgd
 from tests.training.problems import Problem, likelihood_by_enumeration, make_problem
 
 KINDS = {
