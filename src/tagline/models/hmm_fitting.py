@@ -23,7 +23,7 @@ from tagline.models.hmm_settings import Fitting
 from tagline.models.hmm_targets import read_states
 from tagline.models.hmm_tasks import Task, task_of
 from tagline.models.packing import Facts
-from tagline.training.expectations import Climbed
+from tagline.training.expectation_maximisation import Climbed
 from tagline.training.monitor import Pass
 
 Callback: TypeAlias = Callable[[Pass, HMMParameters], bool | None]

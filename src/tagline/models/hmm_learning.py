@@ -19,13 +19,11 @@ from tagline.models.emissions import Categorical, Emission, Gaussian
 from tagline.models.emissions.discrete import log_density, shares
 from tagline.models.hmm_parameters import HMMParameters
 from tagline.models.topologies import Topology
+from tagline.training.expectation_maximisation import Climbed, Step, climb
 from tagline.training.expectations import (
-    Climbed,
     Expectations,
-    Step,
     best_expectations,
     best_symbol_expectations,
-    climb,
     expectations,
     gaussian_expectations,
     symbol_expectations,

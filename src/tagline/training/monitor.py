@@ -73,8 +73,19 @@ class Pass:
         return "  ".join([*parts, f"{self.seconds:.1f} s"])
 
 
+class Stopped:
+    """A run that has ended, and why: the base of what runs return."""
+
+    reason: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether it stopped by tolerance."""
+        return self.reason.startswith("converged")
+
+
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(Stopped):
     """What a training run ends with.
 
     Attributes:
@@ -89,11 +100,6 @@ class Trained:
     objective: float
     reason: str
     history: tuple[Pass, ...]
-
-    @property
-    def converged(self) -> bool:
-        """Whether it stopped by tolerance."""
-        return self.reason.startswith("converged")
 
 
 Callback: TypeAlias = Callable[[Pass, Float64Array], bool | None]
