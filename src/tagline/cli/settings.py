@@ -9,11 +9,11 @@ from typing import Any
 from tagline.cli.kinds import option_of
 from tagline.errors import InputError
 from tagline.features.expansion import MOST_HASH_BITS
-from tagline.models.fitting import ALGORITHMS
 from tagline.models.hmm_settings import UNKNOWN_SYMBOLS
 from tagline.models.smoothing import SMOOTHING
 from tagline.models.targets import ON_ILLEGAL
 from tagline.readers.roles import scheme
+from tagline.training.algorithms import ALGORITHMS
 
 # Settings that are numbers: the least and the most they may be.
 RANGES: dict[str, tuple[float, float]] = {
@@ -36,7 +36,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "learning_rate": (0, math.inf),
 }
 CHOICES = {
-    "algorithm": ALGORITHMS,
+    "algorithm": tuple(ALGORITHMS),
     "on_illegal": ON_ILLEGAL,
     "smoothing": SMOOTHING,
     "unknown": UNKNOWN_SYMBOLS,

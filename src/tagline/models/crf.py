@@ -28,7 +28,7 @@ from tagline.models.compilation import CompiledCorpus, scratch_folder
 from tagline.models.development import DevSet
 from tagline.models.explaining import Explanation, explain
 from tagline.models.extraction import Extraction, Way, tokens_as_corpus
-from tagline.models.fitting import Settings, some_sentences, take_sentences, train
+from tagline.models.fitting import some_sentences, take_sentences
 from tagline.models.inspection import Inspection
 from tagline.models.packing import Facts
 from tagline.models.parameters import Parameters
@@ -49,6 +49,7 @@ from tagline.models.targets import (
 )
 from tagline.readers.corpus import Corpus
 from tagline.readers.roles import Rules, legal
+from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Callback, Monitor
 from tagline.types import Chain
