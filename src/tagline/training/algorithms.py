@@ -32,6 +32,9 @@ from tagline.types import Float64Array
 
 SMALL = 5_000  # tokens up to which training is done in float64
 
+# Values of c1 and c2 that ask for no penalty: 0, and the default, which stands there if nothing was said.
+NOT_ASKED = {"c1": (0.0,), "c2": (0.0, 1.0)}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -39,7 +42,8 @@ class Settings:
 
     Attributes:
         algorithm: a name of `ALGORITHMS`.
-        c1, c2: strengths of the penalties c1·|w|₁ + c2·|w|².
+        c1, c2: strengths of the penalties c1·|w|₁ + c2·|w|². A value other than 0 and the default is an error where
+            the algorithm has no such penalty.
         memory: steps that L-BFGS remembers.
         passes: of stochastic and online algorithms; None for as many as the algorithm makes by default.
         seed: of the order of the sentences.
@@ -79,7 +83,7 @@ ALGORITHMS = {
     "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"})),
     "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"})),
     "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
-    "gd": Algorithm(gd, frozenset({"c2"})),
+    "gd": Algorithm(gd, frozenset({"c1", "c2"})),
     "ap": Algorithm(ap, frozenset({"passes", "seed"})),
     "pa": Algorithm(pa, frozenset({"passes", "seed"})),
     "arow": Algorithm(arow, frozenset({"passes", "seed"})),
@@ -121,6 +125,12 @@ def _check(settings: Settings) -> None:
     for name, value in (("c1", settings.c1), ("c2", settings.c2)):
         if not (np.isfinite(value) and value >= 0):
             raise InputError(f"{name}: expected a number of 0 or more, got {value}")
+        if name not in ALGORITHMS[settings.algorithm].uses and value not in NOT_ASKED[name]:
+            able = ", ".join(other for other, algorithm in ALGORITHMS.items() if name in algorithm.uses)
+            raise InputError(
+                f"{name}: expected 0 for {settings.algorithm}, which has no such penalty, got {value:g}; "
+                f"algorithms that have it: {able}"
+            )
     if isinstance(settings.seed, bool) or not isinstance(settings.seed, int | np.integer) or settings.seed < 0:
         raise InputError(f"random_state: expected a whole number of 0 or more, got {settings.seed!r}")
     if settings.precision not in ("auto", "float32", "float64"):
