@@ -31,6 +31,7 @@ class Point:
         active: how many weights are not 0.
         evaluations: of the objective, since the start.
         step: how far along its direction the pass went.
+        noisy: whether the objective was added up while the weights changed; `delta` does not compare such numbers.
     """
 
     weights: Float64Array
@@ -40,6 +41,7 @@ class Point:
     active: int = 0
     evaluations: int = 0
     step: float | None = None
+    noisy: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ class Monitor:
 
     Arguments:
         epsilon: stop when ‖g‖ / max(1, ‖w‖) is below; 0 for never.
-        period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never.
+        period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never. A noisy
+            objective is not compared: it would seem to stand still by chance.
         max_iterations: passes of each algorithm; None for no limit.
         max_seconds: budget of the whole run, looked at after each pass.
         dev: a score of the weights, the higher the better, asked after each pass.
@@ -235,7 +238,7 @@ class Monitor:
         if point.gradient_norm < self.epsilon * max(1.0, point.weight_norm):
             return f"converged: gradient norm {point.gradient_norm:.2e} is below {self.epsilon:g} × max(1, ‖w‖)"
         passes = len(objectives) - 1
-        if self.delta and self.period and passes >= self.period:
+        if self.delta and self.period and passes >= self.period and not point.noisy:
             change = abs(objectives[-1 - self.period] - point.objective)
             if change <= self.delta * abs(point.objective):
                 return f"converged: the objective changed by at most {self.delta:g} of it in {self.period} passes"
