@@ -106,7 +106,7 @@ def test_comes_near_the_optimum(c1, c2):
 
 @pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.1), (0.3, 0.0), (0.0, 0.0)])
 def test_reaches_the_optimum_when_given_the_passes(c1, c2):
-    """The step sizes decay with any penalty and without, and the tolerances of the default monitor end no run by chance.
+    """The step sizes decay with any penalty and without; the tolerances of the default monitor end no run by chance.
 
     Labels are random and attributes few, so that an optimum exists without a penalty, too.
     """

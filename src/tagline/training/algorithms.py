@@ -22,6 +22,7 @@ from tagline.training.arow import arow
 from tagline.training.auto import auto
 from tagline.training.averaged_perceptron import ap
 from tagline.training.gradient_descent import gd
+from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor, Trained
@@ -84,6 +85,7 @@ ALGORITHMS = {
     "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"})),
     "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
     "gd": Algorithm(gd, frozenset({"c1", "c2"})),
+    "iis": Algorithm(iis, frozenset({"c2"})),
     "ap": Algorithm(ap, frozenset({"passes", "seed"})),
     "pa": Algorithm(pa, frozenset({"passes", "seed"})),
     "arow": Algorithm(arow, frozenset({"passes", "seed"})),
