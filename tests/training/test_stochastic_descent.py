@@ -12,17 +12,7 @@ from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
 from tagline.training.stochastic_descent import sgd
-from tests.training.problems import Problem, likelihood_by_enumeration, make_problem
-
-KINDS = {
-    "plain": {},
-    "values": {"values": True},
-    "edges": {"edges": True, "values": True},
-    "partial": {"partial": True},
-    "weights": {"weights": True},
-    "rules": {"rules": True},
-    "many labels": {"L": 5, "A": 30, "lengths": (3, 1, 4, 2)},
-}
+from tests.training.problems import KINDS, Problem, likelihood_by_enumeration, make_problem
 
 
 def one_sentence(problem: Problem, b: int) -> Problem:
