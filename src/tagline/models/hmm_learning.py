@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.chain.symbols import SymbolChain
 from tagline.models.emissions import Categorical, Emission, Gaussian
 from tagline.models.emissions.discrete import log_density, shares
 from tagline.models.hmm_parameters import HMMParameters
@@ -64,7 +65,8 @@ class Problem:
         if isinstance(p.emission, Categorical):
             count = symbol_expectations if soft else best_symbol_expectations
             table = p.emission.log_table()
-            return count(table, self.observations, self.offsets, p.log_start, p.log_transitions, self.allowed)
+            chained = SymbolChain(table, self.observations, p.log_transitions, p.log_start, None, self.offsets)
+            return count(chained, self.allowed)
         if soft and self._nothing_missing and isinstance(p.emission, Gaussian) and p.emission.learns_from_moments:
             moves = self.offsets, p.log_start, p.log_transitions
             return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *moves)

@@ -79,25 +79,17 @@ def expectations(
     return Expectations(log_z, start, transitions, nodes=nodes)
 
 
-def symbol_expectations(
-    log_table: Float64Array,
-    ids: IntArray,
-    offsets: IntArray,
-    log_start: Float64Array,
-    log_transitions: Float64Array,
-    allowed: BoolArray | None = None,
-) -> Expectations:
+def symbol_expectations(chained: SymbolChain, allowed: BoolArray | None = None) -> Expectations:
     """Compute expected counts where observations are symbols, with `emissions`: no array of ``[N, K]`` is made.
 
     Arguments:
-        log_table: ``[V, K]``, log p(symbol | state).
-        ids: ``[N]``, from 0 to V − 1, or −1 for a missing observation.
+        chained: log p(symbol | state) as its table, log_transitions and log_start; no end.
         allowed: ``[N, K]``, the states that partial labels allow at each token; all of them if left out.
     """
-    chained = SymbolChain(log_table, ids, log_transitions, log_start, None, offsets)
     if chain.engine() != "native":
         rows = _doubles(chained.as_chain(allowed).emissions)
-        return _by_symbol(expectations(rows, offsets, log_start, log_transitions), ids, len(log_table))
+        counts = expectations(rows, chained.offsets, chained.start, chained.transitions)
+        return _by_symbol(counts, chained.ids, len(chained.table))
     assert compiled.core is not None
     with naming_sequences():
         log_z, start, transitions, emissions = compiled.core.symbol_counts(*chained.arrays(), allowed)
@@ -147,22 +139,14 @@ def best_expectations(
     return Expectations(best.scores, *_path_counts(best.labels, offsets, K), nodes=nodes)
 
 
-def best_symbol_expectations(
-    log_table: Float64Array,
-    ids: IntArray,
-    offsets: IntArray,
-    log_start: Float64Array,
-    log_transitions: Float64Array,
-    allowed: BoolArray | None = None,
-) -> Expectations:
+def best_symbol_expectations(chained: SymbolChain, allowed: BoolArray | None = None) -> Expectations:
     """Count the best labelling alone, as Viterbi training does; arguments as of `symbol_expectations`."""
-    chained = SymbolChain(log_table, ids, log_transitions, log_start, None, offsets)
     best = symbols.viterbi(chained) if allowed is None else chain.viterbi(chained.as_chain(allowed))
-    V, K = log_table.shape
-    seen = ids >= 0
-    emissions = np.bincount(ids[seen] * K + best.labels[seen], minlength=V * K)
+    V, K = chained.table.shape
+    seen = chained.ids >= 0
+    emissions = np.bincount(chained.ids[seen] * K + best.labels[seen], minlength=V * K)
     counts = emissions.reshape(V, K).astype(np.float64)
-    return Expectations(best.scores, *_path_counts(best.labels, offsets, K), emissions=counts)
+    return Expectations(best.scores, *_path_counts(best.labels, chained.offsets, K), emissions=counts)
 
 
 def _doubles(values: FloatArray) -> Float64Array:
