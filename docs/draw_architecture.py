@@ -1,7 +1,7 @@
 """Draw docs/images/architecture.svg from the imports of the package: `python docs/draw_architecture.py`.
 
-Rooms stand in import order, the first at the top. A dot in column k of a row says that the room imports from room k, and
-is the larger the more of its modules do so: since rooms import only from those above them, all dots lie below the
+Rooms stand in import order, the first at the top. A dot in column k of a row says that the room imports from room k;
+the more of its modules do so, the larger it is. Since rooms import only from those above them, all dots lie below the
 diagonal. A test compares the picture with the tree.
 """
 
@@ -112,7 +112,9 @@ def draw() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">\n'
         f'<title>{title}</title>\n<style>{STYLE}</style>\n<text class="quiet" x="{LEFT + 32}" y="26">room</text>'
         f'<text class="quiet" x="{LEFT + NAME}" y="26">what it is for</text>'
-        f'<text class="quiet" x="{MATRIX - 10}" y="26" text-anchor="end">modules</text>\n' + "\n".join(lines) + "\n</svg>\n"
+        f'<text class="quiet" x="{MATRIX - 10}" y="26" text-anchor="end">modules</text>\n'
+        + "\n".join(lines)
+        + "\n</svg>\n"
     )
 
 

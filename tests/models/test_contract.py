@@ -12,7 +12,6 @@ import pytest
 from tagline import CRF, HMM, InputError, TrigramTagger, chain, compiled
 from tagline.models.answers import Answer
 from tagline.models.contract import Input, Model
-from tagline.models.crf.estimator import CRF as FeatureCRF
 from tagline.models.registry import kinds
 
 X = [["Anna", "Smith", "lives", "in", "Rome"], ["Bob", "sees", "New", "York"], ["Rome", "calls"], ["Anna"]] * 5
@@ -139,8 +138,8 @@ def test_explanations_add_up_to_the_margin(model: Any) -> None:
 def test_features_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several questions at once score once; log p(y | x) does, too."""
     model, calls = fitted("crf"), []
-    look_up = FeatureCRF._look_up
-    monkeypatch.setattr(FeatureCRF, "_look_up", lambda self, *given: calls.append(1) or look_up(self, *given))
+    look_up = CRF._look_up
+    monkeypatch.setattr(CRF, "_look_up", lambda self, *given: calls.append(1) or look_up(self, *given))
     model.answer(NEW, marginals=True, spans=True, k_best=2)
     assert len(calls) == 1
     model.log_likelihood(X, Y)

@@ -51,9 +51,10 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     Arguments:
         features: a template (`Template`, the name of a ready-made set such as "english_ner", a path, or a text), a
             function sentence → features of each token, or None where X holds dicts or lists of strings already.
-        algorithm: "auto" (stochastic passes, then L-BFGS; OWL-QN where c1 > 0), "lbfgs", "owlqn", "sgd", "gd", "ap"
-            (averaged perceptron), "pa" (passive-aggressive), "arow".
-        c1, c2: penalties.
+        algorithm: "auto" (stochastic passes, then L-BFGS; OWL-QN where c1 > 0), "lbfgs", "owlqn", "sgd", "gd", "iis"
+            (iterative scaling), "ap" (averaged perceptron), "pa" (passive-aggressive), "arow".
+        c1, c2: penalties. Where the algorithm has no such penalty, the default is not used, and a value other than it
+            and 0 is an error.
         scheme: the tag scheme whose rules hold in training and decoding ("IOB2", "BIOES", …), "auto" to detect it,
             None for no rules.
         on_illegal: training labels that break the rules: "error", "repair", or "drop" the sentence.

@@ -14,7 +14,6 @@ from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
-from tagline.models.crf.algorithms import Settings, train
 from tagline.models.crf.chains import feature_chains, take_sentences
 from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
 from tagline.models.crf.extraction import Extraction
@@ -32,6 +31,7 @@ from tagline.models.labelled import (
     used_labels,
 )
 from tagline.models.sentences import as_sentences
+from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
 from tagline.types import Float64Array, IntArray

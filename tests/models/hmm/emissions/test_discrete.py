@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
-from tests.models.emissions.cases import D, K, V, bags, events, responsibilities, rows, switches, symbols
+from tests.models.hmm.emissions.cases import D, K, V, bags, events, responsibilities, rows, switches, symbols
 
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import UNKNOWN, Bernoulli, Categorical, Multinomial, Poisson

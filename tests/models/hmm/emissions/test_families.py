@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.emissions.cases import CASES, Case, K, responsibilities, responsible
+from tests.models.hmm.emissions.cases import CASES, Case, K, responsibilities, responsible
 
 from tagline.errors import InputError, StorageError
 from tagline.models.hmm.emissions import FAMILIES, Emission, Gaussian, Mixture

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from tests.models.emissions.cases import D, K, M, covars, holes, responsibilities, rows, vectors
+from tests.models.hmm.emissions.cases import D, K, M, covars, holes, responsibilities, rows, vectors
 
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import COVARIANCES, Gaussian, Mixture
