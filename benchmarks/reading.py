@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from feature_crf.extraction import read_rows  # the loop that everybody writes: a list of lists of fields
 
 from tagline import readers
 
@@ -34,19 +35,6 @@ def made_up(path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
         for n in range(TOKENS):
             stream.write("\n" * (n in ends) + f"word{words[n]} P{words[n] % 44} B-T{tags[n]}\n")
-
-
-def plain_loop(path: Path) -> list[list[list[str]]]:
-    """The reader that everybody writes: a list of lists of fields."""
-    sentences: list[list[list[str]]] = [[]]
-    with path.open(encoding="utf-8") as stream:
-        for line in stream:
-            fields = line.split()
-            if fields:
-                sentences[-1].append(fields)
-            elif sentences[-1]:
-                sentences.append([])
-    return sentences if sentences[-1] else sentences[:-1]
 
 
 def median_ms(call: object, runs: int) -> float:
@@ -68,7 +56,7 @@ def peak_growth_mb(reader: str, path: Path) -> float:
 
 def growth(reader: str, path: Path) -> float:
     before = peak_kb()
-    kept = readers.read_columns(path) if reader == "tagline" else plain_loop(path)
+    kept = readers.read_columns(path) if reader == "tagline" else read_rows(path)
     return (peak_kb() - before) / 1024 if kept else 0.0
 
 
@@ -88,11 +76,11 @@ def main() -> None:
         path = Path(data) / "conll2000" / "train.txt" if data else Path(folder) / "train.txt"
         if not data:
             made_up(path)
-        corpus, plain = readers.read_columns(path), plain_loop(path)
+        corpus, plain = readers.read_columns(path), read_rows(path)
         if corpus.tokens != [[row[0] for row in sentence] for sentence in plain]:
             sys.exit("the readers disagree: no times")
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, {len(corpus)} sentences, {corpus.num_tokens} tokens")
-        ours, loop = median_ms(lambda: readers.read_columns(path), runs), median_ms(lambda: plain_loop(path), runs)
+        ours, loop = median_ms(lambda: readers.read_columns(path), runs), median_ms(lambda: read_rows(path), runs)
         for name, ms, other in (("tagline", ours, loop), ("plain loop", loop, loop)):
             memory = peak_growth_mb(name, path)
             speed = path.stat().st_size / 1e3 / ms

@@ -17,10 +17,10 @@ from feature_crf.extraction import as_dicts, items, read_rows
 from tagline.features import Expanded, Template, expand
 from tagline.features.weights import Structure, structure_of
 from tagline.models.crf.estimator import CRF
-from tagline.models.crf.fitting import Settings
-from tagline.models.crf.fitting import train as train_weights
 from tagline.models.files import load as load_model
 from tagline.readers import read_columns
+from tagline.training.algorithms import Settings
+from tagline.training.algorithms import train as train_weights
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor, Pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,17 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure, structure_of
 from tagline.readers.rules import Rules
 from tagline.training.likelihood import Targets
+
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "values": {"values": True},
+    "edges": {"edges": True, "values": True},
+    "partial": {"partial": True},
+    "weights": {"weights": True},
+    "rules": {"rules": True},
+    "many labels": {"L": 5, "A": 30, "lengths": (3, 1, 4, 2)},
+}
+"""Settings of `make_problem` that each bring in something of their own."""
 
 
 @dataclass

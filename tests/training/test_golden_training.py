@@ -1,4 +1,4 @@
-"""Golden training values: the optimum of seed 001's features by every algorithm, on the compiled likelihood."""
+"""Golden training values: the optimum of document 001, by every algorithm, on the compiled likelihood."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.training.auto import auto
-from tagline.training.gd import gd
+from tagline.training.gradient_descent import gd
+from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
-from tagline.training.sgd import sgd
+from tagline.training.stochastic_descent import sgd
 from tests.chain.golden import GOLDEN
 
 GOLD = GOLDEN["doc001_training_optimum"]
@@ -69,6 +70,7 @@ ALGORITHMS = {
         f, np.zeros(9), c1=0.0, c2=c2, dtype=np.float64, noise=1e-14, monitor=Monitor(**EXACT)
     ),
     "gd": lambda f, c2: gd(f, np.zeros(9), c2=c2, monitor=Monitor(**EXACT, max_iterations=20_000)),
+    "iis": lambda f, c2: iis(f, np.zeros(9), c2=c2, monitor=Monitor(**EXACT, max_iterations=20_000)),
     "auto": lambda f, c2: auto(f, np.zeros(9), c2=c2, dtype=np.float64, noise=1e-14, monitor=Monitor(**EXACT)),
 }
 

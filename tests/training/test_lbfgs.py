@@ -14,9 +14,9 @@ from tagline import chain, compiled
 from tagline.errors import InputError
 from tagline.training import lbfgs as module
 from tagline.training.curvature import Curvature
-from tagline.training.gd import gd
+from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
-from tagline.training.linesearch import Trial, wolfe
+from tagline.training.line_search import Trial, wolfe
 from tagline.training.monitor import Monitor
 from tagline.training.objective import Penalty
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tagline.errors import InputError
-from tagline.training.gd import gd
+from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.monitor import Monitor, Pass, Point, Points, Trained
 from tagline.training.owlqn import owlqn

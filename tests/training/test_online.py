@@ -9,21 +9,12 @@ import pytest
 
 from tagline import _core
 from tagline.errors import InputError
-from tagline.training.ap import ap
 from tagline.training.arow import arow
+from tagline.training.averaged_perceptron import ap
 from tagline.training.likelihood import Likelihood
-from tagline.training.pa import pa
-from tests.training.problems import counts_of, fits, legal, make_problem
+from tagline.training.passive_aggressive import pa
+from tests.training.problems import KINDS, counts_of, fits, legal, make_problem
 
-KINDS = {
-    "plain": {},
-    "values": {"values": True},
-    "edges": {"edges": True, "values": True},
-    "partial": {"partial": True},
-    "weights": {"weights": True},
-    "rules": {"rules": True},
-    "many labels": {"L": 4, "A": 30, "lengths": (3, 1, 4, 2)},
-}
 RULES = {
     "ap": {"rule": "ap"},
     "pa 0": {"rule": "pa", "type": 0},

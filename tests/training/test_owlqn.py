@@ -12,7 +12,7 @@ import scipy.optimize
 
 from tagline import compiled
 from tagline.errors import InputError
-from tagline.training.linesearch import Trial, backtrack
+from tagline.training.line_search import Trial, backtrack
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
 

@@ -120,7 +120,9 @@ def json_lines(block: Block, labellings: Labellings) -> str:
             item["text"] = sentence.text
         item["tokens"] = sentence.tokens
         if ranked and ranked[0].probability is not None:
-            item["k_best"] = [_fields(sentence, one) | {"probability": one.probability} for one in ranked]
+            item["k_best"] = [
+                _fields(sentence, labelling) | {"probability": labelling.probability} for labelling in ranked
+            ]
         else:
             item |= _fields(sentence, ranked[0])
         lines.append(json.dumps(item, ensure_ascii=False) + "\n")
@@ -300,8 +302,8 @@ def score_lines(report: Report) -> list[str]:
     rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
     width = max(8, *(len(name) for name, _ in rows))
     lines = [f"{'':{width}}   precision  recall      F1    gold"]
-    for name, one in rows:
-        figures = (100 * one.precision, 100 * one.recall, 100 * one.f1)
-        shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{one.gold:6d}"])
+    for name, row in rows:
+        figures = (100 * row.precision, 100 * row.recall, 100 * row.f1)
+        shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{row.gold:6d}"])
         lines.append(f"{name or '(words)':{width}}   {shown}")
     return lines

@@ -104,11 +104,11 @@ def tag_stream(
     style = _style(output, ask, [str(label) for label in model.labels_] if reading is None else reading.types)
     cut = cut_for(model, tokens) if tokens != AUTO or set(forms) != {"columns"} else cut_for(model, "whitespace")
     yield style.head
-    for path, one in zip(paths, forms, strict=True):
+    for path, path_form in zip(paths, forms, strict=True):
         sentences = 0
-        for batch in read_stream(path, one, cut, encoding=encoding, block=block):
-            sentences += len(batch.corpus)
-            yield style.body(batch, answers_for(model, batch, ask, reading))
+        for part in read_stream(path, path_form, cut, encoding=encoding, block=block):
+            sentences += len(part.corpus)
+            yield style.body(part, answers_for(model, part, ask, reading))
         if not sentences and notice is not None:
             notice(f"{name_of(path)}: no sentences")
     yield style.tail

@@ -45,10 +45,10 @@ class Contribution:
 
     def text(self) -> str:
         """Say it in words."""
-        told = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
-        what = {"state": self.name, "edge": f"{self.name} with {told}", "transition": told}
+        labels = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
+        what = {"state": self.name, "edge": f"{self.name} with {labels}", "transition": labels}
         what |= {"input": f"the word {self.name}", "rest": self.name}
-        return what.get(self.kind, f"{self.kind} with {told}")
+        return what.get(self.kind, f"{self.kind} with {labels}")
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,17 @@ class TokenExplanation:
     @property
     def margin(self) -> float:
         """By how much the predicted labelling scores above the best one with another label here."""
-        return math.fsum(one.amount for one in self.contributions)
+        return math.fsum(term.amount for term in self.contributions)
 
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
         lines = [f"{self.token}  {self.label} ({self.probability:.3f}), {self._beside()}"]
-        for one in self.contributions[:most]:
-            where = "" if one.token == self.position else f"  (token {one.token})"
-            lines.append(f"  {one.amount:+8.3f}  {one.text()}{where}")
+        for term in self.contributions[:most]:
+            where = "" if term.token == self.position else f"  (token {term.token})"
+            lines.append(f"  {term.amount:+8.3f}  {term.text()}{where}")
         rest = self.contributions[most:]
         if rest:
-            lines.append(f"  {math.fsum(one.amount for one in rest):+8.3f}  {len(rest)} more")
+            lines.append(f"  {math.fsum(term.amount for term in rest):+8.3f}  {len(rest)} more")
         return "\n".join(lines) + "\n"
 
     def _beside(self) -> str:
@@ -101,28 +101,30 @@ class Explanation:
     @property
     def labels(self) -> list[str]:
         """The predicted labelling."""
-        return [one.label for one in self.tokens]
+        return [token.label for token in self.tokens]
 
     def text(self, most: int = 5) -> str:
         """Write up to so many contributions for each token."""
-        return "".join(one.text(most) for one in self.tokens)
+        return "".join(token.text(most) for token in self.tokens)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
-        return {"tokens": [{**asdict(one), "margin": one.margin} for one in self.tokens]}
+        return {"tokens": [{**asdict(token), "margin": token.margin} for token in self.tokens]}
 
     def html(self, most: int = 5) -> str:
         """Return a table for a page: tokens, labels, and what spoke for (blue) and against (red)."""
         rows = []
-        for one in self.tokens:
+        for token in self.tokens:
             terms = "<br>".join(
                 f'<span style="color:{"#1f5fa8" if term.amount > 0 else "#b3261e"}">{term.amount:+.3f}</span> '
                 f"{html.escape(term.text())}"
-                for term in one.contributions[:most]
+                for term in token.contributions[:most]
             )
-            rival = "" if one.runner_up is None else f"{html.escape(one.runner_up)} {one.runner_up_probability:.3f}"
-            label = f"<b>{html.escape(one.label)}</b> {one.probability:.3f}"
-            cells = (html.escape(one.token), label, rival, terms)
+            rival = (
+                "" if token.runner_up is None else f"{html.escape(token.runner_up)} {token.runner_up_probability:.3f}"
+            )
+            label = f"<b>{html.escape(token.label)}</b> {token.probability:.3f}"
+            cells = (html.escape(token.token), label, rival, terms)
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         head = "<tr><th>token</th><th>label</th><th>rival</th><th>what made the difference</th></tr>"
         return f'<table class="tagline-explanation">{head}{"".join(rows)}</table>\n'

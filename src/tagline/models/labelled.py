@@ -117,7 +117,7 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
 def _label_set(label: Any, where: str) -> frozenset[str] | None:
     if label is None:
         return None
-    if isinstance(label, set | frozenset) and all(isinstance(one, str) for one in label):
+    if isinstance(label, set | frozenset) and all(isinstance(member, str) for member in label):
         if not label:
             raise InputError(f"{where}: expected at least one label in a set, got none; None stands for every label")
         return frozenset(label)
@@ -155,7 +155,7 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
 def used_labels(labelled: LabelledTokens) -> set[str]:
     """The labels that some token has or may have."""
     ids = np.unique(labelled.ids)
-    named = {label for some in labelled.sets.values() for label in some or ()}
+    named = {label for allowed in labelled.sets.values() for label in allowed or ()}
     return named | {labelled.labels[number] for number in ids[ids >= 0]}
 
 
@@ -217,7 +217,7 @@ def prepare(
         label_weights: how much labels count: a mapping, or "balanced".
         skip_empty: leave out sentences without tokens.
     """
-    names_of = names or (lambda some: complete_labels(used_labels(some), scheme))
+    names_of = names or (lambda labelled: complete_labels(used_labels(labelled), scheme))
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
     labelled, sentences, notes = _settled(labelled, rules, scheme, labels, on_illegal)
@@ -316,18 +316,18 @@ def allowed_labels(labelled: LabelledTokens, labels: Sequence[str]) -> BoolArray
     allowed = np.zeros((len(ids), len(labels)), bool)
     allowed[np.flatnonzero(ids >= 0), ids[ids >= 0]] = True
     places = {label: number for number, label in enumerate(labels)}
-    for n, some in labelled.sets.items():
-        allowed[n, slice(None) if some is None else [places[label] for label in some]] = True
+    for n, labels_here in labelled.sets.items():
+        allowed[n, slice(None) if labels_here is None else [places[label] for label in labels_here]] = True
     return allowed
 
 
-def check_sample_weight(given: ArrayLike | None, B: int) -> Float64Array | None:
+def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array | None:
     """How much each of B sentences counts, ``[B]``; None where all count the same."""
-    if given is None:
+    if sample_weight is None:
         return None
-    weights = np.asarray(given, np.float64)
+    weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {given!r:.60}")
+        raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {sample_weight!r:.60}")
     if B and not weights.any():
         raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
     return weights

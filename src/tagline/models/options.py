@@ -222,11 +222,11 @@ _TABLE = (
     Option(
         "algorithm",
         str,
-        "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, ap, pa, arow.",
+        "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, iis, ap, pa, arow.",
         "auto",
         flags=("-a", "--algorithm"),
         panel=TRAINING,
-        choices="tagline.models.crf.algorithms:ALGORITHMS",
+        choices="tagline.training.algorithms:ALGORITHMS",
     ),
     Option("c1", float, "Penalty c1·Σ|w|; makes weights 0.", 0.0, panel=TRAINING, least=0),
     Option("c2", float, "Penalty c2·Σw²; CRF++'s -c C is 1/(2C).", 1.0, panel=TRAINING, least=0),

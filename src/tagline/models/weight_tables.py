@@ -105,23 +105,23 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
                 raise InputError(
                     f"{where}: expected {len(COLUMNS)} columns, got {len(cells)} ({shown(','.join(cells))})"
                 )
-            given: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
-            if given["kind"] not in WITH_ATTRIBUTE:
-                given["attribute"] = given["attribute"] or None
-            if given["kind"] not in WITH_PREVIOUS:
-                given["previous"] = given["previous"] or None
-            yield where, as_row(given, where)
+            row: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
+            if row["kind"] not in WITH_ATTRIBUTE:
+                row["attribute"] = row["attribute"] or None
+            if row["kind"] not in WITH_PREVIOUS:
+                row["previous"] = row["previous"] or None
+            yield where, as_row(row, where)
     except csv.Error as error:
         raise InputError(f"{name}:{table.line_num}: expected CSV, got something else ({error})") from None
 
 
-def as_row(given: Any, where: str) -> WeightRow:
+def as_row(row: Any, where: str) -> WeightRow:
     """Check one row: a `WeightRow`, or a mapping with its columns."""
-    if isinstance(given, WeightRow):
-        given = vars(given)
-    if not isinstance(given, Mapping) or set(given) != set(COLUMNS):
-        raise InputError(f"{where}: expected {', '.join(COLUMNS)}, got {given!r:.80}")
-    kind, attribute, previous, label, weight = (given[column] for column in COLUMNS)
+    if isinstance(row, WeightRow):
+        row = vars(row)
+    if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
+        raise InputError(f"{where}: expected {', '.join(COLUMNS)}, got {row!r:.80}")
+    kind, attribute, previous, label, weight = (row[column] for column in COLUMNS)
     if kind not in KINDS:
         raise InputError(f"{where}: expected one of {', '.join(KINDS)} as kind, got {kind!r:.60}")
     for column, value, wanted in (
@@ -135,11 +135,11 @@ def as_row(given: Any, where: str) -> WeightRow:
     return WeightRow(kind, attribute, previous, label, _weight(weight, where))
 
 
-def _weight(given: Any, where: str) -> float:
+def _weight(weight: Any, where: str) -> float:
     try:
-        number = math.nan if isinstance(given, bool) else float(given)
+        number = math.nan if isinstance(weight, bool) else float(weight)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= float(np.finfo(np.float32).max):
-        raise InputError(f"{where}: expected a finite number as weight, got {given!r:.60}")
+        raise InputError(f"{where}: expected a finite number as weight, got {weight!r:.60}")
     return number

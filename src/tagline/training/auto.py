@@ -16,7 +16,7 @@ from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.objective import as_weights
 from tagline.training.owlqn import owlqn
-from tagline.training.sgd import sgd
+from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 
 STOCHASTIC_PASSES = 10

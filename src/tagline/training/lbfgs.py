@@ -1,7 +1,7 @@
 """L-BFGS: the quasi-Newton method for smooth objectives (Nocedal 1980), in its form without long inner loops.
 
 Each pass goes along d = −H·g, where H approximates the inverse Hessian from the last few steps (`curvature`), by a
-step of 1 in nearly every case (`linesearch.wolfe`): one evaluation of the objective a pass. An estimate of the
+step of 1 in nearly every case (`line_search.wolfe`): one evaluation of the objective a pass. An estimate of the
 Hessian's diagonal replaces the scaled identity that H otherwise grows from, which saves passes where curvatures differ.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.linesearch import NOISE, Trial, wolfe
+from tagline.training.line_search import NOISE, Trial, wolfe
 from tagline.training.monitor import Monitor, Points, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Diagonal, Walk

@@ -18,8 +18,9 @@ from tagline import compiled
 from tagline.errors import NoPathError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
+from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
-from tagline.types import BoolArray, Float64Array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class Likelihood:
         compiled.require()
         core = compiled.core
         assert core is not None
-        self.structure = structure
+        self.structure, self.features, self.targets, self.rules = structure, features, targets, rules
         self.precision = precision
         self.num_sentences = features.num_sentences
         layout = core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
@@ -101,6 +102,29 @@ class Likelihood:
         """Return the value and the gradient ``[size]``."""
         value, gradient = self._evaluate(weights, False)
         return value, gradient
+
+    def of_sentences(self, sentences: IntArray) -> Likelihood:
+        """Return the likelihood of these sentences alone, held in memory."""
+        bounds, tokens = take_rows(self.features.bounds, sentences)
+
+        def taken(attributes: Attributes) -> Attributes:
+            offsets, entries = take_rows(attributes.offsets, tokens)
+            values = attributes.values
+            return Attributes(offsets, attributes.ids[entries], None if values is None else values[entries])
+
+        states, edges = self.features.states, self.features.edges
+        allowed, weights = self.targets.allowed, self.targets.weights
+        return Likelihood(
+            self.structure,
+            Features(bounds, taken(states), None if edges is None else taken(edges)),
+            Targets(
+                self.targets.labels[tokens],
+                None if allowed is None else allowed[tokens],
+                None if weights is None else weights[sentences],
+            ),
+            self.rules,
+            self.precision,
+        )
 
     def curvature(self, weights: Float64Array) -> Float64Array:
         """Return Σ p (1 − p) for each weight, which bounds the diagonal of the Hessian of 0/1 features."""

@@ -31,6 +31,7 @@ class Point:
         active: how many weights are not 0.
         evaluations: of the objective, since the start.
         step: how far along its direction the pass went.
+        noisy: whether the objective was added up while the weights changed; `delta` does not compare such numbers.
     """
 
     weights: Float64Array
@@ -40,6 +41,7 @@ class Point:
     active: int = 0
     evaluations: int = 0
     step: float | None = None
+    noisy: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,19 @@ class Pass:
         return "  ".join([*parts, f"{self.seconds:.1f} s"])
 
 
+class Stopped:
+    """A run that has ended, and why: the base of what runs return."""
+
+    reason: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether it stopped by tolerance."""
+        return self.reason.startswith("converged")
+
+
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(Stopped):
     """What a training run ends with.
 
     Attributes:
@@ -104,11 +117,6 @@ class Trained:
     reason: str
     history: tuple[Pass, ...]
 
-    @property
-    def converged(self) -> bool:
-        """Whether it stopped by tolerance."""
-        return self.reason.startswith("converged")
-
 
 Callback: TypeAlias = Callable[[Pass, Float64Array], bool | None]
 DevScore: TypeAlias = Callable[[Float64Array], float]
@@ -121,7 +129,8 @@ class Monitor:
 
     Arguments:
         epsilon: stop when ‖g‖ / max(1, ‖w‖) is below; 0 for never.
-        period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never.
+        period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never. A noisy
+            objective is not compared: it would seem to stand still by chance.
         max_iterations: passes of each algorithm; None for no limit.
         max_seconds: budget of the whole run, looked at after each pass.
         dev: a score of the weights, the higher the better, asked after each pass.
@@ -243,7 +252,7 @@ class Monitor:
         if point.gradient_norm < self.epsilon * max(1.0, point.weight_norm):
             return f"converged: gradient norm {point.gradient_norm:.2e} is below {self.epsilon:g} × max(1, ‖w‖)"
         passes = len(objectives) - 1
-        if self.delta and self.period and passes >= self.period:
+        if self.delta and self.period and passes >= self.period and not point.noisy:
             change = abs(objectives[-1 - self.period] - point.objective)
             if change <= self.delta * abs(point.objective):
                 return f"converged: the objective changed by at most {self.delta:g} of it in {self.period} passes"

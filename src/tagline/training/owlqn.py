@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from tagline.training.lbfgs import descend
-from tagline.training.linesearch import NOISE, Trial, backtrack
+from tagline.training.line_search import NOISE, Trial, backtrack
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Diagonal, Walk

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.training.curvature import Curvature
-from tagline.training.linesearch import NOISE, Trial
+from tagline.training.line_search import NOISE, Trial
 from tagline.training.monitor import Point
 from tagline.training.objective import Objective, Penalty, as_weights, evaluate
 from tagline.types import Float64Array

@@ -15,7 +15,7 @@ from tagline.models.hmm.baum_welch import Problem
 from tagline.models.hmm.emissions import Gaussian
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import as_topology
-from tagline.training.em import expectations
+from tagline.training.expectations import expectations
 
 
 def gaussian_problem(**settings: Any) -> tuple[Problem, HMMParameters]:

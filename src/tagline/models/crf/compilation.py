@@ -146,19 +146,19 @@ def _append_all(
         states = built.states if states is None else states.extended(built.states or ())
         if built.edges is not None:
             edges = built.edges if edges is None else edges.extended(built.edges)
-        found = extraction.look_up(block, (states, edges)).features
+        features = extraction.look_up(block, (states, edges)).features
         labelled = read_labels(block, None)
         table = np.array([labels.setdefault(label, len(labels)) for label in labelled.labels], np.int32)
-        parts.append("bounds", found.offsets[1:] + total, np.int64)
+        parts.append("bounds", features.offsets[1:] + total, np.int64)
         parts.append("labels", table[labelled.ids], np.int32)
-        for kind, of in (("state", found.states), ("edge", found.edges)):
-            if of is None:
+        for kind, attributes in (("state", features.states), ("edge", features.edges)):
+            if attributes is None:
                 continue
-            parts.append(f"{kind}_offsets", of.offsets[1:] + parts.size(f"{kind}_ids"), np.int64)
-            parts.append(f"{kind}_ids", of.ids, np.int32)
-            if of.values is not None:
-                parts.append(f"{kind}_values", of.values, np.float32)
-        total += found.num_tokens
+            parts.append(f"{kind}_offsets", attributes.offsets[1:] + parts.size(f"{kind}_ids"), np.int64)
+            parts.append(f"{kind}_ids", attributes.ids, np.int32)
+            if attributes.values is not None:
+                parts.append(f"{kind}_values", attributes.values, np.float32)
+        total += features.num_tokens
         if progress is not None:
             progress(total)
     if not total:

@@ -20,7 +20,6 @@ from tagline.chain import constrain
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
-from tagline.features.templates import Template
 from tagline.features.weights import Scorer
 from tagline.features.wording import legend
 from tagline.models.answers import ChainModel
@@ -52,9 +51,10 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     Arguments:
         features: a template (`Template`, the name of a ready-made set such as "english_ner", a path, or a text), a
             function sentence → features of each token, or None where X holds dicts or lists of strings already.
-        algorithm: "auto" (stochastic passes, then L-BFGS; OWL-QN where c1 > 0), "lbfgs", "owlqn", "sgd", "gd", "ap"
-            (averaged perceptron), "pa" (passive-aggressive), "arow".
-        c1, c2: penalties.
+        algorithm: "auto" (stochastic passes, then L-BFGS; OWL-QN where c1 > 0), "lbfgs", "owlqn", "sgd", "gd", "iis"
+            (iterative scaling), "ap" (averaged perceptron), "pa" (passive-aggressive), "arow".
+        c1, c2: penalties. Where the algorithm has no such penalty, the default is not used, and a value other than it
+            and 0 is an error.
         scheme: the tag scheme whose rules hold in training and decoding ("IOB2", "BIOES", …), "auto" to detect it,
             None for no rules.
         on_illegal: training labels that break the rules: "error", "repair", or "drop" the sentence.
@@ -214,8 +214,9 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     @property
     def input_(self) -> Input:
         """The columns that the template looks at; only with a template can the model read words."""
-        template, dictionary = self.features, self.dictionary
-        if not isinstance(template, Template):
+        self._fitted()
+        template, dictionary = self._extraction.template, self._extraction.dictionary
+        if template is None:
             return Input(
                 refusal="expected a model that was trained with a template, got one whose features a program makes"
             )
@@ -225,8 +226,8 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
-        names, template = self._fitted().states, self.features
-        if names is None or not isinstance(template, Template):
+        names, template = self._fitted().states, self._extraction.template
+        if names is None or template is None:
             return []
         for line in template.states:
             prefix = line.literals[0]
@@ -285,7 +286,8 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the template's lines look at that the first `most` terms of each token come from."""
         names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
-        return legend(self.features, names) if isinstance(self.features, Template) else []
+        template = self._extraction.template
+        return [] if template is None else legend(template, names)
 
     # Files.
 

@@ -62,24 +62,24 @@ class _Weights:
         labels, T, moves = self.p.labels, len(mine), self.moves()
         for n in range(T):
             if mine[n] != other[n]:
-                told = (labels[mine[n]],), (labels[other[n]],)
+                here = (labels[mine[n]],), (labels[other[n]],)
                 for a, value in _attributes(features.states, n).items():
                     row = self.states(a)
                     amount = value * (row[mine[n]] - row[other[n]])
-                    yield Contribution("state", self.p.name_of("states", a), n, *told, float(amount))
+                    yield Contribution("state", self.p.name_of("states", a), n, *here, float(amount))
                 for kind, place in (("start", 0), ("end", T - 1)):
                     if n == place and getattr(self.p.structure, kind):
                         ends = self.flat[self.parts[kind]]
-                        yield Contribution(kind, "", n, *told, float(ends[mine[n]] - ends[other[n]]))
+                        yield Contribution(kind, "", n, *here, float(ends[mine[n]] - ends[other[n]]))
             if n == 0 or (mine[n - 1] == other[n - 1] and mine[n] == other[n]):
                 continue
             pairs = (mine[n - 1], mine[n]), (other[n - 1], other[n])
-            moved = (labels[mine[n - 1]], labels[mine[n]]), (labels[other[n - 1]], labels[other[n]])
-            yield Contribution("transition", "", n, *moved, float(moves[pairs[0]] - moves[pairs[1]]))
+            between = (labels[mine[n - 1]], labels[mine[n]]), (labels[other[n - 1]], labels[other[n]])
+            yield Contribution("transition", "", n, *between, float(moves[pairs[0]] - moves[pairs[1]]))
             for a, value in {} if features.edges is None else _attributes(features.edges, n).items():
                 table = self.edges(a)
                 amount = value * (table[pairs[0]] - table[pairs[1]])
-                yield Contribution("edge", self.p.name_of("edges", a), n, *moved, float(amount))
+                yield Contribution("edge", self.p.name_of("edges", a), n, *between, float(amount))
 
 
 def _attributes(of: Attributes, n: int) -> dict[int, float]:

@@ -107,7 +107,7 @@ class Extraction:
                     f"features= one of {', '.join(sets())}, a template, or a function sentence → features"
                 )
             return X, edges
-        found = []
+        items = []
         for b, sentence in enumerate(as_corpus(X) if is_foreign(X) else X):
             features = list(self.function(sentence))
             size = len(sentence)
@@ -115,8 +115,8 @@ class Extraction:
                 raise InputError(
                     f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got {len(features)}"
                 )
-            found.append(features)
-        return found, edges
+            items.append(features)
+        return items, edges
 
 
 def as_template(way: Way) -> Template | None:

@@ -14,7 +14,6 @@ from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
-from tagline.models.crf.algorithms import Settings, train
 from tagline.models.crf.chains import feature_chains, take_sentences
 from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
 from tagline.models.crf.extraction import Extraction
@@ -32,6 +31,7 @@ from tagline.models.labelled import (
     used_labels,
 )
 from tagline.models.sentences import as_sentences
+from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
 from tagline.types import Float64Array, IntArray
@@ -73,7 +73,7 @@ class _Numbered:
 
 def fit_crf(
     crf: CRF,
-    given: Sentences,
+    sentences: Sentences,
     before: Parameters | None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -83,14 +83,14 @@ def fit_crf(
     """Learn weights as the settings of an estimator say.
 
     Arguments:
-        given: the sentences to learn from; X may be a `CompiledCorpus`.
+        sentences: the sentences to learn from; X may be a `CompiledCorpus`.
         before: a model to begin with; None for a new one.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
     """
     extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
-    numbered = _compiled(crf, given, extraction, before) or _numbered(crf, given, extraction, before)
+    numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
     lesson = prepare(
@@ -107,7 +107,7 @@ def fit_crf(
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
-    with scratch_folder(given.X) as scratch:
+    with scratch_folder(sentences.X) as scratch:
         weights = np.asarray(start.weights, np.float64)
         trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
     notes = () if extraction.template is None else extraction.template.notes
@@ -115,19 +115,19 @@ def fit_crf(
     return Fitted(replace(start, weights=trained.weights), extraction, facts, trained.history)
 
 
-def _compiled(crf: CRF, given: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
+def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
     """What a compiled corpus holds; None for sentences of another kind."""
-    X = given.X
+    X = sentences.X
     if not isinstance(X, CompiledCorpus):
         return None
-    X.check_use(extraction, fresh=before is None and given.y is None, min_frequency=crf.min_frequency)
+    X.check_use(extraction, fresh=before is None and sentences.y is None, min_frequency=crf.min_frequency)
     return _Numbered(X.labelled, X.features, X.states, X.edges)
 
 
-def _numbered(crf: CRF, given: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
+def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
     """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
-    X, edges = as_sentences(given.X), as_sentences(given.edges)
-    labelled = read_labels(X, given.y)
+    X, edges = as_sentences(sentences.X), as_sentences(sentences.edges)
+    labelled = read_labels(X, sentences.y)
     if before is not None:
         bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
         if bits != extraction.hash_bits:

@@ -47,8 +47,8 @@ class Parameters:
 
     def part(self, name: str) -> FloatArray:
         """The weights of one kind: states, transitions, edges, start or end."""
-        found: FloatArray = self.weights[self.structure.parts[name]]
-        return found
+        weights: FloatArray = self.weights[self.structure.parts[name]]
+        return weights
 
     def name_of(self, part: str, number: int) -> str:
         """The name of a state or edge attribute; its number, as ``#7``, where names were hashed away."""
@@ -74,20 +74,20 @@ class Parameters:
         """Leave out weights that are 0, and attributes without any."""
         s = self.structure
         states, edges = self.part("states") != 0, self.part("edges") != 0
-        moves = self.part("transitions") != 0
+        with_weight = self.part("transitions") != 0
         state_offsets, kept_states = _kept_rows(s.state_offsets, states, self.states is not None)
         edge_offsets, kept_edges = _kept_rows(s.edge_offsets, edges, self.edges is not None)
         structure = replace(
             s,
             state_offsets=state_offsets,
             state_labels=s.state_labels[states],
-            transitions=s.transitions[moves],
+            transitions=s.transitions[with_weight],
             edge_offsets=edge_offsets,
             edge_pairs=s.edge_pairs[edges],
         )
         ends = self.weights[s.parts["start"].start :]
         weights = np.concatenate(
-            [self.part("states")[states], self.part("transitions")[moves], self.part("edges")[edges], ends]
+            [self.part("states")[states], self.part("transitions")[with_weight], self.part("edges")[edges], ends]
         )
         return replace(
             self,
@@ -108,9 +108,9 @@ class Parameters:
         moved = np.array([labels.index(label) for label in self.labels], np.int64)  # [old L]
         parts, values = [], []
 
-        def carry(keys: IntArray, found: IntArray, weights: FloatArray) -> IntArray:
+        def carry(keys: IntArray, fresh_keys: IntArray, weights: FloatArray) -> IntArray:
             """Join old keys with fresh ones; weights go where their keys are."""
-            joined = np.union1d(keys, found)
+            joined = np.union1d(keys, fresh_keys)
             out = np.zeros(len(joined))
             out[np.searchsorted(joined, keys)] = weights
             values.append(out)
@@ -143,12 +143,12 @@ class Parameters:
         return Parameters(tuple(labels), scheme, structure, np.concatenate(values), states, edges)
 
 
-def _kept_rows(offsets: IntArray, kept: NDArray[np.bool_], named: bool) -> tuple[IntArray, IntArray]:
-    """Offsets of what is kept, and the attributes that keep anything; all of them where they have no names."""
-    before = np.concatenate([[0], np.cumsum(kept)])
-    bounds = before[offsets]
-    rows = np.flatnonzero(np.diff(bounds) > 0) if named else np.arange(len(offsets) - 1)
-    return np.concatenate([[0], bounds[1:][rows]]).astype(np.int64), rows
+def _kept_rows(offsets: IntArray, chosen: NDArray[np.bool_], named: bool) -> tuple[IntArray, IntArray]:
+    """Offsets of what is chosen, and the attributes that keep anything; all of them where they have no names."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    ends = before[offsets]
+    rows = np.flatnonzero(np.diff(ends) > 0) if named else np.arange(len(offsets) - 1)
+    return np.concatenate([[0], ends[1:][rows]]).astype(np.int64), rows
 
 
 def _keys(offsets: IntArray, columns: NDArray[Any], width: int) -> IntArray:

@@ -58,20 +58,20 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
     labels = {label: number for number, label in enumerate(p.labels)}
     table = list(rows)
     attributes = {kind: _attributes(p, kind, table) for kind in WITH_ATTRIBUTE}
-    found: dict[str, dict[int, tuple[float, str]]] = {kind: {} for kind in KINDS}
+    entries: dict[str, dict[int, tuple[float, str]]] = {kind: {} for kind in KINDS}
     for where, row in table:
         key = _number(labels, row.label, "label", where)
         if row.previous is not None:
             key += L * _number(labels, row.previous, "label", where)
         if row.attribute is not None:
             key += (L * L if row.kind == "edge" else L) * attributes[row.kind][row.attribute]
-        if key in found[row.kind]:
-            raise InputError(f"{where}: expected each weight once, got that of {found[row.kind][key][1]} again")
-        found[row.kind][key] = row.weight, where
-    parts = {kind: _sorted(found[kind]) for kind in KINDS}
+        if key in entries[row.kind]:
+            raise InputError(f"{where}: expected each weight once, got that of {entries[row.kind][key][1]} again")
+        entries[row.kind][key] = row.weight, where
+    parts = {kind: _sorted(entries[kind]) for kind in KINDS}
     s = p.structure
     states, pairs, edges = (parts[kind][0] for kind in ("state", "transition", "edge"))
-    starts, ends = s.start or bool(found["start"]), s.end or bool(found["end"])
+    starts, ends = s.start or bool(entries["start"]), s.end or bool(entries["end"])
     structure = Structure(
         L,
         row_offsets(states // L, s.num_attributes),

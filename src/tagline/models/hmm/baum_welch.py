@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.chain.symbols import SymbolChain
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian
 from tagline.models.hmm.emissions.discrete import log_density, shares
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import Topology
-from tagline.training.em import (
-    Climbed,
+from tagline.training.expectation_maximisation import Climbed, Step, climb
+from tagline.training.expectations import (
     Expectations,
-    Step,
     best_expectations,
     best_symbol_expectations,
-    climb,
     expectations,
     gaussian_expectations,
     symbol_expectations,
@@ -66,7 +65,8 @@ class Problem:
         if isinstance(p.emission, Categorical):
             count = symbol_expectations if soft else best_symbol_expectations
             table = p.emission.log_table()
-            return count(table, self.observations, self.offsets, p.log_start, p.log_transitions, self.allowed)
+            chained = SymbolChain(table, self.observations, p.log_transitions, p.log_start, None, self.offsets)
+            return count(chained, self.allowed)
         if soft and self._nothing_missing and isinstance(p.emission, Gaussian) and p.emission.learns_from_moments:
             transitions = self.offsets, p.log_start, p.log_transitions
             return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *transitions)

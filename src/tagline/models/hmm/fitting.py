@@ -23,7 +23,7 @@ from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.states import read_states
-from tagline.training.em import Climbed
+from tagline.training.expectation_maximisation import Climbed
 from tagline.training.monitor import Pass
 
 Callback: TypeAlias = Callable[[Pass, HMMParameters], bool | None]

@@ -39,21 +39,21 @@ class Observed:
 
 
 def observe_new(
-    family: type[Emission], given: str | Emission, X: Any, lengths: ArrayLike | None, known: Symbols | None = None
+    family: type[Emission], begun: str | Emission, X: Any, lengths: ArrayLike | None, known: Symbols | None = None
 ) -> tuple[Observed, Symbols | None]:
     """Read sentences to learn from; return them, and their symbols where emissions are categorical.
 
     Arguments:
-        given: the emissions that learning begins with, where there are any.
+        begun: the emissions that learning begins with, where there are any.
         known: the symbols of a model that is trained on, which cannot grow.
     """
     if family is not Categorical:
-        width = None if isinstance(given, str) else _width(given)
+        width = None if isinstance(begun, str) else _width(begun)
         return Observed(
             *check_observations(family.family, _numbers(X), lengths, num_dimensions=width), _is_flat(X, lengths)
         ), None
-    if isinstance(given, Categorical) and known is None:
-        known = Symbols.of(range(given.num_symbols))
+    if isinstance(begun, Categorical) and known is None:
+        known = Symbols.of(range(begun.num_symbols))
     if known is None:
         symbols, ids, offsets = Symbols.read(X, lengths)
         if not len(symbols) and offsets[-1]:

@@ -64,10 +64,10 @@ def smoothed(
 
 def normalised(mass: Float64Array, possible: BoolArray) -> Float64Array:
     """Divide each row by its sum over what is possible; a row without mass becomes uniform."""
-    kept = np.where(possible, mass, 0.0)
-    sums = kept.sum(axis=1, keepdims=True)
-    kept = np.where(sums > 0, kept, possible)
-    return np.asarray(kept / np.maximum(kept.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny))
+    possible_mass = np.where(possible, mass, 0.0)
+    sums = possible_mass.sum(axis=1, keepdims=True)
+    possible_mass = np.where(sums > 0, possible_mass, possible)
+    return np.asarray(possible_mass / np.maximum(possible_mass.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny))
 
 
 def _witten_bell(rows: Float64Array, can: BoolArray, events: Float64Array) -> Float64Array:

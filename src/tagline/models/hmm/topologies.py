@@ -43,27 +43,27 @@ class Topology:
         )
 
 
-def as_topology(given: Any, K: int) -> Topology:
+def as_topology(topology: Any, K: int) -> Topology:
     """Return the topology of K states by a name or a matrix.
 
     Arguments:
-        given: "full"; "left-to-right" (Rabiner 1989: from state 0 on, never back); "cyclic" (stay, or go to the next
+        topology: "full"; "left-to-right" (Rabiner 1989: from state 0 on, never back); "cyclic" (stay, or go to the next
             state, from the last to the first); or booleans ``[K, K]``.
 
     >>> as_topology("left-to-right", 3).transitions.astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
     start, everywhere = np.ones(K, bool), np.ones(K, bool)
-    if isinstance(given, str):
-        if given not in TOPOLOGIES:
-            raise InputError(f"topology: expected one of {', '.join(TOPOLOGIES)}, or booleans [K, K], got {given!r}")
+    if isinstance(topology, str):
+        if topology not in TOPOLOGIES:
+            raise InputError(f"topology: expected one of {', '.join(TOPOLOGIES)}, or booleans [K, K], got {topology!r}")
         allowed = np.ones((K, K), bool)
-        if given == "left-to-right":
+        if topology == "left-to-right":
             allowed, start = np.triu(allowed), np.arange(K) == 0
-        elif given == "cyclic":
+        elif topology == "cyclic":
             allowed = np.eye(K, dtype=bool) | np.roll(np.eye(K, dtype=bool), 1, axis=1)
         return Topology(start, allowed, everywhere)
-    allowed = as_array("topology", given)
+    allowed = as_array("topology", topology)
     if allowed.shape != (K, K) or allowed.dtype != np.bool_:
         raise InputError(
             f"topology: expected booleans of shape [{K}, {K}], True where a state may follow another, got "

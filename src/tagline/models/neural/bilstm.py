@@ -334,10 +334,10 @@ def _vectors_of(path: Path) -> Embeddings:
 def _check_coverage(read: Embeddings, words: Sequence[str]) -> None:
     """Warn of vectors that hardly fit the corpus: of another language, or cut off."""
     known = {*read.words}
-    found = sum(word in known or word.lower() in known for word in words)
-    if found < LEAST_COVERED * len(words):
+    covered = sum(word in known or word.lower() in known for word in words)
+    if covered < LEAST_COVERED * len(words):
         logger.warning(
-            "embeddings: expected vectors of most words, got some for %d of %d distinct ones", found, len(words)
+            "embeddings: expected vectors of most words, got some for %d of %d distinct ones", covered, len(words)
         )
 
 

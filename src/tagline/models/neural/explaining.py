@@ -34,18 +34,18 @@ def word_differences(network: Network, corpus: Corpus, chain: Chain) -> Differen
     def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
         pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
         here = [t for t, (a, b) in enumerate(pairs) if a != b]
-        told = tuple(labels[pairs[t][0]] for t in here), tuple(labels[pairs[t][1]] for t in here)
+        here_labels = tuple(labels[pairs[t][0]] for t in here), tuple(labels[pairs[t][1]] for t in here)
         with torch.no_grad():
-            given = tagger.encoder.embed(batch)  # type: ignore[operator]
-        slope = torch.zeros_like(given)
+            vectors = tagger.encoder.embed(batch)  # type: ignore[operator]
+        slope = torch.zeros_like(vectors)
         for place, weight in zip(*_nodes(), strict=True):
-            slope += weight * _slope(tagger, given * place, batch, pairs, here)[0]
-        total = _slope(tagger, given, batch, pairs, here)[1]
-        amounts = tagger.encoder.by_word(slope * given, batch)[0].double().cpu().numpy()  # type: ignore[operator]
+            slope += weight * _slope(tagger, vectors * place, batch, pairs, here)[0]
+        total = _slope(tagger, vectors, batch, pairs, here)[1]
+        amounts = tagger.encoder.by_word(slope * vectors, batch)[0].double().cpu().numpy()  # type: ignore[operator]
         for m, amount in enumerate(amounts[: len(words)].tolist()):
-            yield Contribution("input", words[m], m, *told, amount)
+            yield Contribution("input", words[m], m, *here_labels, amount)
         at = here[0] if here else 0
-        yield Contribution("rest", REST, at, *told, total - float(amounts[: len(words)].sum()))
+        yield Contribution("rest", REST, at, *here_labels, total - float(amounts[: len(words)].sum()))
         yield from transition_terms(chain, labels, mine, other)
 
     return differences
@@ -58,12 +58,12 @@ def _nodes() -> tuple[list[float], list[float]]:
 
 
 def _slope(
-    tagger: Tagger, given: Tensor, batch: Any, pairs: list[tuple[int, int]], here: list[int]
+    tagger: Tagger, vectors: Tensor, batch: Any, pairs: list[tuple[int, int]], here: list[int]
 ) -> tuple[Tensor, float]:
-    """The gradient of D in what the encoder is given, and D."""
+    """The gradient of D in what the encoder is vectors, and D."""
     # cuDNN has no gradients of an LSTM outside of training.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        inputs = given.detach().requires_grad_()
+        inputs = vectors.detach().requires_grad_()
         scores = tagger.head.emissions(tagger.encoder.encode(inputs, batch))[0].double()  # type: ignore[operator]
         total = sum((scores[t, pairs[t][0]] - scores[t, pairs[t][1]] for t in here), scores.new_zeros(()))
         (slope,) = torch.autograd.grad(total, inputs)

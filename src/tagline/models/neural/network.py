@@ -128,10 +128,10 @@ class Undrawn(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call a function of PyTorch, or not."""
-        given = kwargs or {}
+        named = kwargs or {}
         if getattr(func, "__name__", "") in ("normal_", "uniform_"):
-            return args[0] if args else given["tensor"]
-        return func(*args, **given)
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
 
 
 def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -141,8 +141,9 @@ def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> 
             f"weights: expected {len(wanted)} arrays of the network, got {len(state)}; only one side has {strange[0]}"
         )
     for name, value in wanted.items():
-        given = state[name]
-        if given.shape != value.shape or given.dtype != value.dtype:
+        weights = state[name]
+        if weights.shape != value.shape or weights.dtype != value.dtype:
             raise InputError(
-                f"weights: expected {name} as {value.dtype} {list(value.shape)}, got {given.dtype} {list(given.shape)}"
+                f"weights: expected {name} as {value.dtype} {list(value.shape)}, got {weights.dtype} "
+                f"{list(weights.shape)}"
             )

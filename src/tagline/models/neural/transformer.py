@@ -212,7 +212,7 @@ class TransformerCRF(NeuralTagger):
         self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
     ) -> Tagger:
         assert isinstance(coder, PieceCoder)
-        own = {name.removeprefix("encoder."): one for name, one in state.items() if name.startswith("encoder.")}
+        own = {name.removeprefix("encoder."): weights for name, weights in state.items() if name.startswith("encoder.")}
         encoder = TransformerEncoder.from_parts(plan["config"], own, **{name: plan[name] for name in _ENCODER})
         encoder.check(coder.table)
         made = _with_head(encoder, plan, num_labels, rules)

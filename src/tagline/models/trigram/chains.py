@@ -51,14 +51,14 @@ def pair_chain(parameters: TrigramParameters, lists: CandidateLists, words: NDAr
     """
     p, S = parameters, parameters.counts.num_states
     ranges = [slice(lists.offsets[word], lists.offsets[word + 1]) for word in words.tolist()]
-    states = [lists.states[some].astype(np.int64) for some in ranges]
+    states = [lists.states[entries].astype(np.int64) for entries in ranges]
     keys = [np.add.outer(a * S, b).ravel() for a, b in zip([np.array([S]), *states], states, strict=False)]
     distinct = np.unique(np.concatenate(keys)) if keys else np.array([S * S])
     pairs = np.stack([distinct // S, distinct % S], axis=1)  # [P, 2]
     emissions = np.full((len(words), len(pairs)), -np.inf)
-    for t, some in enumerate(ranges):
+    for t, entries in enumerate(ranges):
         before = len(keys[t]) // max(1, len(states[t]))
-        emissions[t, np.searchsorted(distinct, keys[t])] = np.tile(lists.scores[some], before)
+        emissions[t, np.searchsorted(distinct, keys[t])] = np.tile(lists.scores[entries], before)
     table, rows = p.log_table
     following = table[rows[pairs[:, 0], pairs[:, 1]]].astype(np.float64)  # [P, S + 1], log p(c | a, b)
     shared = pairs[:, 1][:, None] == pairs[:, 0][None, :]

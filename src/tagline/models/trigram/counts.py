@@ -62,8 +62,8 @@ class TrigramCounts:
         last[(offsets[:-1, None] + 3 * np.arange(B)[:, None] + np.arange(2)).ravel()] = False
         ends = np.flatnonzero(last)
         keys = (line[ends - 2] * width + line[ends - 1]) * width + line[ends]
-        found, counts = np.unique(keys, return_counts=True)
-        grams = np.stack([found // width**2, found // width % width, found % width], axis=1).astype(np.int32)
+        distinct, counts = np.unique(keys, return_counts=True)
+        grams = np.stack([distinct // width**2, distinct // width % width, distinct % width], axis=1).astype(np.int32)
         return cls(num_states, grams, counts.astype(np.int64))
 
     def weights(self) -> Float64Array:
@@ -79,8 +79,8 @@ class TrigramCounts:
             ]
         )
         wins = estimates == estimates.max(axis=0)  # [3, G]
-        given = 1 + (self.counts * wins / wins.sum(axis=0)).sum(axis=1)
-        return np.asarray(given / given.sum(), np.float64)
+        votes = 1 + (self.counts * wins / wins.sum(axis=0)).sum(axis=1)
+        return np.asarray(votes / votes.sum(), np.float64)
 
     def table(self, weights: Float64Array) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Log p(c | a, b) as the core takes it: ``table [R, S + 1]`` and ``rows [S + 1, S + 1]``, a row for (a, b)."""

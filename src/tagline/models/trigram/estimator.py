@@ -307,8 +307,8 @@ def _restricted(
     """A list for each token: its candidates that are allowed; where none is and `high` is given, all that are."""
     K = allowed.shape[1]
     token, entry = _entries(lists.offsets, words)
-    kept = allowed[token, lists.states[entry] % K]
-    token, states, scores = token[kept], lists.states[entry[kept]], lists.scores[entry[kept]]
+    possible = allowed[token, lists.states[entry] % K]
+    token, states, scores = token[possible], lists.states[entry[possible]], lists.scores[entry[possible]]
     if high is not None:
         empty = np.flatnonzero(np.bincount(token, minlength=len(words)) == 0)
         more, tags = np.nonzero(allowed[empty])

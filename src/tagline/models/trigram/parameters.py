@@ -138,9 +138,9 @@ class _Pairs:
         """The probable tags of each word, and the share of it in the ``[E]`` tokens of that tag."""
         most = np.zeros(self.num_words, np.int64)
         np.maximum.at(most, self.words, self.counts)
-        kept = self.counts * ratio >= most[self.words]
-        offsets = row_offsets(self.words[kept], self.num_words)
-        return LabelShares(offsets, self.tags[kept], self.counts[kept] / tokens[kept])
+        probable = self.counts * ratio >= most[self.words]
+        offsets = row_offsets(self.words[probable], self.num_words)
+        return LabelShares(offsets, self.tags[probable], self.counts[probable] / tokens[probable])
 
     def matrix(self, chosen: BoolArray) -> Float64Array:
         """The counts of some words, ``[·, K]``."""
@@ -167,9 +167,9 @@ def learn(
     guessed = []
     for capital in (False, True):
         chosen = seldom & (high == capital)
-        some = chosen if chosen.any() else seldom  # nothing is known of such words: take the others
-        words = [data.words[w] for w in np.flatnonzero(some).tolist()]
-        guessed.append(endings(words, pairs.matrix(some), prior, longest, ratio))
+        shown = chosen if chosen.any() else seldom  # nothing is known of such words: take the others
+        words = [data.words[w] for w in np.flatnonzero(shown).tolist()]
+        guessed.append(endings(words, pairs.matrix(shown), prior, longest, ratio))
     (small, _), (capital_endings, _) = guessed
     return TrigramParameters(
         tuple(labels),
@@ -179,7 +179,7 @@ def learn(
         Vocabulary.of(data.words),
         (small, capital_endings),
         longest,
-        _candidates(known, [found for _, found in guessed], prior, ratio, shift, K * capitals),
+        _candidates(known, [shares for _, shares in guessed], prior, ratio, shift, K * capitals),
     )
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
-from tests.models.emissions.cases import D, K, V, bags, events, responsibilities, rows, switches, symbols
 
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import UNKNOWN, Bernoulli, Categorical, Multinomial, Poisson
 from tagline.models.hmm.emissions.discrete import log_factorial
+from tests.models.hmm.emissions.cases import D, K, V, bags, events, responsibilities, rows, switches, symbols
 
 
 def test_categorical_looks_up() -> None:

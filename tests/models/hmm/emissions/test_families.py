@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.emissions.cases import CASES, Case, K, responsibilities, responsible
 
 from tagline.errors import InputError, StorageError
 from tagline.models.hmm.emissions import FAMILIES, Emission, Gaussian, Mixture
+from tests.models.hmm.emissions.cases import CASES, Case, K, responsibilities, responsible
 
 cases = pytest.mark.parametrize("case", CASES, ids=str)
 

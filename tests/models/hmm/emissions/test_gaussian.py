@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
-from tests.models.emissions.cases import D, K, M, covars, holes, responsibilities, rows, vectors
 
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import COVARIANCES, Gaussian, Mixture
 from tagline.models.hmm.emissions.gaussian import floored
+from tests.models.hmm.emissions.cases import D, K, M, covars, holes, responsibilities, rows, vectors
 
 kinds = pytest.mark.parametrize("kind", COVARIANCES)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tagline import compiled
-from tagline.training.gd import gd
+from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn

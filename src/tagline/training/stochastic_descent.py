@@ -1,7 +1,9 @@
 """Stochastic gradient descent with lazy L1 and L2 penalties: a few sentences a step, far from the optimum the fastest.
 
-Steps of η_k = η_0 / (1 + η_0·k·2·c2/B) after k sentences (Bottou 2010), η_0 tried out on a sample; the weights of the
-last passes are averaged (Polyak & Juditsky 1992), which takes out most of the noise. The steps are made in the core.
+After k of B sentences the step size is η_k = η_0 / (1 + η_0·k·2·(c1 + c2)/B) (Bottou 2010); η_0 is tried out on a
+sample. Σ η_k is infinite and Σ η_k² is not, so the weights reach the optimum if they are given the passes (Robbins &
+Monro 1951). The weights of the last passes are averaged (Polyak & Juditsky 1992), which takes out most of the noise.
+The core makes the steps.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from tagline.types import Float64Array, IntArray
 SNAPSHOTS = 4  # of the weights, a pass, for their average
 SAMPLE = 1000  # sentences on which the first step size is tried out
 TRIALS = 8
+UNPENALISED = 0.01  # stands for c1 + c2 in the step sizes where there is no penalty: they must decay all the same
 
 
 def sgd(
@@ -44,29 +47,29 @@ def sgd(
         c1, c2: penalties of the whole objective.
         rate: η_0; found on a sample where left out.
         batch: sentences a step, 1 to 4.
-        passes: over the sentences, at most; the learning rate does not depend on it.
+        passes: over the sentences, at most; the step sizes do not depend on it.
         averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
-        seed: of the order of the sentences, which is another one in each pass.
-        monitor: when to stop and whom to tell. The objective that it sees during a pass is the sum of the losses, each
-            before its step; that of the result is exact.
+        seed: of the order of the sentences, which differs from pass to pass.
+        monitor: when to stop and whom to tell. The objective of a pass is the sum of the losses, each before its step.
+            These sums are too noisy for `delta`, which is not looked at. The objective of the result is exact.
     """
     if not 1 <= batch <= 4:
         raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
     if rate is not None and not rate > 0:
         raise InputError(f"rate: expected a positive number, got {rate}")
     weights = as_weights("start", start)
-    walk = _Walk(likelihood, c1, c2, batch, seed)
-    walk.descent.set(weights)
-    trained = (monitor or Monitor()).follow(walk.points(weights, rate, passes, averaged), weights)
+    steps = _Steps(likelihood, c1, c2, batch, seed)
+    steps.descent.set(weights)
+    trained = (monitor or Monitor()).follow(steps.points(weights, rate, passes, averaged), weights)
     try:
         value, _ = likelihood(trained.weights)
-    except KeyboardInterrupt:  # the weights are there; only their objective is not known
+    except KeyboardInterrupt:  # the weights are complete; only their objective is not known
         return Trained(trained.weights, float("nan"), "interrupted", trained.history)
     total = value + Penalty.of(c1, c2, len(weights)).value(trained.weights)
     return Trained(trained.weights, total, trained.reason, trained.history)
 
 
-class _Walk:
+class _Steps:
     """The core's descent, the order of the sentences and the average."""
 
     def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
@@ -75,7 +78,7 @@ class _Walk:
         self.descent: Any = kind(likelihood.core, c1, c2)
         self.B = likelihood.num_sentences
         self.batch = batch
-        self.decay = 2 * c2 / max(self.B, 1)
+        self.decay = 2 * (c1 + c2 or UNPENALISED) / max(self.B, 1)
         self.random = np.random.default_rng(seed)
         self.penalty = Penalty.of(c1, c2, likelihood.size)
 
@@ -84,7 +87,7 @@ class _Walk:
         return loss
 
     def find_rate(self, start: Float64Array) -> float:
-        """Double or halve a step size as long as one pass over a sample ends lower for it."""
+        """Double or halve a step size as long as a pass over a sample ends with a lower loss."""
         sample = self.random.permutation(self.B)[:SAMPLE].astype(np.int64)
 
         def reached(eta: float) -> float:
@@ -122,6 +125,11 @@ class _Walk:
                     total += self.descent.get()
                     count += 1
             weights = self.descent.get() if number < first or not count else total / count
-            active = int(np.count_nonzero(weights))
-            yield Point(weights, loss + self.penalty.value(weights), weight_norm=norm(weights), active=active)
+            yield Point(
+                weights,
+                loss + self.penalty.value(weights),
+                weight_norm=norm(weights),
+                active=int(np.count_nonzero(weights)),
+                noisy=True,
+            )
         return "passes"

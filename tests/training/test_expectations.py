@@ -1,13 +1,12 @@
-"""Expected counts against enumeration of all paths and against the naive engine; the loop of EM."""
+"""Expected counts against enumeration of all labellings and against the naive engine; Baum–Welch by them."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import signal
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,11 @@ from tagline import compiled
 from tagline.chain import naive, symbols, using_engine
 from tagline.chain.symbols import SymbolChain
 from tagline.errors import InputError, NoPathError
-from tagline.training.em import (
-    Climbed,
+from tagline.training.expectation_maximisation import climb
+from tagline.training.expectations import (
     Expectations,
     best_expectations,
     best_symbol_expectations,
-    climb,
     expectations,
     gaussian_expectations,
     symbol_expectations,
@@ -55,7 +53,7 @@ def log(values: Any) -> Any:
 
 @dataclass(frozen=True)
 class Model:
-    """An HMM over symbols and sequences of it, all as logarithms."""
+    """An HMM over symbols, and sentences of it, all as logarithms."""
 
     table: Any  # [V, K]
     ids: Any
@@ -71,11 +69,15 @@ class Model:
     def moves(self) -> tuple[Any, Any, Any]:
         return self.offsets, self.start, self.transitions
 
+    @property
+    def chained(self) -> SymbolChain:
+        return SymbolChain(self.table, self.ids, self.transitions, self.start, None, self.offsets)
+
     def in_every_way(self, allowed: Any = None) -> list[Expectations]:
         rows = self.rows if allowed is None else np.where(allowed, self.rows, NEGATIVE)
         return [
             expectations(rows, *self.moves),
-            symbol_expectations(self.table, self.ids, *self.moves, allowed),
+            symbol_expectations(self.chained, allowed),
         ]
 
 
@@ -298,7 +300,7 @@ def test_faint_states_cost_no_more_than_others(tiny):
         taken = []
         for _ in range(3):
             begin = time.process_time()
-            found = symbol_expectations(model.table, ids, *model.moves)
+            found = symbol_expectations(model.chained)
             taken.append(time.process_time() - begin)
         seconds.append(min(taken))
         check(found, naive_counts(model.rows, *model.moves), ids, 8, rtol=1e-9)
@@ -361,7 +363,7 @@ def everything(model: Model) -> list[Any]:
     K = len(model.start)
     means = np.linspace(-1, 1, 2 * K).reshape(K, 2)
     by_moments = gaussian_expectations(X, means, np.ones((K, 2)), *model.moves)
-    best = symbols.viterbi(SymbolChain(model.table, model.ids, model.transitions, model.start, None, model.offsets))
+    best = symbols.viterbi(model.chained)
     parts = [one for each in [*found, by_moments] for one in vars(each).values()]
     return [*[part for part in parts if isinstance(part, np.ndarray)], *vars(by_moments.moments).values(), best.labels]
 
@@ -398,7 +400,7 @@ def test_the_arrays_of_the_caller_stay_as_they_are(engine):
     for array in given_arrays:
         array.flags.writeable = False
     model.in_every_way(allowed)
-    best_symbol_expectations(model.table, model.ids, *model.moves, allowed)
+    best_symbol_expectations(model.chained, allowed)
     gaussian_expectations(X, means, variances, *model.moves)
     for array, copy in zip(given_arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -412,7 +414,7 @@ def test_strided_arrays_are_taken():
     )
     np.testing.assert_array_equal(found.nodes, wanted.nodes)
     spread = np.repeat(model.table, 2, axis=0)[::2]
-    other = symbol_expectations(spread, model.ids, *model.moves)
+    other = symbol_expectations(replace(model, table=spread).chained)
     np.testing.assert_allclose(other.transitions, wanted.transitions, rtol=1e-12)
 
 
@@ -423,9 +425,9 @@ def test_impossible_observations_are_named(engine):
     with pytest.raises(NoPathError, match="1: expected"):
         expectations(model.rows, *model.moves)
     with pytest.raises(NoPathError, match="1: expected"):
-        symbol_expectations(table, ids, *model.moves)
+        symbol_expectations(model.chained)
     with pytest.raises(NoPathError, match="1: expected"):
-        best_symbol_expectations(table, ids, *model.moves)
+        best_symbol_expectations(model.chained)
 
 
 def test_the_message_about_impossible_observations():
@@ -451,8 +453,8 @@ def test_what_is_no_score_is_refused(K, bad):
     with pytest.raises(InputError, match="log_transitions: expected finite"):
         expectations(np.zeros((40, K)), offsets, start, np.full((K, K), bad))
     with pytest.raises(InputError, match="table: expected finite"):
-        symbol_expectations(rows, np.zeros(40, np.int64), offsets, start, moves)
-    with pytest.raises(InputError, match="sequence 1|sentence 1"):
+        symbol_expectations(SymbolChain(rows, np.zeros(40, np.int64), moves, start, None, offsets))
+    with pytest.raises(InputError, match=r"sequence 1|sentence 1"):
         gaussian_expectations(rows, np.zeros((2, K)), np.ones((2, K)), offsets, np.zeros(2), np.zeros((2, 2)))
 
 
@@ -460,7 +462,7 @@ def test_what_is_no_score_is_refused(K, bad):
 def test_symbols_beyond_the_table_are_refused(bad):
     ids = np.array([0, 3, bad])
     with pytest.raises(InputError, match=rf"ids\[2\]: expected -1 to 3, got {bad}"):
-        symbol_expectations(np.zeros((4, 2)), ids, np.array([0, 3]), np.zeros(2), np.zeros((2, 2)))
+        symbol_expectations(SymbolChain(np.zeros((4, 2)), ids, np.zeros((2, 2)), np.zeros(2), None, np.array([0, 3])))
 
 
 @pytest.mark.parametrize(
@@ -468,21 +470,25 @@ def test_symbols_beyond_the_table_are_refused(bad):
     [
         ({"offsets": np.array([0, 4])}, "offsets: expected to run from 0 to 3"),
         ({"offsets": np.array([0, 2, 1, 3])}, r"offsets\[2\]: expected no fall"),
-        ({"log_start": np.zeros(3)}, r"start: expected float64 \[2\]"),
-        ({"log_transitions": np.zeros((2, 3))}, r"transitions: expected float64 \[2, 2\]"),
+        ({"start": np.zeros(3)}, r"start: expected float64 \[2\]"),
+        ({"transitions": np.zeros((2, 3))}, r"transitions: expected float64 \[2, 2\]"),
         ({"allowed": np.ones((3, 3), bool)}, r"allowed: expected bool8 \[3, 2\]"),
     ],
 )
 def test_shapes_are_checked(change, message):
-    given_arrays = {
-        "log_table": np.zeros((4, 2)),
+    arrays = {
+        "table": np.zeros((4, 2)),
         "ids": np.zeros(3, np.int64),
+        "transitions": np.zeros((2, 2)),
+        "start": np.zeros(2),
+        "end": None,
         "offsets": np.array([0, 3]),
-        "log_start": np.zeros(2),
-        "log_transitions": np.zeros((2, 2)),
+        "allowed": None,
+        **change,
     }
+    allowed = arrays.pop("allowed")
     with pytest.raises(InputError, match=message):
-        symbol_expectations(**{**given_arrays, **change})
+        symbol_expectations(SymbolChain(**arrays), allowed)
 
 
 # The best path alone.
@@ -497,7 +503,7 @@ def test_counts_of_the_best_path(engine, data):
     allowed = data.draw(st.sampled_from([None, np.ones((len(model.ids), K), bool)]), label="allowed")
     hard, by_symbols = (
         best_expectations(model.rows, *model.moves),
-        best_symbol_expectations(model.table, model.ids, *model.moves, allowed),
+        best_symbol_expectations(model.chained, allowed),
     )
     best = naive.viterbi(Chain(model.rows, model.transitions, model.start, None, model.offsets))
     nodes = np.zeros((len(model.ids), K))
@@ -538,105 +544,8 @@ def test_impossible_symbols_have_log_partition_minus_infinity(engine):
 @pytest.mark.parametrize(("step", "T"), [(3.0, 100), (8.0, 3000)])
 def test_chains_of_symbols_that_do_not_mix(engine, step, T):
     model = parallel(step, T)
-    chain = SymbolChain(model.table, model.ids, model.transitions, model.start, None, model.offsets)
+    chain = model.chained
     np.testing.assert_allclose(symbols.log_partition(chain), [math.log(0.5) - step * (T * 2 // 5)], rtol=1e-12)
-
-
-# The loop.
-
-
-def halving(x: float) -> tuple[float, float]:
-    return -abs(x - 1), (x + 1) / 2
-
-
-def test_climbing_stops_by_tolerance():
-    found = climb(halving, 0.0, max_iterations=100, tolerance=0.1)
-    assert found.converged
-    assert found.reason == "converged: the objective rose by less than 0.1"
-    assert [one.objective for one in found.history] == [-1, -0.5, -0.25, -0.125, -0.0625]
-    assert [one.iteration for one in found.history] == [1, 2, 3, 4, 5]
-    assert found.objective == -0.0625
-    assert found.parameters == 1 - 2**-5
-
-
-@pytest.mark.parametrize("steps", [0, 1, 4])
-def test_climbing_stops_after_so_many_steps(steps):
-    found = climb(halving, 0.0, max_iterations=steps, tolerance=-np.inf)
-    assert found.reason == "max_iterations"
-    assert not found.converged
-    assert len(found.history) == steps
-    assert found.parameters == 1 - 0.5**steps
-    assert math.isnan(found.objective) == (steps == 0)
-
-
-def test_a_fall_ends_the_climb_with_what_was_before_it():
-    objectives = {0: 1.0, 1: 2.0, 2: 1.9, 3: 5.0}
-    step: Callable[[int], tuple[float, int]] = lambda n: (objectives[n], n + 1)  # noqa: E731
-    found = climb(step, 0, max_iterations=4, tolerance=0.0)
-    assert found.reason == "fell: the objective went from 2.0 to 1.9"
-    assert found.parameters == 1
-    assert found.objective == 2.0
-    assert climb(step, 0, max_iterations=4, tolerance=-np.inf, may_fall=True).parameters == 4
-
-
-def test_rounding_is_no_fall():
-    objectives = {0: 1e6, 1: 1e6 - 1e-5, 2: 2e6, 3: 2e6}
-    found = climb(lambda n: (objectives[n], n + 1), 0, max_iterations=4, tolerance=-np.inf)
-    assert found.reason == "max_iterations"
-
-
-def test_an_interrupt_keeps_the_last_complete_parameters():
-    def step(n: int) -> tuple[float, int]:
-        if n == 3:
-            signal.raise_signal(signal.SIGINT)
-        return float(n), n + 1
-
-    found = climb(step, 0, max_iterations=10, tolerance=0.0)
-    assert (found.reason, found.parameters, len(found.history)) == ("interrupted", 3, 3)
-
-
-def test_callbacks_see_each_pass_and_may_stop():
-    seen = []
-
-    def tell(done: Any, parameters: int) -> bool:
-        seen.append((done.iteration, done.objective, done.active, parameters))
-        return parameters == 3
-
-    found = climb(lambda n: (float(n), n + 1), 0, max_iterations=10, tolerance=0.0, callback=tell, active=7)
-    assert found.reason == "callback"
-    assert seen == [(1, 0.0, 7, 1), (2, 1.0, 7, 2), (3, 2.0, 7, 3)]
-
-
-def test_a_time_budget():
-    ticks = itertools.count()
-    found: Climbed[int] = climb(
-        lambda n: (float(n), n + 1),
-        0,
-        max_iterations=99,
-        tolerance=0.0,
-        max_seconds=5,
-        clock=lambda: float(next(ticks)),
-    )
-    assert found.reason == "time budget"
-    assert len(found.history) == 3
-
-
-def test_an_objective_that_is_no_number_is_an_error():
-    with pytest.raises(InputError, match="objective: expected a number, got NaN"):
-        climb(lambda n: (math.nan, n), 0, max_iterations=5, tolerance=0.0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_iterations": -1, "tolerance": 0.0}, "max_iterations: expected 0 or more, got -1"),
-        ({"max_iterations": 1, "tolerance": math.nan}, "tolerance: expected a number, got NaN"),
-        ({"max_iterations": 1, "tolerance": 0.0, "max_seconds": -1.0}, "max_seconds: expected 0 or more, got -1"),
-    ],
-)
-def test_settings_are_checked(settings, message):
-    with pytest.raises(InputError, match=message):
-        climb(halving, 0.0, **settings)
 
 
 def test_baum_welch_rises_at_every_step():
@@ -644,7 +553,9 @@ def test_baum_welch_rises_at_every_step():
 
     def step(p: tuple[Any, Any, Any]) -> tuple[float, tuple[Any, Any, Any]]:
         start, moves, emitted = p
-        found = symbol_expectations(log(emitted.T).copy(), model.ids, model.offsets, log(start), log(moves))
+        found = symbol_expectations(
+            Model(log(emitted.T).copy(), model.ids, model.offsets, log(start), log(moves)).chained
+        )
         counts = found.start, found.transitions, found.emissions.T
         return found.log_likelihood.sum(), tuple(part / part.sum(axis=-1, keepdims=True) for part in counts)
 

@@ -10,18 +10,9 @@ from tagline.errors import InputError
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
-from tagline.training.sgd import sgd
-from tests.training.problems import Problem, likelihood_by_enumeration, make_problem
-
-KINDS = {
-    "plain": {},
-    "values": {"values": True},
-    "edges": {"edges": True, "values": True},
-    "partial": {"partial": True},
-    "weights": {"weights": True},
-    "rules": {"rules": True},
-    "many labels": {"L": 5, "A": 30, "lengths": (3, 1, 4, 2)},
-}
+from tagline.training.owlqn import owlqn
+from tagline.training.stochastic_descent import sgd
+from tests.training.problems import KINDS, Problem, likelihood_by_enumeration, make_problem
 
 
 def one_sentence(problem: Problem, b: int) -> Problem:
@@ -95,14 +86,32 @@ def test_comes_near_the_optimum(c1, c2):
     if c1 == 0:
         best = lbfgs(likelihood, start, c2=c2, dtype=np.float64).objective
     else:
-        from tagline.training.owlqn import owlqn
-
         best = owlqn(likelihood, start, c1=c1, c2=c2, dtype=np.float64).objective
     value, _ = likelihood(trained.weights)
     w = trained.weights
     np.testing.assert_allclose(trained.objective, value + c1 * np.abs(w).sum() + c2 * w @ w, rtol=1e-12)
     assert best * (1 - 1e-9) <= trained.objective <= best * 1.002
     assert trained.reason == "passes"
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.1), (0.3, 0.0), (0.0, 0.0)])
+def test_reaches_the_optimum_when_given_the_passes(c1, c2):
+    """The step sizes decay with any penalty and without; the tolerances of the default monitor end no run by chance.
+
+    Labels are random and attributes few, so that an optimum exists without a penalty, too.
+    """
+    problem = make_problem(3, L=3, A=9, lengths=(4, 3, 5, 2) * 15)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+    start = np.zeros(likelihood.size)
+    exact = {"c2": c2, "dtype": np.float64, "noise": 1e-14, "monitor": Monitor(epsilon=1e-10, delta=0)}
+    best = owlqn(likelihood, start, c1=c1, **exact) if c1 else lbfgs(likelihood, start, **exact)
+    gaps = []
+    for passes in (10, 100, 1000):
+        trained = sgd(likelihood, start, c1=c1, c2=c2, passes=passes)
+        assert len(trained.history) == passes
+        gaps.append(trained.objective / best.objective - 1)
+    assert gaps[0] > gaps[1] > gaps[2] >= -1e-12
+    assert gaps[2] < 2e-5
 
 
 def test_same_seed_same_weights():

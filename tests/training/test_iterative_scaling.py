@@ -1,4 +1,4 @@
-"""Improved iterative scaling: its equation, its dynamic program against enumeration, the optimum of document 001."""
+"""Improved iterative scaling: its equation, its sums against enumeration, its optimum against that of L-BFGS."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tagline
 from tagline import chain
 from tagline.errors import InputError
 from tagline.features.functions import FeatureFunctions, FunctionValues
-from tagline.training import iis as module
-from tagline.training.iis import by_total, iis, solve
+from tagline.training import iterative_scaling as module
+from tagline.training import scaling_sums
+from tagline.training.iterative_scaling import iis, solve
 from tagline.training.lbfgs import lbfgs
+from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor
+from tagline.training.scaling_sums import LabellingSums, SentenceSums, by_total
 from tagline.types import Chain
 
 from .convex import doc001, to_the_end
+from .problems import KINDS, Problem, counts_of, likelihood_by_enumeration, make_problem
 
 
 @dataclass
@@ -97,6 +102,25 @@ def test_solve(seed: int, far: float) -> None:
     assert found[1] == 0
 
 
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.floats(1e-3, 50), st.floats(-30, 30))
+def test_solve_with_a_penalty(seed: int, c2: float, weight: float) -> None:
+    """Of a feature that was observed, of one that was not, and of one that never occurs."""
+    random = np.random.default_rng(seed)
+    totals, features = random.integers(1, 9, 6).astype(float), random.random((6, 3))
+    features[:, 2] = 0
+    observed = np.array([random.random() * 20, 0.0, 0.0])
+    delta = solve(totals, features, observed, np.full(3, weight), c2)
+    for k in range(3):
+
+        def equation(d: float, k: int = k) -> float:
+            return float(features[:, k] @ np.exp(d * totals) + 2 * c2 * (weight + d) - observed[k])
+
+        far = 20.0 + abs(weight) + observed[k] / (2 * c2)
+        root = scipy.optimize.brentq(equation, -1e4, min(far, 80.0), xtol=1e-13)
+        np.testing.assert_allclose(delta[k], root, rtol=1e-9, atol=1e-9)
+
+
 def test_solve_in_one_step_where_all_totals_are_equal() -> None:
     """Then δ = log(observed / expected) / f#, generalised iterative scaling."""
     found = solve(np.full(3, 4.0), np.array([[1.0], [2.0], [3.0]]), np.array([12.0]))
@@ -112,7 +136,7 @@ def test_solve_does_not_overflow() -> None:
 def test_a_point_stays_when_the_next_one_comes() -> None:
     """Ctrl-C in a pass returns the weights before it."""
     likelihood = some_likelihood(1)
-    points = module._points(module._distinct(likelihood.values), likelihood.observed, np.zeros(3))
+    points = module._points(LabellingSums(likelihood), np.zeros(3), 0.0)
     first = next(points)
     next(points)
     assert first.weights.tolist() == [0.0, 0.0, 0.0]
@@ -190,19 +214,94 @@ def test_a_feature_that_never_comes_up_keeps_its_weight() -> None:
     assert trained.weights[3] == 5.0
 
 
+# On the likelihood of a feature CRF.
+
+FIT = [kind for kind in KINDS if kind != "partial"]  # all labels are known
+
+
+def problem_of(kind: str) -> Problem:
+    """A random problem whose values, where it has any, are not negative."""
+    problem = make_problem(5, **KINDS[kind])
+    for attributes in (problem.features.states, problem.features.edges):
+        if attributes is not None and attributes.values is not None:
+            np.abs(attributes.values, out=attributes.values)
+    return problem
+
+
+def likelihood_of(problem: Problem) -> Likelihood:
+    return Likelihood(problem.structure, problem.features, problem.targets, problem.rules, "float64")
+
+
+@pytest.mark.parametrize("kind", FIT)
+def test_sums_by_sentence_against_enumeration(kind: str) -> None:
+    problem = problem_of(kind)
+    sums = SentenceSums(likelihood_of(problem))
+    weights = np.random.default_rng(1).normal(size=problem.structure.size)
+    value, gradient = likelihood_by_enumeration(problem, weights)
+    expected = sums.at(weights)
+    np.testing.assert_allclose(expected.log_z - weights @ sums.observed, value, rtol=1e-9)
+    np.testing.assert_allclose(expected.features.sum(axis=0) - sums.observed, gradient, rtol=0, atol=1e-9)
+    lengths = np.diff(problem.features.bounds)
+    assert len(expected.totals) == min(len(lengths[lengths > 0]), 8)
+    most = sorted(
+        max(counts_of(problem, b, y).sum() for y in product(range(problem.structure.num_labels), repeat=int(T)))
+        for b, T in enumerate(lengths)
+        if T > 0
+    )
+    assert (np.sort(expected.totals) >= np.array(most) * (1 - 1e-12)).all()  # a group for each of these few sentences
+
+
+@pytest.mark.parametrize("kind", FIT)
+def test_the_optimum_of_a_feature_crf(kind: str) -> None:
+    likelihood = likelihood_of(problem_of(kind))
+    scaled = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
+    newton = lbfgs(likelihood, np.zeros(likelihood.size), c2=0.5, dtype=np.float64, monitor=to_the_end(epsilon=1e-9))
+    assert scaled.converged
+    np.testing.assert_allclose(scaled.weights, newton.weights, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(scaled.objective, newton.objective, rtol=1e-9)
+    assert np.all(np.diff([done.objective for done in scaled.history]) <= 1e-10)  # every pass is better
+
+
+def test_few_groups_of_many_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    likelihood = likelihood_of(problem_of("plain"))
+    whole = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
+    monkeypatch.setattr(scaling_sums, "MOST_GROUPS", 1)
+    grouped = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
+    np.testing.assert_allclose(grouped.weights, whole.weights, rtol=0, atol=1e-6)
+    assert len(grouped.history) > len(whole.history)
+
+
+def test_what_scaling_cannot_learn_from() -> None:
+    with pytest.raises(InputError, match="y: expected every label to be known for iis, got unknown ones"):
+        iis(likelihood_of(make_problem(5, partial=True)))
+    with pytest.raises(InputError, match="X: expected attributes with values of 0 or more for iis, got -"):
+        iis(likelihood_of(make_problem(5, values=True)))
+    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled sentences, got never; without"):
+        iis(likelihood_of(make_problem(5, A=1, all_states=True, lengths=(1,))))
+
+
+def test_an_estimator_scales_iteratively() -> None:
+    X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Ben"}, {"word": "sings"}]]
+    y = [["N", "V"], ["N", "V"]]
+    scaled, newton = (tagline.CRF(algorithm=name, c2=0.1, epsilon=1e-7, delta=0).fit(X, y) for name in ("iis", "lbfgs"))
+    assert scaled.predict(X) == y
+    np.testing.assert_allclose(scaled.parameters_.weights, newton.parameters_.weights, rtol=0, atol=1e-5)
+
+
 def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     likelihood = some_likelihood(3)
-    for penalty in ({"c1": 1.0}, {"c2": 0.5}):
-        with pytest.raises(InputError, match=r"c1, c2: expected 0 for improved iterative scaling, got .*; use lbfgs"):
-            iis(likelihood, **penalty)
+    with pytest.raises(InputError, match="c1: expected 0 for improved iterative scaling, got 1; use owlqn"):
+        iis(likelihood, c1=1.0)
+    with pytest.raises(InputError, match="c2: expected a number of 0 or more, got -1"):
+        iis(likelihood, c2=-1.0)
     with pytest.raises(InputError, match="start: expected 3 weights, one a feature, got 2"):
         iis(likelihood, [0.0, 0.0])
     negative = FeatureFunctions([(lambda y, x, i: 1.0, 0.0), (lambda y, x, i: -1.5 * y, 0.0)], labels=[0, 1])
     with pytest.raises(InputError, match=r"feature 1: expected state values of 0 or more, got -1\.5; improved"):
         iis(negative.likelihood(["ab"], [[0, 1]]))
-    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled paths, got never; its"):
+    with pytest.raises(InputError, match="feature 0: expected to occur in the labelled sentences, got never; without"):
         iis(FeatureFunctions([(lambda y, x, i: y == 1, 0.0)], labels=[0, 1]).likelihood(["ab"], [[0, 0]]))
-    monkeypatch.setattr(module, "MOST_PATHS", 15)
+    monkeypatch.setattr(scaling_sums, "MOST_LABELLINGS", 15)
     with pytest.raises(InputError, match="features: expected whole numbers for 4 tokens and 2 labels, got fractions"):
         iis(some_likelihood(3, whole=False))
     iis(likelihood, monitor=Monitor(max_iterations=1))

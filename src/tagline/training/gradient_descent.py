@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.training.lbfgs import FAILED, STALLED
-from tagline.training.linesearch import NOISE, backtrack
+from tagline.training.line_search import NOISE, backtrack
 from tagline.training.monitor import Monitor, Points, Trained
 from tagline.training.objective import Objective
 from tagline.training.walk import Walk

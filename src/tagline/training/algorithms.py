@@ -1,0 +1,139 @@
+"""The choice of an algorithm by its name: one table of what each algorithm can use, and how it is run.
+
+A model hands over which weights there are, the labelled sentences and its settings; `train` checks the settings,
+makes the likelihood and runs the algorithm with the settings that it knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.features.attributes import Features
+from tagline.features.weights import Structure
+from tagline.readers.rules import Rules
+from tagline.training.arow import arow
+from tagline.training.auto import auto
+from tagline.training.averaged_perceptron import ap
+from tagline.training.gradient_descent import gd
+from tagline.training.iterative_scaling import iis
+from tagline.training.lbfgs import lbfgs
+from tagline.training.likelihood import Likelihood, Targets
+from tagline.training.monitor import Monitor, Trained
+from tagline.training.owlqn import owlqn
+from tagline.training.passive_aggressive import pa
+from tagline.training.stochastic_descent import sgd
+from tagline.types import Float64Array
+
+SMALL = 5_000  # tokens up to which training is done in float64
+
+# Values of c1 and c2 that ask for no penalty: 0, and the default, which stands there if nothing was said.
+NOT_ASKED = {"c1": (0.0,), "c2": (0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        algorithm: a name of `ALGORITHMS`.
+        c1, c2: strengths of the penalties c1·|w|₁ + c2·|w|². A value other than 0 and the default is an error where
+            the algorithm has no such penalty.
+        memory: steps that L-BFGS remembers.
+        passes: of stochastic and online algorithms; None for as many as the algorithm makes by default.
+        seed: of the order of the sentences.
+        precision: "float32", "float64", or "auto": float64 for up to `SMALL` tokens.
+        options: further arguments of the algorithm, by name.
+    """
+
+    algorithm: str = "auto"
+    c1: float = 0.0
+    c2: float = 1.0
+    memory: int = 10
+    passes: int | None = None
+    seed: int = 0
+    precision: str = "auto"
+    options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One way to find weights.
+
+    Attributes:
+        run: called as ``run(likelihood, start, monitor=…, …)``, with the settings that it uses.
+        uses: the names of those settings; "noise" where it must know how exact the objective is.
+    """
+
+    run: Callable[..., Trained]
+    uses: frozenset[str]
+
+
+def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **arguments: Any) -> Trained:
+    return owlqn(likelihood, start, c1=c1, **arguments) if c1 > 0 else lbfgs(likelihood, start, **arguments)
+
+
+ALGORITHMS = {
+    "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"})),
+    "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"})),
+    "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"})),
+    "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
+    "gd": Algorithm(gd, frozenset({"c1", "c2"})),
+    "iis": Algorithm(iis, frozenset({"c2"})),
+    "ap": Algorithm(ap, frozenset({"passes", "seed"})),
+    "pa": Algorithm(pa, frozenset({"passes", "seed"})),
+    "arow": Algorithm(arow, frozenset({"passes", "seed"})),
+}
+
+
+def train(
+    structure: Structure,
+    features: Features,
+    targets: Targets,
+    rules: Rules | None,
+    start: Float64Array,
+    settings: Settings,
+    monitor: Monitor,
+    scratch: Path | None = None,
+) -> Trained:
+    """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
+    _check(settings)
+    small = settings.precision == "auto" and features.num_tokens <= SMALL
+    precision = "float64" if small or settings.precision == "float64" else "float32"
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
+    algorithm = ALGORITHMS[settings.algorithm]
+    arguments = _arguments(algorithm, settings, precision)
+    return algorithm.run(likelihood, start, monitor=monitor, **arguments, **(settings.options or {}))
+
+
+def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict[str, Any]:
+    values = {name: getattr(settings, name) for name in sorted(algorithm.uses - {"noise"})}
+    if values.get("passes", ...) is None:
+        del values["passes"]
+    if "noise" in algorithm.uses and precision == "float64":
+        values |= {"dtype": np.float64, "noise": 1e-13}
+    return values
+
+
+def _check(settings: Settings) -> None:
+    if settings.algorithm not in ALGORITHMS:
+        raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, got {settings.algorithm!r}")
+    for name, value in (("c1", settings.c1), ("c2", settings.c2)):
+        if not (np.isfinite(value) and value >= 0):
+            raise InputError(f"{name}: expected a number of 0 or more, got {value}")
+        if name not in ALGORITHMS[settings.algorithm].uses and value not in NOT_ASKED[name]:
+            able = ", ".join(other for other, algorithm in ALGORITHMS.items() if name in algorithm.uses)
+            raise InputError(
+                f"{name}: expected 0 for {settings.algorithm}, which has no such penalty, got {value:g}; "
+                f"algorithms that have it: {able}"
+            )
+    if isinstance(settings.seed, bool) or not isinstance(settings.seed, int | np.integer) or settings.seed < 0:
+        raise InputError(f"random_state: expected a whole number of 0 or more, got {settings.seed!r}")
+    if settings.precision not in ("auto", "float32", "float64"):
+        raise InputError(f"precision: expected auto, float32 or float64, got {settings.precision!r}")

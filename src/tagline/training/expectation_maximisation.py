@@ -1,0 +1,110 @@
+"""Expectation–maximisation: a step that never lowers the objective, repeated until it gains little.
+
+A step is both halves of EM, the expected counts and what the model makes of them (Dempster, Laird & Rubin 1977).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from tagline.errors import InputError
+from tagline.training.monitor import Pass, Stopped
+
+P = TypeVar("P")
+
+Step: TypeAlias = Callable[[P], tuple[float, P]]
+"""From parameters to the objective there (log-likelihood + log prior) and to better parameters."""
+
+ROUNDING = 1e-10  # a fall by less than this share of the objective is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed(Stopped, Generic[P]):
+    """Where a climb ended.
+
+    Attributes:
+        parameters: the last ones, or those before where the objective fell.
+        objective: of the parameters before the last step, which is the last one known; NaN where no step was made.
+        reason: ``converged: …``, ``max_iterations``, ``time budget``, ``interrupted``, ``callback`` or ``fell: …``.
+        history: one `Pass` for each step; its objective is the one that the step began with.
+    """
+
+    parameters: P
+    objective: float
+    reason: str
+    history: tuple[Pass, ...]
+
+
+def climb(
+    step: Step[P],
+    start: P,
+    *,
+    max_iterations: int,
+    tolerance: float,
+    max_seconds: float | None = None,
+    may_fall: bool = False,
+    active: int = 0,
+    callback: Callable[[Pass, P], bool | None] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Climbed[P]:
+    """Repeat a step that never lowers the objective until it gains less than `tolerance`.
+
+    Arguments:
+        step: both halves of EM.
+        max_iterations: steps at most; 0 returns the start.
+        tolerance: stop as soon as a step gains less than this, as hmmlearn does; −∞ for never.
+        max_seconds: budget, looked at after each step.
+        may_fall: go on where the objective falls by more than rounding, as floors and fresh states can make it. By
+            default a fall ends the climb with the parameters before it.
+        active: how many parameters there are, for the history.
+        callback: called as ``callback(pass, parameters)`` after each step; True stops.
+        clock: seconds, for tests.
+
+    Ctrl-C ends the climb with the last complete parameters.
+
+    >>> climb(lambda x: (-abs(x - 1.0), x + (1.0 - x) / 2), 0.0, max_iterations=100, tolerance=0.1).parameters
+    0.96875
+    """
+    _check(max_iterations, tolerance, max_seconds)
+    begun = clock()
+    history: list[Pass] = []
+    now, before, objective = start, start, math.nan
+    reason = "max_iterations"
+    try:
+        while len(history) < max_iterations:
+            value, better = step(now)
+            if math.isnan(value):
+                raise InputError("objective: expected a number, got NaN; look for NaN in the observations or priors")
+            if not may_fall and history and value < objective - ROUNDING * max(1.0, abs(objective)):
+                now, reason = before, f"fell: the objective went from {objective!r} to {value!r}"
+                break
+            gain = value - objective
+            done = Pass(len(history) + 1, value, math.nan, active, clock() - begun, len(history) + 1)
+            before, now, objective = now, better, value
+            history.append(done)
+            stop = callback is not None and callback(done, now)
+            if gain < tolerance:
+                reason = f"converged: the objective rose by less than {tolerance:g}"
+                break
+            if stop:
+                reason = "callback"
+                break
+            if max_seconds is not None and clock() - begun >= max_seconds:
+                reason = "time budget"
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    return Climbed(now, objective, reason, tuple(history))
+
+
+def _check(max_iterations: int, tolerance: float, max_seconds: float | None) -> None:
+    if max_iterations < 0:
+        raise InputError(f"max_iterations: expected 0 or more, got {max_iterations}")
+    if math.isnan(tolerance):
+        raise InputError("tolerance: expected a number, got NaN")
+    if max_seconds is not None and not max_seconds >= 0:
+        raise InputError(f"max_seconds: expected 0 or more, got {max_seconds}")

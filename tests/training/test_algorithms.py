@@ -1,0 +1,86 @@
+"""The table of algorithms: each is run by its name with the settings that it uses, and others are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tagline
+from tagline.errors import InputError
+from tagline.training.algorithms import ALGORITHMS, Settings, train
+from tagline.training.likelihood import Likelihood
+from tagline.training.monitor import Monitor, Trained
+from tests.training.problems import make_problem
+
+PROBLEM = make_problem(8, L=3, A=12, lengths=(4, 3, 5, 2) * 4)
+PENALTIES = [("c1", 0.5), ("c2", 0.5)]
+
+
+def trained_by(algorithm: str, monitor: Monitor | None = None, **settings: Any) -> Trained:
+    start = np.zeros(PROBLEM.structure.size)
+    problem = (PROBLEM.structure, PROBLEM.features, PROBLEM.targets, PROBLEM.rules)
+    return train(*problem, start, Settings(algorithm, **settings), monitor or Monitor(max_iterations=3))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_runs_with_the_defaults(algorithm: str) -> None:
+    trained = trained_by(algorithm)
+    assert np.isfinite(trained.weights).all()
+    assert trained.weights.any()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("name", "value"), PENALTIES)
+def test_a_penalty_is_used_or_refused(algorithm: str, name: str, value: float) -> None:
+    """The objective holds the penalty, or the message says who has it."""
+    if name not in ALGORITHMS[algorithm].uses:
+        message = (
+            f"{name}: expected 0 for {algorithm}, which has no such penalty, got 0.5; algorithms that have it: auto, "
+        )
+        with pytest.raises(InputError, match=message):
+            trained_by(algorithm, **{name: value})
+        return
+    settings = {"c1": 0.0, "c2": 0.0, name: value}
+    trained = trained_by(algorithm, **settings)
+    likelihood = Likelihood(PROBLEM.structure, PROBLEM.features, PROBLEM.targets, PROBLEM.rules, "float64")
+    w = trained.weights
+    total = likelihood(w)[0] + settings["c1"] * np.abs(w).sum() + settings["c2"] * w @ w
+    np.testing.assert_allclose(trained.objective, total, rtol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
+def test_the_default_penalty_and_none_are_no_request(algorithm: str) -> None:
+    runs = [
+        trained_by(algorithm, **settings).weights.tobytes() for settings in ({}, {"c2": 1.0}, {"c1": 0.0, "c2": 0.0})
+    ]
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_gradient_descent_reaches_the_optimum_of_an_l1_penalty() -> None:
+    end = {"epsilon": 1e-8, "delta": 0.0}
+    plain, newton = (
+        trained_by(name, Monitor(**end, max_iterations=20_000), c1=0.5, c2=0.1) for name in ("gd", "owlqn")
+    )
+    np.testing.assert_allclose(plain.objective, newton.objective, rtol=1e-9)
+    np.testing.assert_allclose(plain.weights, newton.weights, rtol=0, atol=1e-5)
+    assert (plain.weights == 0).any()
+
+
+def test_an_estimator_refuses_what_its_algorithm_cannot_use() -> None:
+    X, y = [[{"word": "Anna"}, {"word": "sings"}]], [["N", "V"]]
+    assert tagline.CRF(algorithm="ap").fit(X, y).predict(X) == y
+    with pytest.raises(InputError, match=r"c1: expected 0 for ap, which has no such penalty, got 0\.1; algorithms"):
+        tagline.CRF(algorithm="ap", c1=0.1).fit(X, y)
+
+
+def test_settings_are_checked() -> None:
+    for settings, message in (
+        ({"algorithm": "newton"}, "algorithm: expected one of auto, lbfgs, owlqn, sgd, "),
+        ({"algorithm": "auto", "c2": -1.0}, "c2: expected a number of 0 or more, got -1"),
+        ({"algorithm": "sgd", "seed": -1}, "random_state: expected a whole number of 0 or more, got -1"),
+        ({"algorithm": "sgd", "precision": "half"}, "precision: expected auto, float32 or float64, got 'half'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            trained_by(**settings)
