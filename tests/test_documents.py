@@ -1,4 +1,4 @@
-"""Documents are executed: the Python blocks of pages and guides, and the examples in docstrings. Links lead somewhere."""
+"""Documents are executed: Python blocks of pages and guides, examples in docstrings. Their links lead somewhere."""
 
 from __future__ import annotations
 
