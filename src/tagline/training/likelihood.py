@@ -105,7 +105,7 @@ class Likelihood:
 
     def of_sentences(self, sentences: IntArray) -> Likelihood:
         """Return the likelihood of these sentences alone, held in memory."""
-        bounds, tokens = take_rows(self.features.bounds, sentences)
+        bounds, tokens = take_rows(self.features.offsets, sentences)
 
         def taken(attributes: Attributes) -> Attributes:
             offsets, entries = take_rows(attributes.offsets, tokens)
