@@ -22,7 +22,8 @@ from .toys import ToyTask, close, same, weights
 from .worker import COUNT, DESCENT
 
 TESTS = Path(__file__).parents[2]
-PLAIN = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+PATHS = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+PLAIN = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
 
 
 def found(path: Path, prefix: str = "") -> dict[str, Any]:
