@@ -146,8 +146,8 @@ def _value_sums(attributes: Attributes, begins: IntArray, ends: IntArray) -> Flo
             f"X: expected attributes with values of 0 or more for iis, got {attributes.values.min():g}; use another "
             "algorithm"
         )
-    sums = np.concatenate([[0.0], np.cumsum(attributes.values, dtype=np.float64)])
-    return sums[last] - sums[first]
+    sums: Float64Array = np.concatenate([[0.0], np.cumsum(attributes.values, dtype=np.float64)])
+    return np.asarray(sums[last] - sums[first], np.float64)
 
 
 def by_total(values: FunctionValues, weights: Float64Array) -> FeatureSums:
