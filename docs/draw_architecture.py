@@ -1,7 +1,7 @@
 """Draw docs/images/architecture.svg from the imports of the package: `python docs/draw_architecture.py`.
 
 Rooms stand in import order, the first at the top. A dot in column k of a row says that the room imports from room k;
-the more of its modules do so, the larger it is. Since rooms import only from those above them, all dots lie below the
+it is small for one or two of its modules that do so, large for ten and more. Since rooms import only from those above them, all dots lie below the
 diagonal. A test compares the picture with the tree.
 """
 
@@ -41,7 +41,7 @@ ROOMS = {
     "cli": "the commands",
 }
 
-ROW, LEFT, NAME, MATRIX = 26, 16, 168, 560
+ROW, LEFT, NAME, MATRIX = 26, 16, 168, 500
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1b1f24; }
   .name { font-weight: 600; }
@@ -86,7 +86,6 @@ def edges() -> Counter[tuple[str, str]]:
 
 def draw() -> str:
     """Return the picture as SVG."""
-    counts = Counter(room_of(path) for path in modules())
     places = {room: place for place, room in enumerate(ROOMS)}
     width, height = MATRIX + ROW * len(ROOMS) + LEFT, 44 + ROW * len(ROOMS)
     lines = [
@@ -101,20 +100,16 @@ def draw() -> str:
             f'<text class="quiet" x="{LEFT + 22}" y="{y + 4}" text-anchor="end">{k + 1}</text>'
             f'<text class="name" x="{LEFT + 32 + depth}" y="{y + 4}">{escape(room)}</text>'
             f'<text class="quiet" x="{LEFT + NAME}" y="{y + 4}">{escape(purpose)}</text>'
-            f'<text class="quiet" x="{MATRIX - 10}" y="{y + 4}" text-anchor="end">{counts[room]}</text>'
             f'<circle class="self" cx="{MATRIX + ROW * k + ROW / 2}" cy="{y}" r="2.5"/>'
         )
     for (importer, imported), count in sorted(edges().items()):
         x, y = MATRIX + ROW * places[imported] + ROW / 2, 46 + ROW * places[importer]
-        lines.append(f'<circle class="dot" cx="{x}" cy="{y}" r="{min(9.5, 2.2 + 1.6 * count**0.5):.1f}"/>')
+        lines.append(f'<circle class="dot" cx="{x}" cy="{y}" r="{3 if count < 3 else 5.5 if count < 10 else 8.5}"/>')
     title = "Rooms of the package in import order; a dot in column k: the room imports from room k"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">\n'
         f'<title>{title}</title>\n<style>{STYLE}</style>\n<text class="quiet" x="{LEFT + 32}" y="26">room</text>'
-        f'<text class="quiet" x="{LEFT + NAME}" y="26">what it is for</text>'
-        f'<text class="quiet" x="{MATRIX - 10}" y="26" text-anchor="end">modules</text>\n'
-        + "\n".join(lines)
-        + "\n</svg>\n"
+        f'<text class="quiet" x="{LEFT + NAME}" y="26">what it is for</text>\n' + "\n".join(lines) + "\n</svg>\n"
     )
 
 
