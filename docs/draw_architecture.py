@@ -1,8 +1,8 @@
 """Draw docs/images/architecture.svg from the imports of the package: `python docs/draw_architecture.py`.
 
 Rooms stand in import order, the first at the top. A dot in column k of a row says that the room imports from room k;
-it is small for one or two of its modules that do so, large for ten and more. Since rooms import only from those above them, all dots lie below the
-diagonal. A test compares the picture with the tree.
+it is small where one or two of its modules do so, large where ten or more do. Since rooms import only from those above
+them, all dots lie below the diagonal. A test compares the picture with the tree.
 """
 
 from __future__ import annotations
