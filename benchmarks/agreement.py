@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     """What was compared, how far apart it is, how far it may be."""
 
     what: str
-    found: float
+    difference: float
     allowed: float
 
 
@@ -36,9 +36,11 @@ class DisagreementError(Exception):
 
 def require(rival: str, differences: Iterable[Difference]) -> None:
     """Raise when anything is further apart than it may be."""
-    for what, found, allowed in differences:
-        if not found <= allowed:  # NaN disagrees
-            raise DisagreementError(f"{what}: expected tagline and {rival} within {allowed:g}, got {found:.3g} apart")
+    for what, difference, allowed in differences:
+        if not difference <= allowed:  # NaN disagrees
+            raise DisagreementError(
+                f"{what}: expected tagline and {rival} within {allowed:g}, got {difference:.3g} apart"
+            )
 
 
 def with_numpy(chain: Chain, gold: Array, decoded: Paths, rival: NumpyRival) -> Iterator[Difference]:

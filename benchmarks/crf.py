@@ -56,9 +56,9 @@ def speed_table(run: Bench, names: Sequence[str]) -> tuple[str, bool]:
     rows: list[Row] = []
     good = True
     for name in names:
-        found, went_well = rows_of(name, GROUPS[name], run)
-        rows += found
-        good &= went_well and all(row.met is not False for row in found)
+        measured, went_well = rows_of(name, GROUPS[name], run)
+        rows += measured
+        good &= went_well and all(row.met is not False for row in measured)
     return markdown(HEAD, [row.cells() for row in rows]), good
 
 
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             good &= fine
             parts.append(f"## {what.capitalize()}\n\n{table}")
             print(f"\n{parts[-1]}", flush=True)
-        if options.plot and "tokens" in run.kept:
+        if options.plot and "tokens" in run.shared:
             scale.curves(run)
             scale.draw(run, options.plot)
         if options.json:

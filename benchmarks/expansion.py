@@ -63,21 +63,21 @@ def check(template: Template, train: Corpus, test: Corpus) -> Vocabulary:
     for threads in (1, 2):
         timing.set_threads(threads)
         results.append(expand(template, train))
-    one, two = results
-    assert one.states is not None
-    if one.states != two.states or not np.array_equal(one.features.states.ids, two.features.states.ids):
+    first, second = results
+    assert first.states is not None
+    if first.states != second.states or not np.array_equal(first.features.states.ids, second.features.states.ids):
         sys.exit("one and two threads disagree: no times")
     for corpus in (train[:SAMPLE], test[-SAMPLE:]):
         rows = numbers_of(template, corpus)
         new = expand(template, corpus)
         assert new.states is not None
-        known = [[name for name in row if name in one.states] for row in rows]
+        known = [[name for name in row if name in first.states] for row in rows]
         if (
             written(new, new.states) != rows
-            or written(expand(template, corpus, (one.states, None)), one.states) != known
+            or written(expand(template, corpus, (first.states, None)), first.states) != known
         ):
             sys.exit("the compiled expansion and the definition disagree: no times")
-    return one.states
+    return first.states
 
 
 def report(name: str, seconds: float, tokens: int, spread: float) -> None:

@@ -153,9 +153,9 @@ def disagreement(case: Case) -> str | None:
         "log P(O) after fit": (ours.score(case.X, lengths=case.lengths), theirs.score(case.X, case.lengths)),
         "log P(O, I)": (ours.decode(case.X, case.lengths)[0], theirs.decode(case.X, case.lengths)[0]),
     }
-    for what, (one, two) in pairs.items():
-        if not abs(one - two) <= AGREEMENT * abs(two):
-            return f"{what}: {one!r} (Tagline) against {two!r} (hmmlearn)"
+    for what, (ours, theirs) in pairs.items():
+        if not abs(ours - theirs) <= AGREEMENT * abs(theirs):
+            return f"{what}: {ours!r} (Tagline) against {theirs!r} (hmmlearn)"
     return None
 
 
@@ -170,7 +170,7 @@ def measure(case: Case, work: str, plan: Plan, quick: bool) -> tuple[list[str], 
     for threads in (1, everything):
         timing.set_threads(threads)
         contenders = [Contender("hmmlearn", theirs[name]), Contender("Tagline", ours)]
-        taken.append([one.seconds / each for one in timing.take_turns(contenders, plan)])
+        taken.append([sample.seconds / each for sample in timing.take_turns(contenders, plan)])
     ratios = [rival / own for rival, own in taken]
     met = None if quick else ratios[1] >= BARS[work]
     cells = [
@@ -261,8 +261,8 @@ def words_of(sentence: Any) -> list[str]:
 
 def scores(model: Any, test: Any, known: set[str]) -> list[str]:
     """Score words, in percent."""
-    found = evaluate_segmentation(test.tags, model.predict(test), tokens=test.tokens, training_words=known)
-    return [f"{100 * one:.2f}" for one in (found.f1, found.precision, found.recall, found.oov_recall or 0.0)]
+    scores = evaluate_segmentation(test.tags, model.predict(test), tokens=test.tokens, training_words=known)
+    return [f"{100 * share:.2f}" for share in (scores.f1, scores.precision, scores.recall, scores.oov_recall or 0.0)]
 
 
 def facts(quick: bool) -> str:

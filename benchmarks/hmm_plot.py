@@ -48,11 +48,11 @@ def first_labels() -> tuple[list[float], np.ndarray]:
     model = CRF().fit(X, [["0", "0"], ["1", "1"]]).with_weights(rows)
     crf = [nodes[0, 0] for nodes in model.marginal_arrays(X, known=[[None, "0"]] * 2)]
     random = np.random.default_rng(0)
-    found = []
+    probabilities = []
     for _ in range(12):
         hmm = HMM.from_parameters(random.dirichlet([1, 1]), random.dirichlet([1, 1], 2), random.dirichlet([1, 1], 2))
-        found.append([hmm.predict_proba([[0, x2]], known=[[None, 0]])[0, 0] for x2 in (0, 1)])
-    return crf, np.array(found)
+        probabilities.append([hmm.predict_proba([[0, x2]], known=[[None, 0]])[0, 0] for x2 in (0, 1)])
+    return crf, np.array(probabilities)
 
 
 def draw(path: str) -> None:

@@ -109,16 +109,16 @@ def prepare(train: Corpus, device: torch.device) -> Work:
     tags = table[train.columns["tag"].ids].astype(np.int64)
     plan = bucketed(np.diff(bounds), batch_size=32, rng=np.random.default_rng(0))[:BATCHES]
     ours, theirs = [], []
-    for some in plan:
-        gold = torch.from_numpy(padded(tags, bounds, some)).to(device)
-        ours.append((coded.batch(some, device), gold))
-        forms, rows = coded.forms, padded(column.ids.astype(np.int64) + 1, bounds, some)
+    for sentences in plan:
+        gold = torch.from_numpy(padded(tags, bounds, sentences)).to(device)
+        ours.append((coded.batch(sentences, device), gold))
+        forms, rows = coded.forms, padded(column.ids.astype(np.int64) + 1, bounds, sentences)
         words, cases = (np.append(0, part)[rows] for part in (forms.words, forms.cases))
         characters = np.concatenate([np.zeros((1, forms.characters.shape[1]), np.int32), forms.characters])[rows]
         width = max(1, int((characters != 0).any((0, 1)).sum()))
         parts = (words, cases, characters[:, :, :width].astype(np.int64))
         sent = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
-        theirs.append((*sent, torch.from_numpy(np.diff(bounds)[some]), gold))
+        theirs.append((*sent, torch.from_numpy(np.diff(bounds)[sentences]), gold))
     return Work(model, ours, theirs, int(np.diff(bounds)[np.concatenate(plan)].sum()))
 
 
@@ -188,12 +188,12 @@ class Watch:
 
 def share_of_crf(work: Work, run: Callable[[], None], device: torch.device, rounds: int) -> float:
     """The median share of a pass that is spent in the CRF; on a GPU what the stream waits for launches counts, too."""
-    tagger, found = work.model.network_.tagger, []
+    tagger, samples = work.model.network_.tagger, []
     for _ in range(rounds):
         with Watch(tagger, device) as watch:
             total = seconds(run, device, 1, warm=False)
-        found.append(watch.seconds() / total)
-    return statistics.median(found)
+        samples.append(watch.seconds() / total)
+    return statistics.median(samples)
 
 
 def share_on_gpu(work: Work, step: Callable[[tuple[Any, ...]], None], device: torch.device) -> tuple[float, float]:
@@ -247,9 +247,9 @@ def agree(work: Work, script: Script) -> str | None:
     script.convolution.load_state_dict(convolution)
     script.crf.load_state_dict({name: crf.state_dict()[name] for name in script.crf.state_dict()})
     with torch.no_grad():
-        found = [float(tagger.forward(*work.ours[0])), float(script(*work.theirs[0]))]
-    gap = abs(found[0] - found[1]) / abs(found[1])
-    return None if gap < 1e-4 else f"no times: losses {found[0]:.6f} and {found[1]:.6f}"
+        losses = [float(tagger.forward(*work.ours[0])), float(script(*work.theirs[0]))]
+    gap = abs(losses[0] - losses[1]) / abs(losses[1])
+    return None if gap < 1e-4 else f"no times: losses {losses[0]:.6f} and {losses[1]:.6f}"
 
 
 def speed(device: torch.device, rounds: int) -> bool:
@@ -271,9 +271,9 @@ def speed(device: torch.device, rounds: int) -> bool:
     bar, most = BARS[device.type]
     rate = theirs / ours
     print("| work | Tagline | script with pytorch-crf | ratio | bar |\n|---|---|---|---|---|")
-    told = "" if bar is None else f"≥ {bar:g}×"
+    wanted = "" if bar is None else f"≥ {bar:g}×"
     per = [f"{work.tokens / spent:,.0f} tokens/s, {spent / BATCHES * 1e3:.2f} ms a step" for spent in (ours, theirs)]
-    print(f"| training, batch 32 | {per[0]} | {per[1]} | {rate:.1f}× | {told} |")
+    print(f"| training, batch 32 | {per[0]} | {per[1]} | {rate:.1f}× | {wanted} |")
     if device.type == "cuda":
         print(f"| … of it the CRF, launches too | {share * ours / BATCHES * 1e3:.2f} ms | | {share:.1%} | |")
         share, spent = share_on_gpu(work, step, device)
@@ -292,10 +292,12 @@ def tagging(model: BiLSTMCRF, valid: Corpus, device: torch.device, rounds: int) 
         print("no times: tags depend on the batch")
         return False
     many = seconds(lambda: _used(model.predict(valid)), device, rounds) / valid.num_tokens
-    one = seconds(lambda: _used([model.predict_single(x) for x in few]), device, max(1, rounds // 3)) / few.num_tokens
-    rates = f"{1 / many:,.0f} tokens/s | {1 / one:,.0f}"
-    print(f"| tagging, batched against one by one | {rates} | {one / many:.1f}× | ≥ {TAGGING_BAR:g}× |")
-    return one / many >= TAGGING_BAR
+    single = (
+        seconds(lambda: _used([model.predict_single(x) for x in few]), device, max(1, rounds // 3)) / few.num_tokens
+    )
+    rates = f"{1 / many:,.0f} tokens/s | {1 / single:,.0f}"
+    print(f"| tagging, batched against one by one | {rates} | {single / many:.1f}× | ≥ {TAGGING_BAR:g}× |")
+    return single / many >= TAGGING_BAR
 
 
 def _used(_: object) -> None:
@@ -359,12 +361,12 @@ def quality(names: list[str], seeds: list[int], encoders: Path, others: dict[str
     for name in names:
         case = CASES[name]
         begin = time.perf_counter()
-        found = [trained(case, encoders, {**others, "random_state": seed}) * 100 for seed in seeds]
+        scores = [trained(case, encoders, {**others, "random_state": seed}) * 100 for seed in seeds]
         spent = (time.perf_counter() - begin) / len(seeds)
-        mean, spread = statistics.mean(found), statistics.stdev(found) if len(found) > 1 else 0.0
+        mean, spread = statistics.mean(scores), statistics.stdev(scores) if len(scores) > 1 else 0.0
         met &= case.bar is None or mean >= case.bar
         scored = case.test or f"{case.corpus}/valid.txt"
-        each = ", ".join(f"{one:.2f}" for one in found)
+        each = ", ".join(f"{score:.2f}" for score in scores)
         bar = "" if case.bar is None else f"≥ {case.bar}"
         print(f"| {name} | {scored} | {mean:.2f} ± {spread:.2f} | {each} | {spent:.0f} | {bar} |", flush=True)
     return met
@@ -379,7 +381,7 @@ def trained(case: Case, encoders: Path, others: dict[str, Any]) -> float:
     else:
         scored = dev = read(find(f"{case.corpus}/valid.txt"))
     if case.bioes:
-        train, dev, scored = (convert(one, "IOB2", "BIOES") for one in (train, dev, scored))
+        train, dev, scored = (convert(corpus, "IOB2", "BIOES") for corpus in (train, dev, scored))
     settings = {**case.settings, **others}
     if isinstance(settings.get("embeddings"), str):
         settings["embeddings"] = str(find(settings["embeddings"]))
@@ -406,7 +408,7 @@ def main() -> int:
     print(f"{name}; Python {platform.python_version()}, torch {torch.__version__}; {time.strftime('%Y-%m-%d')}\n")
     if options.what == "speed":
         return 0 if speed(device, options.rounds) else 1
-    others = {name: ast.literal_eval(value) for name, _, value in (one.partition("=") for one in options.set)}
+    others = {name: ast.literal_eval(value) for name, _, value in (setting.partition("=") for setting in options.set)}
     others = {"device": options.device, **others}
     return 0 if quality(options.only or list(CASES), options.seeds, options.encoders, others) else 1
 

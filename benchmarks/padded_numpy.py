@@ -183,9 +183,9 @@ def _max_plus(block: Block) -> Array:
     for t in range(1, len(emissions)):
         before = deltas[t - 1][:, None, : block.active[t]]  # [L, 1, A_t]
         for j in range(0, L, NEXT_LABELS):
-            some = block.transitions[:, j : j + NEXT_LABELS, None]  # [L, next, 1]
-            pairs = room[: some.size * block.active[t]].reshape(L, some.shape[1], -1)
-            np.add(before, some, out=pairs)
+            scores = block.transitions[:, j : j + NEXT_LABELS, None]  # [L, next, 1]
+            pairs = room[: scores.size * block.active[t]].reshape(L, scores.shape[1], -1)
+            np.add(before, scores, out=pairs)
             np.maximum.reduce(pairs, axis=0, out=deltas[t][j : j + NEXT_LABELS])
         deltas[t] += emissions[t]
     return flat
@@ -222,13 +222,13 @@ def _forward(block: Block, interval: int, keep: list[tuple[Array, Array]] | None
 
 def _posterior(block: Block, with_edges: bool) -> tuple[Array, Array, Array]:
     """Node marginals (flat), edge marginals summed ``[L, L]`` (zeros unless asked for) and log Z ``[B]``."""
-    interval, kept = _interval(block), list[tuple[Array, Array]]()
-    log_z = _forward(block, interval, kept)
+    interval, columns = _interval(block), list[tuple[Array, Array]]()
+    log_z = _forward(block, interval, columns)
     flat = np.empty_like(block.emissions)
     nodes, back, final = block.steps(flat), np.exp(block.transitions), np.exp(block.end)[:, None]
     edges, ones, ahead = np.zeros_like(back), np.ones_like(block.end), nodes[-1][:, :0]
     for t in range(len(nodes) - 1, -1, -1):
-        (alpha, weights), alive = kept[t], block.active[t + 1]
+        (alpha, weights), alive = columns[t], block.active[t + 1]
         beta = np.empty_like(weights)
         beta[:, alive:] = final
         np.matmul(back, ahead, out=beta[:, :alive])

@@ -56,8 +56,8 @@ def peak_growth_mb(reader: str, path: Path) -> float:
 
 def growth(reader: str, path: Path) -> float:
     before = peak_kb()
-    kept = readers.read_columns(path) if reader == "tagline" else read_rows(path)
-    return (peak_kb() - before) / 1024 if kept else 0.0
+    sentences = readers.read_columns(path) if reader == "tagline" else read_rows(path)
+    return (peak_kb() - before) / 1024 if sentences else 0.0
 
 
 def peak_kb() -> int:

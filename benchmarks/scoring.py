@@ -59,17 +59,17 @@ def columns(pair: tuple[TagLists, TagLists]) -> tuple[Column, Column, np.ndarray
 def check(pair: tuple[TagLists, TagLists]) -> None:
     """Raise unless both scorers count the same."""
     gold, guess = (Entities(side, IOB2) for side in pair)
-    found = evaluate_spans(*pair, RULE)
+    scored = evaluate_spans(*pair, RULE)
     for name in TYPES:
         mine, theirs = gold.filter(name), guess.filter(name)
-        if found.by_type[name] != Score(len(mine & theirs), len(theirs), len(mine)):
+        if scored.by_type[name] != Score(len(mine & theirs), len(theirs), len(mine)):
             sys.exit(f"{name}: the scorers disagree, no times")
     precision, recall, f1, _ = rival(pair)
-    for ours, theirs in ((found.precision, precision), (found.recall, recall), (found.f1, f1)):
+    for ours, theirs in ((scored.precision, precision), (scored.recall, recall), (scored.f1, f1)):
         if abs(ours - theirs) > 1e-12:
             sys.exit(f"expected {theirs}, got {ours}: the scorers disagree, no times")
     numbered = columns(pair)
-    if evaluate_spans(numbered[0], numbered[1], RULE, offsets=numbered[2]) != found:
+    if evaluate_spans(numbered[0], numbered[1], RULE, offsets=numbered[2]) != scored:
         sys.exit("lists and columns disagree, no times")
 
 

@@ -208,16 +208,16 @@ class Neighbours:
 
 
 def versions(packages: Sequence[str]) -> str:
-    """Name the Python, the BLAS and the installed ones of some packages with their versions."""
-    found = [f"Python {platform.python_version()}"]
+    """Name the Python, the BLAS and those of the packages that are installed, with their versions."""
+    names = [f"Python {platform.python_version()}"]
     for package in packages:
         try:
-            found.append(f"{package} {metadata.version(package)}")
+            names.append(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
             continue
     libraries = _controller().select(user_api="blas").info()
     blas = {f"{library['internal_api']} {library['version']}" for library in libraries}
-    return ", ".join([*found, *sorted(blas)])
+    return ", ".join([*names, *sorted(blas)])
 
 
 def _processor() -> str:

@@ -82,8 +82,8 @@ def _columns(corpus: Corpus) -> tuple[list[list[str]], list[list[str]]]:
 def clocked(call: Callable[[], Any]) -> tuple[Any, Clocks]:
     """Return what a call returns, and its CPU and wall seconds."""
     begin = time.process_time(), time.perf_counter()
-    found = call()
-    return found, (time.process_time() - begin[0], time.perf_counter() - begin[1])
+    answer = call()
+    return answer, (time.process_time() - begin[0], time.perf_counter() - begin[1])
 
 
 def taggers(data: Data, quick: bool) -> list[Tagger]:
@@ -110,7 +110,7 @@ def _nltk(X: list[list[str]], y: list[list[str]], capitals: bool) -> Any:
 
 def tags_of(tagged: list[list[Any]]) -> list[list[str]]:
     """Tags alone: NLTK gives pairs."""
-    return [[one if isinstance(one, str) else one[1] for one in row] for row in tagged]
+    return [[tag if isinstance(tag, str) else tag[1] for tag in row] for row in tagged]
 
 
 def disagreement(ours: Tagger, theirs: Tagger, sentences: list[list[str]]) -> str:
@@ -123,15 +123,17 @@ def disagreement(ours: Tagger, theirs: Tagger, sentences: list[list[str]]) -> st
     worse = np.flatnonzero(probable < rival - 1e-9)
     if len(worse):
         return f"sentence {worse[0]}: expected the most probable tags, got less probable ones than NLTK's"
-    differ = np.mean([a != b for one, two in zip(mine, other, strict=True) for a, b in zip(one, two, strict=True)])
+    differ = np.mean(
+        [a != b for ours, theirs in zip(mine, other, strict=True) for a, b in zip(ours, theirs, strict=True)]
+    )
     return "" if differ < MOST_DIFFERENT else f"expected nearly the tags of NLTK, got {differ:.1%} others"
 
 
-def take_turns(some: Sequence[Tagger], rounds: int) -> list[Clocks]:
+def take_turns(taggers: Sequence[Tagger], rounds: int) -> list[Clocks]:
     """Median CPU and wall seconds of a call of each."""
-    samples: list[list[Clocks]] = [[] for _ in some]
+    samples: list[list[Clocks]] = [[] for _ in taggers]
     for _ in range(rounds):
-        for number, tagger in enumerate(some):
+        for number, tagger in enumerate(taggers):
             timing.settle()
             once = clocked(tagger.tag)[1][1]  # fills the caches again
             calls = max(1, round(SAMPLE_SECONDS / once))
@@ -174,8 +176,14 @@ def run(quick: bool = False) -> bool:
     timing.set_threads(everything)
     together = take_turns(everybody, rounds)
     rows = [
-        [one.name, *shares_right(data, tags_of(one.tag())), both(one.trained), _speed(data, cpu), _speed(data, wall)]
-        for one, (cpu, _), (_, wall) in zip(everybody, alone, together, strict=True)
+        [
+            tagger.name,
+            *shares_right(data, tags_of(tagger.tag())),
+            both(tagger.trained),
+            _speed(data, cpu),
+            _speed(data, wall),
+        ]
+        for tagger, (cpu, _), (_, wall) in zip(everybody, alone, together, strict=True)
     ]
     print(markdown(HEAD, rows))
     ratios = [min(clocks[k][kind] for k in (1, 2)) / clocks[0][kind] for clocks, kind in ((alone, 0), (together, 1))]

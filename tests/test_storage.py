@@ -48,8 +48,8 @@ some_arrays = st.sampled_from(DTYPES).flatmap(
 some_tensors = st.dictionaries(texts.filter(lambda name: not name.startswith("_")), some_arrays, max_size=5)
 
 
-def same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+def same(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -90,9 +90,9 @@ def test_what_goes_in_comes_out(config: dict[str, Any], tensors: dict[str, NDArr
 
 @given(some_tensors)
 def test_safetensors_reads_the_same(tensors: dict[str, NDArray[Any]]) -> None:
-    found = safetensors.numpy.load(dumps({"a": "é"}, tensors))
-    assert {name for name in found if not name.startswith("_pad")} == set(tensors)
-    assert all(same(found[name], array) for name, array in tensors.items())
+    loaded = safetensors.numpy.load(dumps({"a": "é"}, tensors))
+    assert {name for name in loaded if not name.startswith("_pad")} == set(tensors)
+    assert all(same(loaded[name], array) for name, array in tensors.items())
 
 
 @given(some_tensors)

@@ -81,8 +81,8 @@ def with_rival(case: str, train: str, template: str, model: str, test: str | Non
         scorer = Scorer(structure, weights)
         spec, corpus = CASES[case], read_columns(test)
         lines = Template.parse(spec.template(Path(template).read_text(encoding="utf-8")))
-        found = expand(lines, corpus, (problem.expanded.states, None))  # type: ignore[arg-type]
-        names = [problem.labels[label] for label in engine.viterbi(scorer.chain(found.features)).labels]
+        expanded = expand(lines, corpus, (problem.expanded.states, None))  # type: ignore[arg-type]
+        names = [problem.labels[label] for label in engine.viterbi(scorer.chain(expanded.features)).labels]
         Path(f"{model}.labels").write_text(
             json.dumps([names[first:last] for first, last in pairwise(corpus.offsets.tolist())]), encoding="utf-8"
         )
@@ -105,7 +105,7 @@ def weights_of(problem: Problem, structure: Structure, model: str) -> Float64Arr
     keys = np.array([attributes[name] * L + labels[label] for name, label in info.state_features], np.int64)
     _put(weights[structure.parts["states"]], _state_keys(structure), keys, list(info.state_features.values()))
     moves = structure.transitions.astype(np.int64)
-    keys = np.array([labels[one] * L + labels[other] for one, other in info.transitions], np.int64)
+    keys = np.array([labels[previous] * L + labels[following] for previous, following in info.transitions], np.int64)
     _put(weights[structure.parts["transitions"]], moves[:, 0] * L + moves[:, 1], keys, list(info.transitions.values()))
     return weights
 

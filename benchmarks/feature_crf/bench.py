@@ -48,13 +48,13 @@ class Bench:
     Attributes:
         folder: for models and label files; gone after the run.
         records: every result, for ``--json``.
-        kept: results that a group leaves to the groups after it, by name.
+        shared: results that a group leaves to the groups after it, by name.
     """
 
     plan: Plan
     folder: Path
     records: list[dict[str, Any]] = field(default_factory=list)
-    kept: dict[str, Any] = field(default_factory=dict)
+    shared: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def template(self) -> str:

@@ -57,8 +57,8 @@ def peak_mb() -> float:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:
         return 0.0
-    found = re.search(r"VmHWM:\s+(\d+)", status)
-    return int(found[1]) / 1024 if found else 0.0
+    peak = re.search(r"VmHWM:\s+(\d+)", status)
+    return int(peak[1]) / 1024 if peak else 0.0
 
 
 def main() -> None:

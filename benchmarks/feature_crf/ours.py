@@ -124,7 +124,7 @@ def optimum(train: str, template: str, target: float) -> Result:
     problem = read("sparse", train, template)
     begin = now()
     structure = problem.structure()
-    found = since(begin)
+    structured = since(begin)
     monitor = Monitor(epsilon=0, delta=0, max_iterations=1000, callbacks=[Reached(target)])
     features, zero = problem.expanded.features, np.zeros(structure.size)
     settings = Settings(c2=C2, precision="float32")
@@ -134,7 +134,7 @@ def optimum(train: str, template: str, target: float) -> Result:
     stochastic = sum(math.isnan(done.gradient_norm) for done in trained.history)
     return {
         "taken": taken,
-        "structure": found,
+        "structure": structured,
         "objective": exact,
         "stochastic_passes": stochastic,
         "batch_passes": len(trained.history) - stochastic,
@@ -176,10 +176,10 @@ def tag_file(model: str, test: str, labels: str, repeats: int) -> Result:
     taken: list[Clocks] = []
     for _ in range(repeats):
         begin = now()
-        found = crf.predict(read_columns(test))
+        tagged = crf.predict(read_columns(test))
         taken.append(since(begin))
-    Path(labels).write_text(json.dumps(found), encoding="utf-8")
-    return {"taken": taken, "tokens": sum(map(len, found))}
+    Path(labels).write_text(json.dumps(tagged), encoding="utf-8")
+    return {"taken": taken, "tokens": sum(map(len, tagged))}
 
 
 def tag_items(model: str, test: str, labels: str, repeats: int) -> Result:

@@ -103,8 +103,8 @@ HEAD = ["task", "score", "bar", "met", "trained in", "settings", "command"]
 def row(run: Bench, name: str, dev: bool, changes: Mapping[str, Any]) -> list[str]:
     """Train and score a task."""
     task, dev = TASKS[name], dev or run.plan.quick
-    found = run.child("quality.score", run.plan.two, name=name, dev=dev, quick=run.plan.quick, changes=dict(changes))
-    met = None if dev or changes else run.judge(task.least <= found["score"] <= (task.most or 100))
+    result = run.child("quality.score", run.plan.two, name=name, dev=dev, quick=run.plan.quick, changes=dict(changes))
+    met = None if dev or changes else run.judge(task.least <= result["score"] <= (task.most or 100))
     settings = {"features": task.features, **task.settings, **changes}
     words = ", ".join(f"{key} {value}" for key, value in settings.items())
     if task.written:
@@ -113,10 +113,10 @@ def row(run: Bench, name: str, dev: bool, changes: Mapping[str, Any]) -> list[st
     where = "last 1,000 training sentences" if dev else f"last {HELD_OUT:.0%}" if task.test is None else task.test
     return [
         f"{name}: {task.measure}, {where}",
-        f"{found['score']:.2f}",
+        f"{result['score']:.2f}",
         task.bar,
         verdict(met),
-        f"{seconds(found['taken'][1])} ({found['passes']} passes, {found['active']:,} weights)",
+        f"{seconds(result['taken'][1])} ({result['passes']} passes, {result['active']:,} weights)",
         words,
         f"`python benchmarks/crf.py quality --only {name}{options}`",
     ]
@@ -171,13 +171,13 @@ def _measured(measure: str, gold: list[list[str]], predicted: list[list[str]]) -
 
 def changes_of(texts: list[str]) -> dict[str, Any]:
     """Read ``c2=0.5`` and the like: a name and a JSON value, or a bare text."""
-    found = {}
+    changes = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise SystemExit(f"--set: expected NAME=VALUE such as c2=0.5, got {text!r}")
         try:
-            found[name] = json.loads(value)
+            changes[name] = json.loads(value)
         except json.JSONDecodeError:
-            found[name] = value
-    return found
+            changes[name] = value
+    return changes

@@ -65,10 +65,10 @@ def tag_file(model: str, test: str, labels: str, repeats: int) -> Result:
     taken: list[Clocks] = []
     for _ in range(repeats):
         begin = now()
-        found = [tagger.tag(items(rows, words_only=False)) for rows in read_rows(test)]
+        tagged = [tagger.tag(items(rows, words_only=False)) for rows in read_rows(test)]
         taken.append(since(begin))
-    Path(labels).write_text(json.dumps(found), encoding="utf-8")
-    return {"taken": taken, "tokens": sum(map(len, found))}
+    Path(labels).write_text(json.dumps(tagged), encoding="utf-8")
+    return {"taken": taken, "tokens": sum(map(len, tagged))}
 
 
 def tag_items(model: str, test: str, labels: str, repeats: int) -> Result:
@@ -82,10 +82,10 @@ def tag_items(model: str, test: str, labels: str, repeats: int) -> Result:
     for _ in range(repeats):
         for name, sentences in (("lists", lists), ("dicts", dicts), ("ready", ready)):
             begin = now()
-            found = [tagger.tag(sentence) for sentence in sentences]
+            tagged = [tagger.tag(sentence) for sentence in sentences]
             taken[name].append(since(begin))
-    Path(labels).write_text(json.dumps(found), encoding="utf-8")
-    return {"taken": taken, "tokens": sum(map(len, found))}
+    Path(labels).write_text(json.dumps(tagged), encoding="utf-8")
+    return {"taken": taken, "tokens": sum(map(len, tagged))}
 
 
 def load(model: str) -> Result:

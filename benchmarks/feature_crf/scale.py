@@ -35,10 +35,10 @@ def rows(run: Bench) -> list[Row]:
     for share in SHARES:
         part = corpora.cut(path, run.folder / "part.txt", share * (corpora.QUICK_SHARE if run.plan.quick else 1))
         by_tokens.append(run.child("scale.large", run.plan.two, path=str(part)))
-    run.kept["tokens"] = by_tokens
-    whole, cost = by_tokens[-1], [found["batch"] / found["tokens"] for found in by_tokens]
+    run.shared["tokens"] = by_tokens
+    whole, cost = by_tokens[-1], [result["batch"] / result["tokens"] for result in by_tokens]
     title = f"MSRA-NER, {whole['tokens'] / 1e6:.1f} M tokens, {SET}, {run.plan.two} threads"
-    sizes = ", ".join(f"{found['tokens'] / 1e3:.0f}k: {seconds(found['batch'])}" for found in by_tokens)
+    sizes = ", ".join(f"{result['tokens'] / 1e3:.0f}k: {seconds(result['batch'])}" for result in by_tokens)
     return [
         Row(
             f"{title}: a pass",
@@ -60,12 +60,12 @@ def rows(run: Bench) -> list[Row]:
 def curves(run: Bench) -> None:
     """Measure what the plot shows beside tokens: labels and threads."""
     files: dict[str, Any] = {"train": run.train, "template": run.template}
-    run.kept["labels"] = run.child("scale.labels", **files, counts=list(LABELS), evaluations=run.plan.evaluations)
-    run.kept["threads"] = {}
+    run.shared["labels"] = run.child("scale.labels", **files, counts=list(LABELS), evaluations=run.plan.evaluations)
+    run.shared["threads"] = {}
     for threads in _counts(os.cpu_count() or 1):
         amounts = {"iterations": 1, "evaluations": run.plan.evaluations}
-        found = run.child("ours.passes", threads, case="sparse", **files, **amounts)
-        run.kept["threads"][threads] = median(found["evaluations"])[1]
+        result = run.child("ours.passes", threads, case="sparse", **files, **amounts)
+        run.shared["threads"][threads] = median(result["evaluations"])[1]
 
 
 def _counts(cores: int) -> list[int]:
@@ -135,18 +135,18 @@ def draw(run: Bench, path: Path) -> None:
     figure = Figure(figsize=(11, 3.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     tokens, by_labels, by_threads = figure.subplots(1, 3)
-    found, many, threads = run.kept["tokens"], run.kept["labels"], run.kept["threads"]
-    sizes = [one["tokens"] / 1e6 for one in found]
+    by_tokens, many, threads = run.shared["tokens"], run.shared["labels"], run.shared["threads"]
+    sizes = [result["tokens"] / 1e6 for result in by_tokens]
     for key, name, mark in (("batch", "L-BFGS", "o-"), ("stochastic", "SGD", "s-")):
-        tokens.plot(sizes, [one[key] for one in found], mark, label=name)
+        tokens.plot(sizes, [result[key] for result in by_tokens], mark, label=name)
     tokens.set(title=f"MSRA-NER, {run.plan.two} threads", xlabel="million tokens", ylabel="seconds a pass")
     tokens.legend(frameon=False)
-    by_labels.loglog(many["labels"], [1e3 * one for one in many["seconds"]], "o-", base=2)
+    by_labels.loglog(many["labels"], [1e3 * time for time in many["seconds"]], "o-", base=2)
     by_labels.set(title="CoNLL-2000, words only, 1 thread", xlabel="labels", ylabel="ms an evaluation")
     by_labels.set_xticks(many["labels"])
     for axis in (by_labels.xaxis, by_labels.yaxis):
         axis.set_major_formatter("{x:g}")
-    by_threads.plot(list(threads), [1e3 * one for one in threads.values()], "o-")
+    by_threads.plot(list(threads), [1e3 * time for time in threads.values()], "o-")
     by_threads.set(title="CoNLL-2000, 22 labels", xlabel="threads", ylabel="ms an evaluation", xticks=list(threads))
     for axes in (tokens, by_labels, by_threads):
         axes.spines[["top", "right"]].set_visible(False)

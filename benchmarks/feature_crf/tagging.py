@@ -22,10 +22,10 @@ LOADS = 5
 def _models(run: Bench) -> tuple[str, str]:
     """Return the models of both sides, trained now where the group ``sparse`` has not left them."""
     ours, theirs = run.path("sparse.ours"), run.path("sparse.rival")
-    if "target" not in run.kept:
-        run.kept["target"] = target_of(run, run.child("rival.train", case="sparse", train=run.train, model=theirs))
+    if "target" not in run.shared:
+        run.shared["target"] = target_of(run, run.child("rival.train", case="sparse", train=run.train, model=theirs))
         files = {"train": run.train, "template": run.template, "model": ours}
-        run.child("ours.end_to_end", run.plan.two, **files, target=run.kept["target"])
+        run.child("ours.end_to_end", run.plan.two, **files, target=run.shared["target"])
     return ours, theirs
 
 
@@ -49,8 +49,8 @@ def tagging(run: Bench) -> list[Row]:
     for _turn in range(LOADS):
         for side, model in models.items():
             loads[side].append(run.child(f"{side}.load", model=model))
-    mine, other = (median(median(one["taken"]) for one in taken[side]) for side in ("ours", "rival"))
-    loaded, opened = (median(one["taken"][0] for one in loads[side]) for side in ("ours", "rival"))
+    mine, other = (median(median(result["taken"]) for result in taken[side]) for side in ("ours", "rival"))
+    loaded, opened = (median(result["taken"][0] for result in loads[side]) for side in ("ours", "rival"))
     return [
         Row(
             "tagging: file in, labels out, 1 thread",
@@ -76,11 +76,11 @@ def items(run: Bench) -> list[Row]:
     """Tagging features that are Python objects already."""
     _, theirs = _models(run)
     ours = run.path("items.ours")
-    fitted = run.child("ours.from_items", run.plan.two, train=run.train, model=ours, target=run.kept["target"])
+    fitted = run.child("ours.from_items", run.plan.two, train=run.train, model=ours, target=run.shared["target"])
     taken, share, tokens = _taken(run, "tag_items", {"rival": theirs, "ours": ours})
     rows = []
     for kind, title in (("lists", "lists of 19 strings"), ("dicts", "dicts of 19 strings")):
-        mine, other = (median(median(one["taken"][kind]) for one in taken[side]) for side in ("ours", "rival"))
+        mine, other = (median(median(result["taken"][kind]) for result in taken[side]) for side in ("ours", "rival"))
         rows.append(
             Row(
                 f"predict on ready Python features: {title}",
@@ -90,7 +90,7 @@ def items(run: Bench) -> list[Row]:
                 how=f"CPU of 1 thread; {share:.2%} of the labels the same; medians of {run.plan.rounds} processes each",
             )
         )
-    other = median(median(one["taken"]["ready"]) for one in taken["rival"])
+    other = median(median(result["taken"]["ready"]) for result in taken["rival"])
     rows.append(Row("the same as ItemSequence, ready", "", tokens_per_second(tokens, other), how="for comparison"))
     rows.append(Row("fit on lists of 19 strings, 2 threads", both(fitted["taken"]), how="to 0.01 %, saving included"))
     return rows

@@ -40,16 +40,16 @@ def sparse(run: Bench) -> list[Row]:
         target = target_of(run, theirs[0])
         if not turn:
             _check_sparse(run, passes[0], theirs[0])
-        for threads, found in ways.items():
-            found.append(run.child("ours.optimum", threads, **files, target=target))
-            _reached(found[-1], target)
+        for threads, results in ways.items():
+            results.append(run.child("ours.optimum", threads, **files, target=target))
+            _reached(results[-1], target)
         ends.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("sparse.ours"), target=target))
         _reached(ends[-1], target)
         own.append(run.child("ours.end_to_end", run.plan.two, **files, model=run.path("stopped.ours")))
-    run.kept["target"] = target
+    run.shared["target"] = target
     return [
         *_iteration_rows(run, "sparse", passes, theirs),
-        *(_optimum_row(run, threads, found, theirs, target) for threads, found in ways.items()),
+        *(_optimum_row(run, threads, results, theirs, target) for threads, results in ways.items()),
         *_end_rows(run, ends, own, theirs),
         *_size_rows(run, ends, theirs),
     ]
@@ -64,17 +64,17 @@ def _check_sparse(run: Bench, ours: Result, theirs: Result) -> None:
     agreement.same_optimum(ours["tokens"], theirs["losses"][-1])
     labels = run.path("rival.labels")
     run.child("rival.tag_file", model=run.path("sparse.rival"), test=run.test, labels=labels, repeats=1)
-    found = _with_rival(run, "sparse", theirs, test=run.test)
-    agreement.same_labels(found["labels"], labels, agreement.SAME_LABELS)
+    result = _with_rival(run, "sparse", theirs, test=run.test)
+    agreement.same_labels(result["labels"], labels, agreement.SAME_LABELS)
 
 
 def _with_rival(run: Bench, case: str, theirs: Result, **more: Any) -> Result:
     files: dict[str, Any] = {"train": run.train, "template": run.template, "model": run.path(f"{case}.rival")}
-    found = run.child("agreement.with_rival", case=case, **files, **more)
+    result = run.child("agreement.with_rival", case=case, **files, **more)
     agreement.require(
-        f"{case}: objective at the rival's weights", found["objective"], theirs["losses"][-1], agreement.SAME
+        f"{case}: objective at the rival's weights", result["objective"], theirs["losses"][-1], agreement.SAME
     )
-    return found
+    return result
 
 
 def _passes(run: Bench, case: str) -> Result:
@@ -85,9 +85,9 @@ def _passes(run: Bench, case: str) -> Result:
 def dense(run: Bench) -> list[Row]:
     """Evaluation and iteration with weights for all pairs."""
     files: dict[str, Any] = {"train": run.train, "template": run.template}
-    found = run.child("agreement.dense_and_sparse", **files)
+    result = run.child("agreement.dense_and_sparse", **files)
     for name in ("value", "gradient"):
-        agreement.require(f"dense against sparse, {name}", found[name], 0.0, absolute=agreement.SAME)
+        agreement.require(f"dense against sparse, {name}", result[name], 0.0, absolute=agreement.SAME)
     return _few_iterations(run, "dense")
 
 
@@ -145,9 +145,9 @@ def _until(theirs: Result, target: float) -> tuple[float, float, int]:
 
 
 def _optimum_row(run: Bench, threads: int, ours: list[Result], theirs: list[Result], target: float) -> Row:
-    taken = median(found["taken"] for found in ours)
-    rival = [_until(found, target) for found in theirs]
-    log, wall = statistics.median(one[0] for one in rival), statistics.median(one[1] for one in rival)
+    taken = median(result["taken"] for result in ours)
+    rival = [_until(result, target) for result in theirs]
+    log, wall = statistics.median(clock[0] for clock in rival), statistics.median(clock[1] for clock in rival)
     first = ours[0]
     return Row(
         f"to within 0.01 % of the optimum, {threads} thread{'s' * (threads != 1)}",
@@ -161,9 +161,9 @@ def _optimum_row(run: Bench, threads: int, ours: list[Result], theirs: list[Resu
 
 
 def _end_rows(run: Bench, ours: list[Result], own: list[Result], theirs: list[Result]) -> list[Row]:
-    taken, stopped = median(found["taken"] for found in ours), median(found["taken"] for found in own)
-    rival = median(found["whole"] for found in theirs)
-    prepared = median(found["prepared"] for found in theirs)
+    taken, stopped = median(result["taken"] for result in ours), median(result["taken"] for result in own)
+    rival = median(result["whole"] for result in theirs)
+    prepared = median(result["prepared"] for result in theirs)
     count = f"median of {len(ours)}"
     return [
         Row(
@@ -185,8 +185,8 @@ def _end_rows(run: Bench, ours: list[Result], own: list[Result], theirs: list[Re
 
 
 def _size_rows(run: Bench, ours: list[Result], theirs: list[Result]) -> list[Row]:
-    peak = statistics.median(found["peak_mb"] for found in ours)
-    rival = statistics.median(found["peak_mb"] for found in theirs)
+    peak = statistics.median(result["peak_mb"] for result in ours)
+    rival = statistics.median(result["peak_mb"] for result in theirs)
     size, other = ours[0]["bytes"], theirs[0]["bytes"]
     return [
         Row(

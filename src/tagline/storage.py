@@ -7,8 +7,8 @@
 The header gives name, dtype, shape and place of every array. Its ``__metadata__`` holds ``format`` (``tagline``),
 ``version``, ``tagline`` (our settings: JSON in a string) and ``checksum``, the CRC-32 of the whole file taken with
 ``00000000`` in the checksum's own place. Safetensors allows no holes, so what fills up to 64 bytes is an array too,
-``_pad1``, ``_pad2``, …; readers do not see them. Files are mapped, not copied (safetensors' own NumPy reader copies),
-and hostile: every number of a header is checked before it is used. The guide is ``docs/model-file.md``.
+``_pad1``, ``_pad2``, …; readers do not see them. Files are mapped, not copied (safetensors' own NumPy reader copies).
+Files are hostile: every number of a header is checked before it is used. The guide is ``docs/model-file.md``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_TENSORS = 10_000
 Path: TypeAlias = str | os.PathLike[str]
 Tensors: TypeAlias = Mapping[str, NDArray[Any]]
 Piece: TypeAlias = bytes | memoryview
-Kind = TypeVar("Kind")
+Value = TypeVar("Value")
 
 _DTYPES = {
     **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"},
@@ -81,7 +81,7 @@ class ModelFile:
     version: int = VERSION
     source: str = "<bytes>"
 
-    def setting(self, name: str, kind: type[Kind]) -> Kind:
+    def setting(self, name: str, kind: type[Value]) -> Value:
         """Return a setting that must be there and of this type."""
         value = self.config.get(name)
         if type(value) is not kind:
@@ -196,7 +196,7 @@ def _entry(dtype: str, shape: tuple[int, ...], begin: int, size: int) -> dict[st
 
 
 def _front(entries: dict[str, Any]) -> bytes:
-    """The length and the header, padded."""
+    """Return the length and the header, padded."""
     try:
         header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
@@ -217,7 +217,7 @@ def _config_text(config: dict[str, Any]) -> str:
 
 
 def _check_keys(value: object) -> None:
-    """Refuse keys that JSON would silently turn into strings."""
+    """Raise where JSON would silently turn keys into strings."""
     if isinstance(value, dict):
         if odd := [key for key in value if not isinstance(key, str)]:
             raise InputError(f"config: expected strings as keys, got {odd[0]!r}")
@@ -228,7 +228,7 @@ def _check_keys(value: object) -> None:
 
 
 def _plain(name: str, value: NDArray[Any]) -> NDArray[Any]:
-    """The array as it is stored, little-endian."""
+    """Return the array as it is stored, little-endian."""
     if not isinstance(name, str) or name == _METADATA or name.startswith(_PAD):
         raise InputError(f"tensors: expected names other than {_METADATA} and {_PAD}…, got {name!r}")
     array = np.asarray(value)
@@ -251,7 +251,7 @@ def _checksum(*pieces: Piece) -> str:
 
 @contextlib.contextmanager
 def _replacing(target: str) -> Iterator[IO[bytes]]:
-    """Open a neighbour of the target that takes its place at the end, if all went well."""
+    """Open a file beside the target that takes its place at the end if all went well."""
     status = os.stat(target) if os.path.exists(target) else None
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise OSError(0, "a folder or a device, not a file")
@@ -273,7 +273,7 @@ def _replacing(target: str) -> Iterator[IO[bytes]]:
         raise
 
 
-# In: bytes → settings and arrays. Nothing of the header is believed.
+# In: bytes → settings and arrays. Nothing in the header is trusted.
 
 
 def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verify: bool) -> ModelFile:
@@ -300,8 +300,8 @@ def _header(view: memoryview, source: str) -> bytes:
     if start[8:9] != b"{":
         got, remedy = f"{len(view)} bytes of something else", _NAME
         if len(view) > 8:
-            known = ((kind, advice) for magic, kind, advice in _STRANGERS if re.match(magic, start))
-            got, remedy = next(known, (got, remedy))
+            matches = ((kind, advice) for magic, kind, advice in _STRANGERS if re.match(magic, start))
+            got, remedy = next(matches, (got, remedy))
         raise _bad(source, "a Tagline model file", got, remedy)
     length, rest = int.from_bytes(start[:8], "little"), len(view) - 8
     if length > LARGEST_HEADER:
@@ -332,10 +332,10 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError(f"{_shown(Counter(key for key, _ in pairs).most_common(1)[0][0])} twice as a key")
-    return found
+    return fields
 
 
 def _finite(digits: str) -> float:
@@ -345,7 +345,7 @@ def _finite(digits: str) -> float:
 
 
 def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
-    """Return settings and version, which come before everything else: a newer format may differ in all of it."""
+    """Return settings and version, which are read first: a newer format may differ in all of the rest."""
     if not isinstance(metadata, dict) or metadata.get("format") != "tagline":
         raise _bad(source, "a Tagline model file", "a safetensors file of something else", _NAME)
     version, text = metadata.get("version"), metadata.get("tagline")
@@ -360,7 +360,7 @@ def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
 
 
 def _shown(value: object) -> str:
-    """A value as it is quoted in messages."""
+    """Return a value as messages quote it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
@@ -391,14 +391,14 @@ def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[i
 
 
 def _naturals(value: object) -> tuple[int, ...] | None:
-    """A list of whole numbers from 0 to 2^63 − 1 as a tuple; None for anything else (True is no number)."""
-    if not isinstance(value, list) or not all(type(one) is int and 0 <= one < 2**63 for one in value):
+    """Return a list of whole numbers from 0 to 2^63 − 1 as a tuple; None for anything else (True is no number)."""
+    if not isinstance(value, list) or not all(type(number) is int and 0 <= number < 2**63 for number in value):
         return None
     return tuple(value)
 
 
 def _check_cover(places: list[Place], size: int, source: str) -> None:
-    """The arrays must follow one another without gap or overlap and end where the file ends."""
+    """Raise unless the arrays follow one another without gap or overlap and end where the file ends."""
     end = 0
     for first, last in sorted(places):
         if first != end:
@@ -412,9 +412,9 @@ def _check_cover(places: list[Place], size: int, source: str) -> None:
 
 def _verify(stated: object, header: bytes, view: memoryview, source: str) -> None:
     blank = header.replace(_checksum_field(str(stated)), _checksum_field(_UNKNOWN), 1)
-    found = _checksum(view[:8], blank, view[8 + len(header) :])
-    if found != stated:
-        raise _bad(source, f"the checksum {_shown(stated)}", repr(found))
+    computed = _checksum(view[:8], blank, view[8 + len(header) :])
+    if computed != stated:
+        raise _bad(source, f"the checksum {_shown(stated)}", repr(computed))
 
 
 def _array(name: str, view: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], source: str) -> NDArray[Any]:

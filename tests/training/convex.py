@@ -62,12 +62,12 @@ def logistic(seed: int, c2: Any = 0.1, size: int = 12) -> Convex:
         value, gradient = objective(w)
         return value + float((c2 * w * w).sum()), gradient + 2 * c2 * w
 
-    found = scipy.optimize.minimize(total, np.zeros(size), jac=True, method="L-BFGS-B").x
+    weights = scipy.optimize.minimize(total, np.zeros(size), jac=True, method="L-BFGS-B").x
     for _ in range(6):
-        hessian = np.array([(total(found + 1e-5 * e)[1] - total(found - 1e-5 * e)[1]) / 2e-5 for e in np.eye(size)])
-        found = found - np.linalg.solve(hessian, total(found)[1])
-    assert np.abs(total(found)[1]).max() < 1e-10
-    return Convex(objective, size, c2, found, total(found)[0])
+        hessian = np.array([(total(weights + 1e-5 * e)[1] - total(weights - 1e-5 * e)[1]) / 2e-5 for e in np.eye(size)])
+        weights = weights - np.linalg.solve(hessian, total(weights)[1])
+    assert np.abs(total(weights)[1]).max() < 1e-10
+    return Convex(objective, size, c2, weights, total(weights)[0])
 
 
 CONVEX = {
@@ -84,8 +84,8 @@ def assert_optimum(trained: Any, problem: Convex) -> None:
     np.testing.assert_allclose(trained.objective, problem.lowest, rtol=1e-9, atol=1e-12)
 
 
-def doc001() -> tuple[FunctionLikelihood, dict[str, Any]]:
-    """The training example of document 001, and its golden answers."""
+def textbook() -> tuple[FunctionLikelihood, dict[str, Any]]:
+    """The training example of a textbook, and its golden answers."""
     numbered = (
         lambda before, y, x, i: before == 1 and y == 2,
         lambda before, y, x, i: before == 1 and y == 1 and i == 2,
@@ -103,8 +103,8 @@ def doc001() -> tuple[FunctionLikelihood, dict[str, Any]]:
     return model.likelihood(["abc"] * len(paths), paths), golden["ref"]
 
 
-def assert_doc001(trained: Any) -> None:
+def assert_textbook(trained: Any) -> None:
     """With the penalty ½·|w|², which is c2 = 0.5."""
-    golden = doc001()[1]["L2 (maximise loglik - 0.5*||w||^2)"]
+    golden = textbook()[1]["L2 (maximise loglik - 0.5*||w||^2)"]
     np.testing.assert_allclose(trained.weights, golden["w"], rtol=0, atol=1e-6)
     np.testing.assert_allclose(trained.objective, -golden["objective"], rtol=1e-9)

@@ -25,14 +25,14 @@ def test_ends_where_the_plain_methods_end(c1, c2):
     likelihood = problem_likelihood()
     start = np.zeros(likelihood.size)
     common = {"dtype": np.float64, "noise": 1e-14}
-    found = auto(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
+    trained = auto(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
     if c1:
         plain = owlqn(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
     else:
         plain = lbfgs(likelihood, start, c2=c2, monitor=Monitor(**EXACT), **common)
-    np.testing.assert_allclose(found.objective, plain.objective, rtol=1e-9)
+    np.testing.assert_allclose(trained.objective, plain.objective, rtol=1e-9)
     if c2:  # strictly convex: one optimum
-        np.testing.assert_allclose(found.weights, plain.weights, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(trained.weights, plain.weights, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize(("limit", "stochastic"), [(1, 0), (2, 1), (7, 3), (30, 10)])

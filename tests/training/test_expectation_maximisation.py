@@ -20,39 +20,39 @@ def halving(x: float) -> tuple[float, float]:
 
 
 def test_climbing_stops_by_tolerance():
-    found = climb(halving, 0.0, max_iterations=100, tolerance=0.1)
-    assert found.converged
-    assert found.reason == "converged: the objective rose by less than 0.1"
-    assert [one.objective for one in found.history] == [-1, -0.5, -0.25, -0.125, -0.0625]
-    assert [one.iteration for one in found.history] == [1, 2, 3, 4, 5]
-    assert found.objective == -0.0625
-    assert found.parameters == 1 - 2**-5
+    climbed = climb(halving, 0.0, max_iterations=100, tolerance=0.1)
+    assert climbed.converged
+    assert climbed.reason == "converged: the objective rose by less than 0.1"
+    assert [done.objective for done in climbed.history] == [-1, -0.5, -0.25, -0.125, -0.0625]
+    assert [done.iteration for done in climbed.history] == [1, 2, 3, 4, 5]
+    assert climbed.objective == -0.0625
+    assert climbed.parameters == 1 - 2**-5
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
 def test_climbing_stops_after_so_many_steps(steps):
-    found = climb(halving, 0.0, max_iterations=steps, tolerance=-np.inf)
-    assert found.reason == "max_iterations"
-    assert not found.converged
-    assert len(found.history) == steps
-    assert found.parameters == 1 - 0.5**steps
-    assert math.isnan(found.objective) == (steps == 0)
+    climbed = climb(halving, 0.0, max_iterations=steps, tolerance=-np.inf)
+    assert climbed.reason == "max_iterations"
+    assert not climbed.converged
+    assert len(climbed.history) == steps
+    assert climbed.parameters == 1 - 0.5**steps
+    assert math.isnan(climbed.objective) == (steps == 0)
 
 
 def test_a_fall_ends_the_climb_with_what_was_before_it():
     objectives = {0: 1.0, 1: 2.0, 2: 1.9, 3: 5.0}
     step: Callable[[int], tuple[float, int]] = lambda n: (objectives[n], n + 1)  # noqa: E731
-    found = climb(step, 0, max_iterations=4, tolerance=0.0)
-    assert found.reason == "fell: the objective went from 2.0 to 1.9"
-    assert found.parameters == 1
-    assert found.objective == 2.0
+    climbed = climb(step, 0, max_iterations=4, tolerance=0.0)
+    assert climbed.reason == "fell: the objective went from 2.0 to 1.9"
+    assert climbed.parameters == 1
+    assert climbed.objective == 2.0
     assert climb(step, 0, max_iterations=4, tolerance=-np.inf, may_fall=True).parameters == 4
 
 
 def test_rounding_is_no_fall():
     objectives = {0: 1e6, 1: 1e6 - 1e-5, 2: 2e6, 3: 2e6}
-    found = climb(lambda n: (objectives[n], n + 1), 0, max_iterations=4, tolerance=-np.inf)
-    assert found.reason == "max_iterations"
+    climbed = climb(lambda n: (objectives[n], n + 1), 0, max_iterations=4, tolerance=-np.inf)
+    assert climbed.reason == "max_iterations"
 
 
 def test_an_interrupt_keeps_the_last_complete_parameters():
@@ -61,8 +61,8 @@ def test_an_interrupt_keeps_the_last_complete_parameters():
             signal.raise_signal(signal.SIGINT)
         return float(n), n + 1
 
-    found = climb(step, 0, max_iterations=10, tolerance=0.0)
-    assert (found.reason, found.parameters, len(found.history)) == ("interrupted", 3, 3)
+    climbed = climb(step, 0, max_iterations=10, tolerance=0.0)
+    assert (climbed.reason, climbed.parameters, len(climbed.history)) == ("interrupted", 3, 3)
 
 
 def test_callbacks_see_each_pass_and_may_stop():
@@ -72,14 +72,14 @@ def test_callbacks_see_each_pass_and_may_stop():
         seen.append((done.iteration, done.objective, done.active, parameters))
         return parameters == 3
 
-    found = climb(lambda n: (float(n), n + 1), 0, max_iterations=10, tolerance=0.0, callback=tell, active=7)
-    assert found.reason == "callback"
+    climbed = climb(lambda n: (float(n), n + 1), 0, max_iterations=10, tolerance=0.0, callback=tell, active=7)
+    assert climbed.reason == "callback"
     assert seen == [(1, 0.0, 7, 1), (2, 1.0, 7, 2), (3, 2.0, 7, 3)]
 
 
 def test_a_time_budget():
     ticks = itertools.count()
-    found: Climbed[int] = climb(
+    climbed: Climbed[int] = climb(
         lambda n: (float(n), n + 1),
         0,
         max_iterations=99,
@@ -87,8 +87,8 @@ def test_a_time_budget():
         max_seconds=5,
         clock=lambda: float(next(ticks)),
     )
-    assert found.reason == "time budget"
-    assert len(found.history) == 3
+    assert climbed.reason == "time budget"
+    assert len(climbed.history) == 3
 
 
 def test_an_objective_that_is_no_number_is_an_error():

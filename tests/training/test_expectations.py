@@ -157,20 +157,20 @@ def by_symbol(nodes: Any, ids: Any, V: int) -> Any:
     return table[:-1]
 
 
-def check(found: Expectations, wanted: Expectations, ids: Any = None, V: int = 0, rtol: float = 1e-11) -> None:
+def check(counts: Expectations, wanted: Expectations, ids: Any = None, V: int = 0, rtol: float = 1e-11) -> None:
     close = {"rtol": rtol, "atol": 1e-12}
-    np.testing.assert_allclose(found.log_likelihood, wanted.log_likelihood, **close)
-    np.testing.assert_allclose(found.start, wanted.start, **close)
-    np.testing.assert_allclose(found.transitions, wanted.transitions, **close)
-    if found.nodes is not None:
-        np.testing.assert_allclose(found.nodes, wanted.nodes, **close)
-    if found.emissions is not None:
-        np.testing.assert_allclose(found.emissions, by_symbol(wanted.nodes, ids, V), **close)
+    np.testing.assert_allclose(counts.log_likelihood, wanted.log_likelihood, **close)
+    np.testing.assert_allclose(counts.start, wanted.start, **close)
+    np.testing.assert_allclose(counts.transitions, wanted.transitions, **close)
+    if counts.nodes is not None:
+        np.testing.assert_allclose(counts.nodes, wanted.nodes, **close)
+    if counts.emissions is not None:
+        np.testing.assert_allclose(counts.emissions, by_symbol(wanted.nodes, ids, V), **close)
 
 
 def naive_counts(rows: Any, offsets: Any, start: Any, transitions: Any) -> Expectations:
-    found = naive.expected_counts(Chain(rows, transitions, start, None, offsets))
-    return Expectations(found.log_z, found.start, np.asarray(found.transitions), nodes=np.asarray(found.emissions))
+    counts = naive.expected_counts(Chain(rows, transitions, start, None, offsets))
+    return Expectations(counts.log_z, counts.start, np.asarray(counts.transitions), nodes=np.asarray(counts.emissions))
 
 
 @given(data=st.data())
@@ -183,8 +183,8 @@ def test_counts_are_those_of_all_paths(engine, data):
     spread = data.draw(st.sampled_from([0.0, 1.0, 10.0, 200.0]), label="spread")
     model = make_model(rng, K, V, lengths, zeros=zeros, spread=spread)
     wanted = enumerate_counts(model.rows, *model.moves)
-    for found in model.in_every_way():
-        check(found, wanted, model.ids, V)
+    for counts in model.in_every_way():
+        check(counts, wanted, model.ids, V)
 
 
 @given(data=st.data())
@@ -196,10 +196,10 @@ def test_counts_keep_to_the_states_that_are_allowed(engine, data):
     allowed = rng.random((len(model.ids), K)) < 0.6
     allowed[np.arange(len(allowed)), rng.integers(0, K, len(allowed))] = True
     wanted = enumerate_counts(np.where(allowed, model.rows, NEGATIVE), *model.moves)
-    for found in model.in_every_way(allowed):
-        check(found, wanted, model.ids, 3)
-        if found.nodes is not None:
-            assert (found.nodes[~allowed] == 0).all()
+    for counts in model.in_every_way(allowed):
+        check(counts, wanted, model.ids, 3)
+        if counts.nodes is not None:
+            assert (counts.nodes[~allowed] == 0).all()
 
 
 @pytest.mark.parametrize("K", [1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 50, 65])
@@ -208,11 +208,11 @@ def test_counts_are_those_of_the_naive_engine(engine, K, zeros):
     rng = np.random.default_rng(K)
     model = make_model(rng, K, 11, [0, 1, 30, 2, 70, 1, 9, 0, 13, 5, 129, 4, 4], zeros=zeros)
     wanted = naive_counts(model.rows, *model.moves)
-    for found in model.in_every_way():
-        check(found, wanted, model.ids, 11)
-        np.testing.assert_allclose(found.start.sum(), 11)
-        np.testing.assert_allclose(found.transitions.sum(), len(model.ids) - 11)
-        assert (found.transitions[model.transitions == NEGATIVE] == 0).all()
+    for counts in model.in_every_way():
+        check(counts, wanted, model.ids, 11)
+        np.testing.assert_allclose(counts.start.sum(), 11)
+        np.testing.assert_allclose(counts.transitions.sum(), len(model.ids) - 11)
+        assert (counts.transitions[model.transitions == NEGATIVE] == 0).all()
 
 
 @pytest.mark.parametrize("D", [1, 2, 5])
@@ -225,10 +225,10 @@ def test_moments_of_vectors(engine, K, D):
     away = X[:, None] - means
     rows = -0.5 * (away**2 / variances + np.log(2 * np.pi * variances)).sum(axis=2)
     wanted = naive_counts(rows, *model.moves)
-    found = gaussian_expectations(X, means, variances, *model.moves)
-    check(found, wanted)
-    np.testing.assert_allclose(found.moments.mass, wanted.nodes.sum(axis=0), rtol=1e-11, atol=1e-12)
-    for power, sums in ((1, found.moments.first), (2, found.moments.second)):
+    counts = gaussian_expectations(X, means, variances, *model.moves)
+    check(counts, wanted)
+    np.testing.assert_allclose(counts.moments.mass, wanted.nodes.sum(axis=0), rtol=1e-11, atol=1e-12)
+    for power, sums in ((1, counts.moments.first), (2, counts.moments.second)):
         products = np.einsum("nk,nkd->kd", wanted.nodes, away**power)
         np.testing.assert_allclose(sums, products, rtol=1e-9, atol=1e-10)
 
@@ -263,9 +263,9 @@ def test_states_that_do_not_mix(engine, step, T):
     front = T * 2 // 5
     ends = np.array([step * (T - front), step * front])  # what each state loses
     total = math.log(0.5) + np.logaddexp(-ends[0], -ends[1])
-    for found in model.in_every_way():
-        np.testing.assert_allclose(found.log_likelihood, [total], rtol=1e-13)
-        np.testing.assert_allclose(found.transitions, np.diag([0.0, T - 1]), atol=1e-9)
+    for counts in model.in_every_way():
+        np.testing.assert_allclose(counts.log_likelihood, [total], rtol=1e-13)
+        np.testing.assert_allclose(counts.transitions, np.diag([0.0, T - 1]), atol=1e-9)
 
 
 @pytest.mark.parametrize("tiny", [1e-60, 1e-130, 1e-250, 1e-290, 1e-310])
@@ -281,8 +281,8 @@ def test_parameters_that_em_has_driven_towards_zero(engine, tiny, zeros):
     table[:4] += 0.5 * np.eye(4)
     model = Model(log(table), rng.integers(0, 6, 400), np.array([0, 150, 151, 400]), log(np.full(4, 0.25)), log(moves))
     wanted = naive_counts(model.rows, *model.moves)
-    for found in model.in_every_way():
-        check(found, wanted, model.ids, 6, rtol=1e-9)
+    for counts in model.in_every_way():
+        check(counts, wanted, model.ids, 6, rtol=1e-9)
 
 
 @pytest.mark.parametrize("tiny", [1e-120, 1e-200, 1e-290])
@@ -300,10 +300,10 @@ def test_faint_states_cost_no_more_than_others(tiny):
         taken = []
         for _ in range(3):
             begin = time.process_time()
-            found = symbol_expectations(model.chained)
+            counts = symbol_expectations(model.chained)
             taken.append(time.process_time() - begin)
         seconds.append(min(taken))
-        check(found, naive_counts(model.rows, *model.moves), ids, 8, rtol=1e-9)
+        check(counts, naive_counts(model.rows, *model.moves), ids, 8, rtol=1e-9)
     assert seconds[1] < 10 * seconds[0]
 
 
@@ -311,10 +311,10 @@ def test_unreachable_states_may_explain_the_future_ever_so_well(engine):
     """State 1 cannot be reached, and β grows out of range there."""
     rows = np.tile([-8.0, 0.0], (2000, 1))
     start, moves = log(np.array([1.0, 0.0])), log(np.eye(2))
-    found = expectations(rows, np.array([0, 2000]), start, moves)
-    np.testing.assert_allclose(found.log_likelihood, [-16000.0])
-    np.testing.assert_allclose(found.nodes, np.tile([1.0, 0.0], (2000, 1)), atol=1e-12)
-    np.testing.assert_allclose(found.transitions, [[1999.0, 0.0], [0.0, 0.0]], rtol=1e-12)
+    counts = expectations(rows, np.array([0, 2000]), start, moves)
+    np.testing.assert_allclose(counts.log_likelihood, [-16000.0])
+    np.testing.assert_allclose(counts.nodes, np.tile([1.0, 0.0], (2000, 1)), atol=1e-12)
+    np.testing.assert_allclose(counts.transitions, [[1999.0, 0.0], [0.0, 0.0]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [-1e5, -3000.0, 700.0, 1e6])
@@ -334,10 +334,10 @@ def test_long_sequences_keep_their_digits(engine):
         pytest.skip("the reference")
     model = make_model(np.random.default_rng(6), 6, 9, [6000, 2500])
     wanted = naive_counts(model.rows, *model.moves)
-    for found in model.in_every_way():
-        check(found, wanted, model.ids, 9, rtol=1e-9)
-        if found.nodes is not None:
-            np.testing.assert_allclose(found.nodes.sum(axis=1), 1, atol=1e-10)
+    for counts in model.in_every_way():
+        check(counts, wanted, model.ids, 9, rtol=1e-9)
+        if counts.nodes is not None:
+            np.testing.assert_allclose(counts.nodes.sum(axis=1), 1, atol=1e-10)
 
 
 # Batches, threads, doors.
@@ -351,20 +351,20 @@ def test_more_symbols_than_tokens(engine):
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
 def test_nothing_at_all(engine, lengths):
     model = make_model(np.random.default_rng(0), 3, 2, lengths)
-    for found in [*model.in_every_way(), gaussian_expectations(np.zeros((0, 2)), *np.ones((2, 3, 2)), *model.moves)]:
-        np.testing.assert_array_equal(found.log_likelihood, np.zeros(len(lengths)))
-        assert not found.start.any()
-        assert not found.transitions.any()
+    for counts in [*model.in_every_way(), gaussian_expectations(np.zeros((0, 2)), *np.ones((2, 3, 2)), *model.moves)]:
+        np.testing.assert_array_equal(counts.log_likelihood, np.zeros(len(lengths)))
+        assert not counts.start.any()
+        assert not counts.transitions.any()
 
 
 def everything(model: Model) -> list[Any]:
-    found = model.in_every_way()
+    several = model.in_every_way()
     X = np.stack([np.sin(np.arange(len(model.ids))), np.cos(np.arange(len(model.ids)))], axis=1)
     K = len(model.start)
     means = np.linspace(-1, 1, 2 * K).reshape(K, 2)
     by_moments = gaussian_expectations(X, means, np.ones((K, 2)), *model.moves)
     best = symbols.viterbi(model.chained)
-    parts = [one for each in [*found, by_moments] for one in vars(each).values()]
+    parts = [part for counts in [*several, by_moments] for part in vars(counts).values()]
     return [*[part for part in parts if isinstance(part, np.ndarray)], *vars(by_moments.moments).values(), best.labels]
 
 
@@ -377,7 +377,7 @@ def test_the_same_bytes_for_any_number_of_threads():
         tagline.set_threads(count)
         results.append([part.tobytes() for part in everything(model)])
     tagline.set_threads(before)
-    assert all(one == results[0] for one in results)
+    assert all(result == results[0] for result in results)
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.5])
@@ -409,10 +409,10 @@ def test_the_arrays_of_the_caller_stay_as_they_are(engine):
 def test_strided_arrays_are_taken():
     model = make_model(np.random.default_rng(11), 4, 6, [7, 8])
     wanted = expectations(model.rows, *model.moves)
-    found = expectations(
+    counts = expectations(
         np.asfortranarray(model.rows), model.offsets, model.start, np.asfortranarray(model.transitions)
     )
-    np.testing.assert_array_equal(found.nodes, wanted.nodes)
+    np.testing.assert_array_equal(counts.nodes, wanted.nodes)
     spread = np.repeat(model.table, 2, axis=0)[::2]
     other = symbol_expectations(replace(model, table=spread).chained)
     np.testing.assert_allclose(other.transitions, wanted.transitions, rtol=1e-12)
@@ -514,10 +514,10 @@ def test_counts_of_the_best_path(engine, data):
         start[path[:1]] += 1
         for i, j in itertools.pairwise(path):
             pairs[i, j] += 1
-    for found in (hard, by_symbols):
-        np.testing.assert_allclose(found.log_likelihood, best.scores, rtol=1e-12)
-        np.testing.assert_array_equal(found.start, start)
-        np.testing.assert_array_equal(found.transitions, pairs)
+    for counts in (hard, by_symbols):
+        np.testing.assert_allclose(counts.log_likelihood, best.scores, rtol=1e-12)
+        np.testing.assert_array_equal(counts.start, start)
+        np.testing.assert_array_equal(counts.transitions, pairs)
     np.testing.assert_array_equal(hard.nodes, nodes)
     np.testing.assert_array_equal(by_symbols.emissions, by_symbol(nodes, model.ids, 3))
 
@@ -530,9 +530,9 @@ def test_chains_of_symbols_answer_as_chains(engine, K, zeros):
     chain = SymbolChain(model.table, model.ids, model.transitions, model.start, end, model.offsets)
     plain = Chain(model.rows, model.transitions, model.start, end, model.offsets)
     np.testing.assert_allclose(symbols.log_partition(chain), naive.log_partition(plain), rtol=1e-12, atol=1e-12)
-    found, wanted = symbols.viterbi(chain), naive.viterbi(plain)
-    np.testing.assert_array_equal(found.labels, wanted.labels)
-    np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-12)
+    best, wanted = symbols.viterbi(chain), naive.viterbi(plain)
+    np.testing.assert_array_equal(best.labels, wanted.labels)
+    np.testing.assert_allclose(best.scores, wanted.scores, rtol=1e-12)
 
 
 def test_impossible_symbols_have_log_partition_minus_infinity(engine):
@@ -553,16 +553,16 @@ def test_baum_welch_rises_at_every_step():
 
     def step(p: tuple[Any, Any, Any]) -> tuple[float, tuple[Any, Any, Any]]:
         start, moves, emitted = p
-        found = symbol_expectations(
+        counts = symbol_expectations(
             Model(log(emitted.T).copy(), model.ids, model.offsets, log(start), log(moves)).chained
         )
-        counts = found.start, found.transitions, found.emissions.T
-        return found.log_likelihood.sum(), tuple(part / part.sum(axis=-1, keepdims=True) for part in counts)
+        parts = counts.start, counts.transitions, counts.emissions.T
+        return counts.log_likelihood.sum(), tuple(part / part.sum(axis=-1, keepdims=True) for part in parts)
 
     rng = np.random.default_rng(13)
     begin = (rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(6), 4))
     history = climb(step, begin, max_iterations=300, tolerance=-np.inf).history
-    gains = np.diff([one.objective for one in history])
+    gains = np.diff([done.objective for done in history])
     assert len(history) == 300
     assert (gains >= -1e-10 * abs(history[-1].objective)).all()
     assert history[-1].objective > history[0].objective + 10

@@ -1,4 +1,4 @@
-"""Golden training values: the optimum of document 001, by every algorithm, on the compiled likelihood."""
+"""Golden training values: the optimum of a textbook example, by every algorithm, on the compiled likelihood."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ ALGORITHMS = {
 
 @pytest.mark.parametrize("repeat", [True, False], ids=["repeated", "weighted"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_doc001_training_optimum(algorithm, repeat):
+def test_textbook_optimum(algorithm, repeat):
     ref = GOLD["ref"]["L2 (maximise loglik - 0.5*||w||^2)"]
     trained = ALGORITHMS[algorithm](likelihood(repeat), 0.5)
     np.testing.assert_allclose(trained.weights[PLACES], ref["w"], rtol=0, atol=1e-6)
     np.testing.assert_allclose(-trained.objective, ref["objective"], rtol=1e-9)
 
 
-def test_doc001_training_optimum_by_sgd():
+def test_textbook_optimum_by_sgd():
     """Stochastic steps come near, and only near."""
     ref = GOLD["ref"]["L2 (maximise loglik - 0.5*||w||^2)"]
     trained = sgd(likelihood(), np.zeros(9), c2=0.5, passes=2000, monitor=Monitor(epsilon=0, delta=0))
@@ -93,7 +93,7 @@ def test_doc001_training_optimum_by_sgd():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_doc001_training_optimum_without_a_penalty(algorithm):
+def test_textbook_optimum_without_a_penalty(algorithm):
     """The weights are not unique, the distribution is."""
     ref = GOLD["ref"]["MLE (no regulariser)"]
     objective = likelihood()

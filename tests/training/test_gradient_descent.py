@@ -13,7 +13,7 @@ from tagline.training.lbfgs import lbfgs
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
 
-from .convex import CONVEX, Convex, assert_doc001, assert_optimum, doc001, logistic_loss, to_the_end
+from .convex import CONVEX, Convex, assert_optimum, assert_textbook, logistic_loss, textbook, to_the_end
 
 pytestmark = pytest.mark.skipif(compiled.core is None, reason="no compiled core")
 
@@ -27,8 +27,8 @@ def test_reaches_the_optimum(problem: Convex) -> None:
     np.testing.assert_array_equal(start, 0.5)
 
 
-def test_doc001_training_optimum() -> None:
-    assert_doc001(gd(doc001()[0], np.zeros(9), c2=0.5, monitor=to_the_end()))
+def test_textbook_optimum() -> None:
+    assert_textbook(gd(textbook()[0], np.zeros(9), c2=0.5, monitor=to_the_end()))
 
 
 def test_the_optimum_of_owlqn() -> None:
@@ -50,7 +50,7 @@ def test_each_pass_goes_against_the_gradient() -> None:
         gradient = objective(before)[1] + 2 * before
         assert done.step is not None
         np.testing.assert_allclose(after, before - done.step * gradient, rtol=1e-12, atol=1e-12)
-    assert np.all(np.diff([one.objective for one in trained.history]) < 0)
+    assert np.all(np.diff([done.objective for done in trained.history]) < 0)
 
 
 def test_takes_more_passes_than_lbfgs() -> None:

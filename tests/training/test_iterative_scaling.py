@@ -25,7 +25,7 @@ from tagline.training.monitor import Monitor
 from tagline.training.scaling_sums import LabellingSums, SentenceSums, by_total
 from tagline.types import Chain
 
-from .convex import doc001, to_the_end
+from .convex import textbook, to_the_end
 from .problems import KINDS, Problem, counts_of, likelihood_by_enumeration, make_problem
 
 
@@ -63,11 +63,11 @@ def test_expectations_by_total(seed: int, T: int, L: int, whole: bool) -> None:
     random = np.random.default_rng(seed)
     values = random_values(random, T, L, 3, whole)
     weights = random.standard_normal(3) * 3
-    found = by_total(values, weights)
+    split = by_total(values, weights)
     expected, log_z = enumerated(values, weights)
-    np.testing.assert_allclose(found.log_z, log_z, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(split.log_z, log_z, rtol=1e-12, atol=1e-12)
     sums: dict[float, Any] = {}
-    for total, features in zip(found.totals, found.features, strict=True):
+    for total, features in zip(split.totals, split.features, strict=True):
         sums[round(float(total), 9)] = sums.get(round(float(total), 9), 0) + features
     for total, features in sums.items():
         np.testing.assert_allclose(features, expected.get(total, np.zeros(3)), rtol=1e-9, atol=1e-12)
@@ -78,13 +78,13 @@ def test_long_sentences_do_not_underflow() -> None:
     random = np.random.default_rng(0)
     values = random_values(random, 60, 2, 2)
     weights = np.array([30.0, -40.0])
-    found = by_total(values, weights)
+    split = by_total(values, weights)
     scores = Chain(values.states @ weights, values.transitions @ weights)
-    np.testing.assert_allclose(found.log_z, chain.log_partition(scores)[0], rtol=1e-12)
+    np.testing.assert_allclose(split.log_z, chain.log_partition(scores)[0], rtol=1e-12)
     posterior = chain.marginals(scores, edges=True)
     expected = np.einsum("tj,tjk->k", posterior.nodes, values.states)
     expected += np.einsum("tij,tijk->k", posterior.edges, values.transitions)
-    np.testing.assert_allclose(found.features.sum(axis=0), expected, rtol=1e-9)
+    np.testing.assert_allclose(split.features.sum(axis=0), expected, rtol=1e-9)
 
 
 @settings(max_examples=50)
@@ -93,13 +93,13 @@ def test_solve(seed: int, far: float) -> None:
     random = np.random.default_rng(seed)
     totals, features = random.integers(1, 9, 6).astype(float), random.random((6, 2))
     observed = np.array([features[:, 0].sum() * far, 0.0])
-    found = solve(totals, features, observed)
+    delta = solve(totals, features, observed)
 
     def equation(delta: float) -> float:
         return float(np.log(features[:, 0] @ np.exp(delta * totals)) - np.log(observed[0]))
 
-    np.testing.assert_allclose(found[0], scipy.optimize.brentq(equation, -50, 50, xtol=1e-14), rtol=1e-9, atol=1e-11)
-    assert found[1] == 0
+    np.testing.assert_allclose(delta[0], scipy.optimize.brentq(equation, -50, 50, xtol=1e-14), rtol=1e-9, atol=1e-11)
+    assert delta[1] == 0
 
 
 @settings(max_examples=50)
@@ -123,8 +123,8 @@ def test_solve_with_a_penalty(seed: int, c2: float, weight: float) -> None:
 
 def test_solve_in_one_step_where_all_totals_are_equal() -> None:
     """Then δ = log(observed / expected) / f#, generalised iterative scaling."""
-    found = solve(np.full(3, 4.0), np.array([[1.0], [2.0], [3.0]]), np.array([12.0]))
-    np.testing.assert_allclose(found, [np.log(2) / 4], rtol=1e-14)
+    delta = solve(np.full(3, 4.0), np.array([[1.0], [2.0], [3.0]]), np.array([12.0]))
+    np.testing.assert_allclose(delta, [np.log(2) / 4], rtol=1e-14)
 
 
 def test_solve_does_not_overflow() -> None:
@@ -142,17 +142,17 @@ def test_a_point_stays_when_the_next_one_comes() -> None:
     assert first.weights.tolist() == [0.0, 0.0, 0.0]
 
 
-def test_doc001_training_optimum() -> None:
-    likelihood, golden = doc001()
+def test_textbook_optimum() -> None:
+    likelihood, golden = textbook()
     trained = iis(likelihood, monitor=to_the_end(epsilon=1e-8))
     assert trained.converged
     ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
-    found = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
+    probabilities = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
     expected = golden["MLE (no regulariser)"]
     for path, probability in expected["path_probs"].items():
-        np.testing.assert_allclose(found[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(probabilities[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
     np.testing.assert_allclose(trained.objective, -expected["loglik"], rtol=1e-9)
-    objectives = [one.objective for one in trained.history]
+    objectives = [done.objective for done in trained.history]
     assert np.all(np.diff(objectives) <= 1e-12)  # every pass is better
     assert trained.history[-1].evaluations == len(objectives) + 1
 
@@ -161,17 +161,17 @@ def some_likelihood(seed: int, whole: bool = True) -> Given:
     """Labelled at random, some labellings of one sentence contradicting each other, so that an optimum exists."""
     random = np.random.default_rng(seed)
     values = [random_values(random, T, 2, 3, whole) for T in (3, 1, 4, 0, 2) for _ in range(2)]
-    values = [one for one in values for _ in range(4)]
-    paths = [random.integers(0, 2, len(one.states)) for one in values]
-    return Given(values, np.sum([one.along(path) for one, path in zip(values, paths, strict=True)], axis=0))
+    values = [sentence for sentence in values for _ in range(4)]
+    paths = [random.integers(0, 2, len(sentence.states)) for sentence in values]
+    return Given(values, np.sum([sentence.along(path) for sentence, path in zip(values, paths, strict=True)], axis=0))
 
 
 def objective_of(likelihood: Given) -> Any:
     def objective(weights: Any) -> tuple[float, Any]:
         value, gradient = -weights @ likelihood.observed, -likelihood.observed
-        for one in likelihood.values:
-            if len(one.states):
-                sums, log_z = enumerated(one, weights)
+        for sentence in likelihood.values:
+            if len(sentence.states):
+                sums, log_z = enumerated(sentence, weights)
                 value, gradient = value + log_z, gradient + np.sum(list(sums.values()), axis=0)
         return float(value), gradient
 
@@ -207,8 +207,10 @@ def test_the_start_is_not_changed_and_sentences_may_be_none() -> None:
 def test_a_feature_that_never_comes_up_keeps_its_weight() -> None:
     likelihood = some_likelihood(2)
     wider = [
-        FunctionValues(np.pad(one.states, ((0, 0), (0, 0), (0, 1))), np.pad(one.transitions, ((0, 0),) * 3 + ((0, 1),)))
-        for one in likelihood.values
+        FunctionValues(
+            np.pad(sentence.states, ((0, 0), (0, 0), (0, 1))), np.pad(sentence.transitions, ((0, 0),) * 3 + ((0, 1),))
+        )
+        for sentence in likelihood.values
     ]
     trained = iis(Given(wider, np.append(likelihood.observed, 0.0)), [0, 0, 0, 5.0], monitor=Monitor(max_iterations=3))
     assert trained.weights[3] == 5.0

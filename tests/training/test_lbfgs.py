@@ -20,7 +20,7 @@ from tagline.training.line_search import Trial, wolfe
 from tagline.training.monitor import Monitor
 from tagline.training.objective import Penalty
 
-from .convex import CONVEX, Convex, assert_doc001, assert_optimum, doc001, logistic, logistic_loss, to_the_end
+from .convex import CONVEX, Convex, assert_optimum, assert_textbook, logistic, logistic_loss, textbook, to_the_end
 
 pytestmark = pytest.mark.skipif(compiled.core is None, reason="no compiled core")
 
@@ -37,19 +37,19 @@ def test_reaches_the_optimum(problem: Convex, memory: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", ["naive", "native"])
-def test_doc001_training_optimum(engine: str) -> None:
+def test_textbook_optimum(engine: str) -> None:
     with chain.using_engine(engine):
-        assert_doc001(lbfgs(doc001()[0], np.zeros(9), c2=0.5, monitor=to_the_end()))
+        assert_textbook(lbfgs(textbook()[0], np.zeros(9), c2=0.5, monitor=to_the_end()))
 
 
-def test_doc001_without_a_penalty() -> None:
+def test_textbook_without_a_penalty() -> None:
     """The weights are not unique, the distribution is."""
-    likelihood, golden = doc001()
+    likelihood, golden = textbook()
     trained = lbfgs(likelihood, np.zeros(9), monitor=to_the_end())
     ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
-    found = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
+    probabilities = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
     for path, probability in golden["MLE (no regulariser)"]["path_probs"].items():
-        np.testing.assert_allclose(found[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(probabilities[tuple(map(int, path))], probability, rtol=0, atol=1e-6)
 
 
 def test_a_diagonal_hessian_is_solved_at_once() -> None:
@@ -68,7 +68,7 @@ def test_a_diagonal_hessian_is_solved_at_once() -> None:
         trained = lbfgs(objective, np.ones(50), diagonal=given_as, monitor=to_the_end(epsilon=1e-6))
         assert len(trained.history) == 1
         np.testing.assert_allclose(trained.weights, optimum, rtol=0, atol=1e-12)
-    assert [one.tolist() for one in asked] == [[1.0] * 50]
+    assert [weights.tolist() for weights in asked] == [[1.0] * 50]
 
 
 def test_a_rough_diagonal_saves_passes() -> None:
@@ -92,10 +92,10 @@ class Explicit:
     def __init__(self, pairs: list[tuple[Any, Any]], D: Any) -> None:
         s, y = pairs[-1]
         self.H = np.diag(D) * (s @ y) / (y @ (D * y))
-        one = np.eye(len(D))
+        identity = np.eye(len(D))
         for s, y in pairs:
             rho = 1 / (s @ y)
-            turn = one - rho * np.outer(s, y)
+            turn = identity - rho * np.outer(s, y)
             self.H = turn @ self.H @ turn.T + rho * np.outer(s, s)
 
 
@@ -115,9 +115,9 @@ def test_the_direction_is_the_textbooks(seed: int, memory: int, steps: int, diag
         products = np.array(
             [[rows[0, r] @ y, rows[0, r] @ p, rows[1, r] @ (D * y), rows[1, r] @ (D * p)] for r in asked]
         )
-        kept = curvature.remember(products, s @ s, y @ y)
-        assert kept == (s @ y > 0)
-        pairs = [*pairs, (s, y)][-memory:] if kept else pairs
+        remembered = curvature.remember(products, s @ s, y @ y)
+        assert remembered == (s @ y > 0)
+        pairs = [*pairs, (s, y)][-memory:] if remembered else pairs
         assert len(curvature.used) == len(pairs)
         of_s, of_y, of_gradient = curvature.coefficients()
         d = of_s @ rows[0, curvature.used] + D * (of_gradient * p + of_y @ rows[1, curvature.used])
@@ -153,7 +153,7 @@ def test_mostly_one_evaluation_a_pass_and_never_the_same_twice() -> None:
     trained = lbfgs(objective, np.zeros(40), c2=1.0, monitor=to_the_end(epsilon=1e-8))
     assert len(asked) == trained.history[-1].evaluations < 1.15 * len(trained.history) + 5
     assert len(set(asked)) == len(asked)
-    assert np.mean([one.step == 1 for one in trained.history]) > 0.85
+    assert np.mean([done.step == 1 for done in trained.history]) > 0.85
 
 
 def test_the_objective_falls_and_the_history_is_true() -> None:
@@ -262,7 +262,7 @@ def test_the_same_bytes_for_any_number_of_threads() -> None:
                 c2=scale,
                 monitor=Monitor(max_iterations=15),
             )
-            results.append((trained.weights.tobytes(), [one.objective for one in trained.history]))
+            results.append((trained.weights.tobytes(), [done.objective for done in trained.history]))
     finally:
         compiled.set_threads(before)
     assert results[0] == results[1]
@@ -335,11 +335,11 @@ def test_wolfe_conditions(name: str, step: float) -> None:
         except OverflowError:
             return Trial(t, math.inf, math.inf)
 
-    found = wolfe(evaluate, value(0), slope(0), step, noise=0.0)
-    assert found is not None
-    assert asked[-1] == found.step  # the point that was measured last
-    assert found.value <= value(0) + 1e-4 * found.step * slope(0)
-    assert found.slope >= 0.9 * slope(0)
+    trial = wolfe(evaluate, value(0), slope(0), step, noise=0.0)
+    assert trial is not None
+    assert asked[-1] == trial.step  # the point that was measured last
+    assert trial.value <= value(0) + 1e-4 * trial.step * slope(0)
+    assert trial.slope >= 0.9 * slope(0)
     assert len(asked) <= 21
 
 
@@ -350,8 +350,8 @@ def test_wolfe_takes_a_good_first_step() -> None:
         asked.append(t)
         return Trial(t, (t - 1.3) ** 2, 2 * (t - 1.3))
 
-    found = wolfe(evaluate, 1.69, -2.6, 1.0)
-    assert found is not None
+    trial = wolfe(evaluate, 1.69, -2.6, 1.0)
+    assert trial is not None
     assert asked == [1.0]
 
 
@@ -368,16 +368,16 @@ def test_wolfe_gives_up() -> None:
         asked.append(t)
         return Trial(t, -t if t < 5 else math.inf, -1.0)
 
-    found = wolfe(cliff, 0.0, -1.0, 1.0, most=2)
-    assert found is not None
+    trial = wolfe(cliff, 0.0, -1.0, 1.0, most=2)
+    assert trial is not None
     assert asked == [1.0, 10.0, 1.0]  # measured again, since it was not the last
-    assert found.step == 1.0
+    assert trial.step == 1.0
 
 
 def test_wolfe_wants_a_slope() -> None:
-    found = wolfe(lambda t: Trial(t, -t, math.nan if t > 0.5 else -0.5), 0.0, -1.0, 1.0)
-    assert found is not None
-    assert found.step <= 0.5
+    trial = wolfe(lambda t: Trial(t, -t, math.nan if t > 0.5 else -0.5), 0.0, -1.0, 1.0)
+    assert trial is not None
+    assert trial.step <= 0.5
 
 
 def test_wolfe_within_noise_asks_the_slope() -> None:

@@ -44,10 +44,10 @@ def test_the_algorithms_own_reason() -> None:
     trained = run([5.0, 4.0, 3.0])
     assert (trained.reason, trained.objective, trained.weights.tolist()) == ("no more", 3.0, [2.0, 2.0])
     assert not trained.converged
-    assert [one.iteration for one in trained.history] == [1, 2]  # the start is no pass
-    assert [one.objective for one in trained.history] == [4.0, 3.0]
-    assert [one.evaluations for one in trained.history] == [2, 3]
-    assert [one.active for one in trained.history] == [1, 2]
+    assert [done.iteration for done in trained.history] == [1, 2]  # the start is no pass
+    assert [done.objective for done in trained.history] == [4.0, 3.0]
+    assert [done.evaluations for done in trained.history] == [2, 3]
+    assert [done.active for done in trained.history] == [1, 2]
 
 
 def test_stops_when_the_gradient_is_small() -> None:
@@ -109,7 +109,7 @@ def test_patience_keeps_the_best_weights() -> None:
     assert trained.reason == "patience"
     assert trained.weights.tolist() == [2.0, 2.0]  # the second pass; an equal score is not better
     assert trained.objective == 7.0
-    assert [one.dev_score for one in trained.history] == [0.1, 0.5, 0.3, 0.5]
+    assert [done.dev_score for done in trained.history] == [0.1, 0.5, 0.3, 0.5]
     patient = run([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0], dev=dev, patience=5)
     assert (patient.reason, patient.weights.tolist(), patient.objective) == ("no more", [6.0, 6.0], 3.0)
     impatient = run([9.0, 8.0, 7.0], dev=dev)
@@ -155,10 +155,10 @@ def test_one_monitor_follows_several_algorithms() -> None:
     monitor = Monitor(epsilon=1e-5, period=2, delta=1e-5, max_iterations=3, clock=ticking().__next__)
     first = monitor.follow(points([9.0, 8.0, 7.0]), START)
     second = monitor.follow(points([8.0, 7.0, 6.0, 5.0, 4.0]), START)
-    assert [one.iteration for one in second.history] == [1, 2, 3, 4, 5]
+    assert [done.iteration for done in second.history] == [1, 2, 3, 4, 5]
     assert second.history[:2] == first.history
     assert second.reason == "max_iterations"  # 3 of its own; and 7.0 twice is no standstill
-    assert np.all(np.diff([one.seconds for one in second.history]) > 0)
+    assert np.all(np.diff([done.seconds for done in second.history]) > 0)
 
 
 @pytest.mark.parametrize("when", ["evaluation", "callback", "dev"])

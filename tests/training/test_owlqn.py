@@ -16,7 +16,7 @@ from tagline.training.line_search import Trial, backtrack
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
 
-from .convex import CONVEX, Convex, assert_doc001, assert_optimum, doc001, logistic_loss, to_the_end
+from .convex import CONVEX, Convex, assert_optimum, assert_textbook, logistic_loss, textbook, to_the_end
 
 pytestmark = pytest.mark.skipif(compiled.core is None, reason="no compiled core")
 
@@ -40,10 +40,10 @@ def by_scipy(objective: Any, size: int, c1: float, c2: float) -> tuple[float, An
 
     options = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 20_000, "maxfun": 100_000, "maxcor": 30}
     bounds = [(0, None)] * (2 * size)
-    found = scipy.optimize.minimize(
+    solution = scipy.optimize.minimize(
         split, np.zeros(2 * size), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
-    return float(found.fun), found.x[:size] - found.x[size:]
+    return float(solution.fun), solution.x[:size] - solution.x[size:]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -92,8 +92,8 @@ def test_without_c1_it_is_smooth(problem: Convex) -> None:
     assert_optimum(trained, problem)
 
 
-def test_doc001_training_optimum() -> None:
-    assert_doc001(owlqn(doc001()[0], np.zeros(9), c1=0.0, c2=0.5, monitor=to_the_end()))
+def test_textbook_optimum() -> None:
+    assert_textbook(owlqn(textbook()[0], np.zeros(9), c1=0.0, c2=0.5, monitor=to_the_end()))
 
 
 def test_a_strong_penalty_leaves_nothing() -> None:
@@ -116,8 +116,8 @@ def test_every_pass_falls_and_no_weight_passes_zero() -> None:
     assert any(np.any(after * passed[0] < 0) for after in passed)  # by way of 0
     values = [objective(w)[0] + np.abs(w).sum() for w in passed]
     assert np.all(np.diff(values) <= 1e-12)
-    np.testing.assert_allclose(values[1:], [one.objective for one in trained.history], rtol=1e-12)
-    norms = [one.gradient_norm for one in trained.history]
+    np.testing.assert_allclose(values[1:], [done.objective for done in trained.history], rtol=1e-12)
+    norms = [done.gradient_norm for done in trained.history]
     assert norms[-1] < 1e-6 < norms[0]
 
 
@@ -155,14 +155,14 @@ def test_backtrack() -> None:
         asked.append(t)
         return Trial(t, (t - 1) ** 2, 0.0, decrease=-2 * t, gradient_norm=2 * abs(t - 1))
 
-    found = backtrack(parabola, 1.0, 2.0, 1.7)
-    assert found is not None
+    trial = backtrack(parabola, 1.0, 2.0, 1.7)
+    assert trial is not None
     assert asked == [1.7]
     asked.clear()
-    found = backtrack(parabola, 1.0, 2.0, 64.0)
-    assert found is not None
-    assert asked[-1] == found.step < 2
-    assert found.value <= 1 + 1e-4 * found.decrease
+    trial = backtrack(parabola, 1.0, 2.0, 64.0)
+    assert trial is not None
+    assert asked[-1] == trial.step < 2
+    assert trial.value <= 1 + 1e-4 * trial.decrease
     assert len(asked) <= 4
     assert backtrack(lambda t: Trial(t, 1.0 + t, 0.0, -t, 1.0), 1.0, 1.0, 1.0, noise=0.0) is None
     assert backtrack(lambda t: Trial(t, 0.0, 0.0, -t, math.nan), 1.0, 1.0, 1.0) is None

@@ -179,13 +179,13 @@ def test_the_same_bytes_for_any_number_of_threads(dtype: str) -> None:
 
 def test_nothing_else_is_changed() -> None:
     c = case(5, 1000, "float32", "each", True, [1, 4], 0)
-    kept = {name: np.copy(value) for name, value in vars(c).items()}
+    before = {name: np.copy(value) for name, value in vars(c).items()}
     core.measure_point(
         c.weights, c.smooth, c.c1, c.c2, c.before, c.gradient_before, c.memory, c.diagonal, c.used, 0, np.empty(1000)
     )
-    kept["memory"][:, 0] = c.memory[:, 0]  # the slot that was asked for
+    before["memory"][:, 0] = c.memory[:, 0]  # the slot that was asked for
     run_move(c)
-    for name, value in kept.items():
+    for name, value in before.items():
         np.testing.assert_array_equal(getattr(c, name), value, err_msg=name)
 
 

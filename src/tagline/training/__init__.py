@@ -1,6 +1,9 @@
 """Objectives and how to descend them: knows objectives, not models.
 
-`monitor` watches and stops; `lbfgs`, `owlqn` and `gd` minimise an objective with penalties (`objective`), on the walk
-they share (`walk`, `curvature`, `line_search`); `iis` scales iteratively; `likelihood` is the feature CRF's objective;
-`em` has the expected counts of HMMs and climbs by them.
+`algorithms` is the table of them by name. `lbfgs`, `owlqn` and `gradient_descent` minimise an objective with penalties
+(`objective`) on the walk that they share (`walk`, `curvature`, `line_search`); `stochastic_descent` takes a few
+sentences a step; `auto` does both in turn. `averaged_perceptron`, `passive_aggressive` and `arow` learn from mistakes
+(`online`). `iterative_scaling` solves for each weight on its own (`scaling_sums`). `likelihood` is the feature CRF's
+objective. `expectation_maximisation` climbs by the expected counts of HMMs (`expectations`). `monitor` watches and
+stops all but the last; `neural/` trains networks.
 """

@@ -1,7 +1,7 @@
 """Adaptive regularisation of weights (Crammer et al. 2009; Mejer & Crammer 2010): each weight has a variance.
 
 w += α Σ ⊙ Δ with Δ = F(y, x) − F(ŷ, x), α = l / (Δ·Σ Δ + γ), l = w·F(ŷ) − w·F(y) + wrong labels; then 1/Σ += Δ² / γ:
-what has been seen often moves little.
+a weight that has been seen often moves little.
 """
 
 from __future__ import annotations

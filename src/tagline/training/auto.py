@@ -1,7 +1,7 @@
 """The default way down: averaged stochastic descent first, then a quasi-Newton method from where it ends.
 
-A few stochastic passes come within some percent of the optimum in the time of as many evaluations; L-BFGS (OWL-QN where
-c1 > 0), given the curvature of each weight there, makes the rest. Measured on CoNLL-2000: docs/training.md.
+A few stochastic passes come within some percent of the optimum, and each costs about one evaluation of the objective.
+L-BFGS (OWL-QN where c1 > 0) goes the rest of the way; it begins with the curvature of each weight (docs/training.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 
 STOCHASTIC_PASSES = 10
-LEAST_CURVATURE = 0.05  # of weights that nothing holds back
+LEAST_CURVATURE = 0.05  # of weights that neither data nor penalty hold back
 
 
 def auto(
@@ -40,23 +40,29 @@ def auto(
     monitor = monitor or Monitor()
     weights = as_weights("start", start)
     limit = monitor.max_iterations
-    if limit is not None:  # of both stages together
+    if limit is not None:  # for both stages together
         passes = min(passes, limit // 2)
     if passes > 0:
-        begun = sgd(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
-        if begun.reason != "passes" and not begun.converged:
-            return begun
-        weights = begun.weights
+        stochastic = sgd(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
+        if stochastic.reason != "passes" and not stochastic.converged:
+            return stochastic
+        weights = stochastic.weights
 
     def diagonal(at: Float64Array) -> Float64Array:
         return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
-    how: dict[str, Any] = {"memory": memory, "diagonal": diagonal, "dtype": dtype, "noise": noise, "monitor": monitor}
+    arguments: dict[str, Any] = {
+        "memory": memory,
+        "diagonal": diagonal,
+        "dtype": dtype,
+        "noise": noise,
+        "monitor": monitor,
+    }
     try:
         if limit is not None:
             monitor.max_iterations = limit - passes
         if c1 > 0:
-            return owlqn(likelihood, weights, c1=c1, c2=c2, **how)
-        return lbfgs(likelihood, weights, c2=c2, **how)
+            return owlqn(likelihood, weights, c1=c1, c2=c2, **arguments)
+        return lbfgs(likelihood, weights, c2=c2, **arguments)
     finally:
         monitor.max_iterations = limit

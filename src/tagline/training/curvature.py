@@ -1,8 +1,8 @@
 """What a quasi-Newton method remembers of the curvature, in the form that needs no long vectors (Chen et al. 2014).
 
 L-BFGS's direction is a sum of the remembered differences s and y and of the gradient p. Its coefficients follow from
-their inner products alone: the core computes those in one pass over memory when a point is measured, the two loops of
-the textbook run over small matrices here, and one more pass adds the direction up. With H0 = γD, D a diagonal:
+their inner products alone. The core computes these in one pass over memory when a point is measured; the two loops of
+the textbook run over small matrices here; one more pass adds the direction up. With H0 = γD, D a diagonal:
 
     q = p − Σ α_i·y_i,   r = γ·D·q + Σ (α_i − β_i)·s_i,   α_i = s_i·q / s_i·y_i,   β_i = y_i·r / s_i·y_i,   d = −r
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from tagline.types import Float64Array, IntArray
 
-SMALLEST = 1e-10  # of |s|·|y|: a pair with less curvature is not remembered
+SMALLEST = 1e-10  # share of |s|·|y|: a pair with less curvature is not remembered
 
 
 class Coefficients(NamedTuple):
@@ -32,7 +32,7 @@ class Curvature:
     Attributes:
         used: ``[R]``, slots in use, the oldest first.
         spare: the slot that the next point may overwrite; −1 without memory.
-        scale: γ of the newest pair that ever was, None before the first.
+        scale: γ of the newest pair, also after it was forgotten; None before the first.
     """
 
     def __init__(self, memory: int) -> None:
@@ -56,7 +56,7 @@ class Curvature:
             products: ``[R + 1, 4]``: s·y, s·p, y·Dy, y·Dp for the used slots, then for the spare one with the new pair.
             s2, y2: s·s and y·y of the new pair.
 
-        Returns whether the new pair is remembered: not where it has no curvature.
+        Returns whether the new pair is remembered. It is not if it has no curvature.
         """
         slots = np.append(self.used, self.spare)
         self._s_p[slots], self._y_dp[slots] = products[:, 1], products[:, 3]
@@ -72,7 +72,7 @@ class Curvature:
         return True
 
     def coefficients(self) -> Coefficients:
-        """Return those of the direction −H·p; of steepest descent −γ·D·p where nothing is remembered."""
+        """Return the coefficients of −H·p; of steepest descent, −γ·D·p, where nothing is remembered."""
         R = len(self.used)
         gamma = 1.0 if self.scale is None else self.scale
         if R == 0:

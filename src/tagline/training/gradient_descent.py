@@ -1,4 +1,4 @@
-"""Gradient descent, the plainest method there is: w ← w − η·∇, the step η found by trying.
+"""Gradient descent, the plainest method there is: w ← w − η·∇, with a step η that is found by trying.
 
 For teaching and for comparison; `lbfgs` reaches the same optimum in far fewer passes. With c1 the pseudo-gradient takes
 the gradient's place and no weight passes 0 in one step, as in `owlqn`.
@@ -25,7 +25,7 @@ def gd(
     noise: float = NOISE,
     monitor: Monitor | None = None,
 ) -> Trained:
-    """Minimise objective(w) + Σ c1·|w| + Σ c2·w², each step at first twice as long as the last one that was good.
+    """Minimise objective(w) + Σ c1·|w| + Σ c2·w². Each step is first tried at twice the length of the step before.
 
     Arguments are those of `lbfgs`.
 

@@ -77,7 +77,7 @@ def solve(
     totals: Float64Array,
     features: Float64Array,
     observed: Float64Array,
-    weights: ArrayLike = 0.0,
+    weights: Float64Array | float = 0.0,
     c2: float = 0.0,
 ) -> Float64Array:
     """Find δ ``[K]`` with Σ_m features[m, k]·exp(δ_k·totals[m]) = wanted_k = observed[k] − 2·c2·(weights[k] + δ_k).
@@ -86,7 +86,7 @@ def solve(
     above and cannot miss. With a penalty, wanted_k is 0 at a limit that δ_k stays below; a step that would pass it goes
     half the way. A feature that never occurs goes to its limit; without a penalty it keeps its weight.
     """
-    limits = observed / (2 * c2) - weights if c2 else np.full(len(observed), np.inf)
+    limits: Float64Array = observed / (2 * c2) - weights if c2 else np.full(len(observed), np.inf)
     occurs = (features > 0).any(axis=0)
     delta = np.where(occurs | np.isinf(limits), 0.0, limits)
     live = np.flatnonzero(occurs & (observed > 0) if c2 == 0 else occurs)
@@ -113,4 +113,5 @@ def _newton_step(terms: Float64Array, totals: Float64Array, wanted: Float64Array
     shares = np.exp(terms - top)
     mass = shares.sum(axis=0)
     excess = np.log(mass) + top - wanted
-    return np.maximum(excess / (totals @ shares / mass + 1 / room), -room / 2)
+    change: Float64Array = np.maximum(excess / (totals @ shares / mass + 1 / room), -room / 2)
+    return change

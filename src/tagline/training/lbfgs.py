@@ -41,9 +41,9 @@ def lbfgs(
         c2: one number, or one a weight.
         memory: how many steps are remembered; each costs two vectors of `dtype`.
         diagonal: initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start.
-        dtype: float32 halves what an iteration costs beside the evaluation.
+        dtype: of the memory; float32 halves what a pass costs beside the evaluation.
         max_linesearch: evaluations a pass, at most.
-        noise: changes of the objective below this share of it say nothing; gradients decide.
+        noise: changes of the objective below this share of it are ignored; there the gradients decide.
         monitor: when to stop and whom to tell.
 
     >>> lbfgs(lambda w: (float((w - 3) @ (w - 3)), 2 * (w - 3)), np.zeros(2), c2=1.0).weights.round(6).tolist()
@@ -58,7 +58,7 @@ def lbfgs(
 
 
 def descend(walk: Walk, search: Callable[[float, float], Trial | None]) -> Points:
-    """Go along one quasi-Newton direction after another; where that fails, once more from the steepest descent.
+    """Go along one quasi-Newton direction after another; where one fails, begin again from the steepest descent.
 
     Arguments:
         search: finds the step, from the slope at its start and the first step to try.

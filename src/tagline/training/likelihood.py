@@ -1,7 +1,7 @@
 """The likelihood of a feature CRF as an objective over flat weights: Σ_b weight_b · −log p(labels_b), no penalties.
 
-A sentence whose labels are not all known counts −log of the summed probability of the labellings that its sets allow:
-log Z(rules) − log Z(rules and sets). The work is done in the core, in lanes whose number does not depend on threads.
+A sentence whose labels are not all known contributes −log of the summed probability of the labellings that its sets
+allow: log Z(rules) − log Z(rules and sets). The core does the work, in lanes whose number does not depend on threads.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Likelihood:
 
 
 def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int = 1 << 18) -> tuple[Any, ...]:
-    """Do as ``layout.place`` does, some tokens at a time, into mapped files: for data that memory does not hold."""
+    """Do what ``layout.place`` does, block by block, into mapped files: for data that memory does not hold."""
     kinds = (np.int64, np.uint32, np.float32, np.int64, np.uint32, np.float32)
     paths = [folder / f"placed-{part}" for part in range(6)]
     N = attributes.num_tokens

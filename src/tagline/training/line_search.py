@@ -3,7 +3,7 @@
 `wolfe` looks for a step with sufficient decrease and a flatter descent (the Wolfe conditions), by safeguarded cubic
 interpolation; a quasi-Newton direction nearly always has them at its first trial. `backtrack` only shortens, until
 the objective decreases (Armijo). Near the optimum the decrease drowns in the rounding of the objective, while gradients
-are still good: values within `noise` count as equal and the slope or the gradient decides (Hager & Zhang 2005).
+are still good: values within `noise` count as equal there, and the slope or the gradient decides (Hager & Zhang 2005).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-DECREASE = 1e-4  # of what the slope promises
-CURVATURE = 0.9  # of the first slope
-NOISE = 1e-5  # of the value; a float32 likelihood of CoNLL-2000 near its optimum: about 1e-6
+DECREASE = 1e-4  # share of the decrease that the slope promises
+CURVATURE = 0.9  # share of the first slope
+NOISE = 1e-5  # share of the value; it is about 1e-6 for a float32 likelihood of CoNLL-2000 near its optimum
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def wolfe(
 
 
 def _beyond(before: Trial, low: Trial) -> float:
-    """Go on downhill: to where a straight line through two slopes is 0, at most ten times as far."""
+    """Return a step further downhill: where a line through two slopes is 0, at most ten times as far."""
     gap = low.step - before.step
     bend = low.slope - before.slope
     ahead = -gap * low.slope / bend if bend > 0 else math.inf
@@ -100,7 +100,7 @@ def _between(low: Trial, high: Trial, slack: float) -> float:
 
 
 def _cubic(width: float, low: Trial, high: Trial) -> float:
-    """Where the cubic through both values and slopes has its minimum, as a share of the way."""
+    """Return where the cubic through both values and slopes has its minimum, as a share of the way."""
     middle = low.slope + high.slope - 3 * (high.value - low.value) / width
     scale = max(abs(middle), abs(low.slope), abs(high.slope))
     square = (middle / scale) ** 2 - (low.slope / scale) * (high.slope / scale)

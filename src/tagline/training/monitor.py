@@ -1,8 +1,9 @@
 """Watching a training run: what each pass reached, and when to stop.
 
-Every algorithm is an iterator of `Point`, one a pass; `Monitor.follow` draws them, keeps the history, tells callbacks
-and decides. It stops as CRFsuite does (relative improvement over `period` passes below `delta`, or ‖g‖ / max(1, ‖w‖)
-below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C: nothing is lost.
+Every algorithm is an iterator of `Point`, one a pass. `Monitor.follow` draws them, keeps the history, tells callbacks
+and decides when to stop: as CRFsuite does (a relative improvement over `period` passes below `delta`, or
+‖g‖ / max(1, ‖w‖) below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C,
+which loses nothing.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Trained(Stopped):
         objective: theirs, with the penalties; NaN where the run was interrupted before it knew.
         reason: why it stopped, in words: ``converged: …``, ``patience``, ``time budget``, ``max_iterations``,
             ``interrupted``, ``callback`` or ``line search failed: …``.
-        history: one `Pass` each.
+        history: one `Pass` after the other.
     """
 
     weights: Float64Array
@@ -119,9 +120,9 @@ class Trained(Stopped):
 
 
 Callback: TypeAlias = Callable[[Pass, Float64Array], bool | None]
-DevScore: TypeAlias = Callable[[Float64Array], float]
+ScoreOfWeights: TypeAlias = Callable[[Float64Array], float]
 Points: TypeAlias = Generator[Point, None, str]
-"""The start, then a point a pass; returns the reason where the algorithm itself cannot go on."""
+"""Yields the start, then a point a pass; returns the reason where the algorithm itself cannot go on."""
 
 
 class Monitor:
@@ -150,7 +151,7 @@ class Monitor:
         delta: float = 1e-5,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
-        dev: DevScore | None = None,
+        dev: ScoreOfWeights | None = None,
         patience: int | None = None,
         callbacks: Sequence[Callback] = (),
         report: Callable[[Pass], None] | None = None,
@@ -180,7 +181,7 @@ class Monitor:
         self._waited = 0
 
     def follow(self, points: Points, start: Float64Array) -> Trained:
-        """Draw points until it is time to stop.
+        """Draw points until it is time to stop, and return the weights of the best or the last.
 
         Arguments:
             points: the algorithm, its first point being the start.
@@ -196,8 +197,8 @@ class Monitor:
             while True:
                 try:
                     point = next(points)
-                except StopIteration as end:
-                    reason = str(end.value)
+                except StopIteration as stopped:
+                    reason = str(stopped.value)
                     break
                 last = point
                 objectives.append(point.objective)
@@ -209,15 +210,15 @@ class Monitor:
         except KeyboardInterrupt:
             reason = "interrupted"
         points.close()
-        kept = self._best or last
-        return Trained(kept.weights, kept.objective, reason, tuple(self.history))
+        end = self._best or last
+        return Trained(end.weights, end.objective, reason, tuple(self.history))
 
     def _seconds(self) -> float:
         assert self._started is not None
         return self.clock() - self._started
 
     def _record(self, point: Point) -> str | None:
-        """Write the pass down and tell everybody; a reason where patience or a callback ends it."""
+        """Record the pass and tell everybody; return a reason where patience or a callback ends the run."""
         score = None if self.dev is None else float(self.dev(point.weights.copy()))
         done = Pass(
             self.history[-1].iteration + 1 if self.history else 1,

@@ -2,7 +2,8 @@
 
 total(w) = objective(w) + Σ c1·|w| + Σ c2·w²    (CRFsuite's convention: no ½)
 
-An objective is any callable from weights to (value, gradient); a strength is one number, or one for each weight.
+An objective is any callable from weights to (value, gradient). The strength of a penalty is one number, or one for each
+weight.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ class Penalty:
 
 
 def _as_strength(name: str, value: ArrayLike, size: int) -> Float64Array:
-    given = as_array(name, value)
-    if given.shape not in ((), (size,)) or given.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected one number or {size}, one a weight, got {given.dtype} {list(given.shape)}")
-    strengths = np.ascontiguousarray(given, np.float64).reshape(-1)
+    array = as_array(name, value)
+    if array.shape not in ((), (size,)) or array.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected one number or {size}, one a weight, got {array.dtype} {list(array.shape)}")
+    strengths = np.ascontiguousarray(array, np.float64).reshape(-1)
     bad = ~(np.isfinite(strengths) & (strengths >= 0))
     if bad.any():
         raise InputError(f"{name}: expected finite numbers, 0 or more, got {strengths[bad][0]}")
@@ -62,11 +63,11 @@ def _as_strength(name: str, value: ArrayLike, size: int) -> Float64Array:
 
 
 def as_weights(name: str, value: ArrayLike) -> Float64Array:
-    """Return a copy of the weights, float64 and finite, or say what is wrong with them."""
-    given = as_array(name, value)
-    if given.ndim != 1 or given.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers of shape [weights], got {given.dtype} {list(given.shape)}")
-    weights = np.array(given, np.float64, order="C")
+    """Return a copy of the weights, float64; raise where they are not finite numbers."""
+    array = as_array(name, value)
+    if array.ndim != 1 or array.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers of shape [weights], got {array.dtype} {list(array.shape)}")
+    weights = np.array(array, np.float64, order="C")
     if not np.isfinite(weights).all():
         k = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise InputError(f"{name}[{k}]: expected a finite number, got {weights[k]}")
@@ -74,7 +75,7 @@ def as_weights(name: str, value: ArrayLike) -> Float64Array:
 
 
 def evaluate(objective: Objective, weights: Float64Array) -> tuple[float, Float64Array]:
-    """Ask the objective, which sees the weights read-only; a value that is no number counts as +∞."""
+    """Evaluate the objective, which may not change the weights; a value that is no number counts as +∞."""
     view = weights.view()
     view.flags.writeable = False
     value, gradient = objective(view)

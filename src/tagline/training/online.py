@@ -1,4 +1,4 @@
-"""What the online algorithms have in common: one sentence at a time, weights changed where the best labelling is wrong.
+"""What the online algorithms share: one sentence at a time, and weights that change where the best labelling is wrong.
 
 A pass goes through the sentences in an order of its own; the core decodes and changes weights. No objective is
 minimised: the numbers that a pass reports are the summed losses of the sentences, each before its change.

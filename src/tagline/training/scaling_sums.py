@@ -58,14 +58,14 @@ class LabellingSums:
     """Sums by the f# of each labelling.
 
     Arguments:
-        known: labelled sentences; no feature is ever negative.
+        labelled: the sentences; no feature is ever negative.
     """
 
-    def __init__(self, known: KnownFeatures) -> None:
-        self.observed = known.observed
+    def __init__(self, labelled: KnownFeatures) -> None:
+        self.observed = labelled.observed
         # Sentences with the same features are worked on once.
-        keys = [(values.states.tobytes(), values.transitions.tobytes()) for values in known.values]
-        distinct = dict(zip(keys, known.values, strict=True))
+        keys = [(values.states.tobytes(), values.transitions.tobytes()) for values in labelled.values]
+        distinct = dict(zip(keys, labelled.values, strict=True))
         self._sentences = [(distinct[key], count) for key, count in Counter(keys).items()]
         self._check()
 
@@ -146,8 +146,8 @@ def _value_sums(attributes: Attributes, begins: IntArray, ends: IntArray) -> Flo
             f"X: expected attributes with values of 0 or more for iis, got {attributes.values.min():g}; use another "
             "algorithm"
         )
-    sums = np.concatenate([[0.0], np.cumsum(attributes.values, dtype=np.float64)])
-    return sums[last] - sums[first]
+    sums: Float64Array = np.concatenate([[0.0], np.cumsum(attributes.values, dtype=np.float64)])
+    return np.asarray(sums[last] - sums[first], np.float64)
 
 
 def by_total(values: FunctionValues, weights: Float64Array) -> FeatureSums:
@@ -189,9 +189,9 @@ def _by_program(values: FunctionValues, counts: IntArray, weights: Float64Array)
         for i in range(L):
             for j in range(L):
                 ways = np.exp(scores[t, i, j] - top) * before[0][i, : most + 1 - counts[t, i, j]]
-                known = np.exp(scores[t, i, j] - top) * before[1][i, : most + 1 - counts[t, i, j]]
+                carried = np.exp(scores[t, i, j] - top) * before[1][i, : most + 1 - counts[t, i, j]]
                 alpha[j, counts[t, i, j] :] += ways
-                phi[j, counts[t, i, j] :] += known + ways[:, None] * features[i, j]
+                phi[j, counts[t, i, j] :] += carried + ways[:, None] * features[i, j]
         scale = alpha.sum()
         alpha, phi = alpha / scale, phi / scale
         log_z += top + float(np.log(scale))

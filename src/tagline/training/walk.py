@@ -1,7 +1,7 @@
 """One place after another: the weights of a descent, the gradient there, and the trial that may come next.
 
-lbfgs, owlqn and gd share this. Long vectors live here and are worked on by the core, two passes an iteration: `aim`
-moves the trial weights along the direction, `attempt` evaluates there and measures what the next direction needs.
+lbfgs, owlqn and gd share this. Long vectors live here, and the core goes over them twice a pass: `aim` moves the trial
+weights along the direction, `attempt` evaluates there and measures what the next direction needs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Walk:
     Arguments:
         start: ``[n]``, not changed.
         penalty: the strengths c1 and c2.
-        memory: how many steps the curvature is remembered of; None for steepest descent.
+        memory: of how many steps the curvature is remembered; None for steepest descent.
         dtype: of that memory, float32 or float64.
         diagonal: initial inverse Hessian; the identity, scaled, where there is none.
         noise: relative, of the objective's values.
@@ -93,7 +93,7 @@ class Walk:
         return len(self._diagonal) > 0
 
     def point(self, step: float | None = None) -> Point:
-        """Say where the walk stands."""
+        """Return where the walk stands."""
         return Point(
             self.weights,
             self.value,
@@ -140,7 +140,7 @@ class Walk:
 
     @property
     def stalled(self) -> bool:
-        """Whether many passes brought neither a lower objective nor a smaller gradient than there was before."""
+        """Whether many passes brought neither a lower objective nor a smaller gradient than any pass before."""
         return self._idle >= IDLE
 
     def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
@@ -185,11 +185,11 @@ class Walk:
 def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array:
     if diagonal is None:
         return np.empty(0)
-    given = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
-    if given.shape != start.shape:
-        raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(given.shape)}")
-    bad = ~(np.isfinite(given) & (given > 0))
+    values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
+    if values.shape != start.shape:
+        raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(values.shape)}")
+    bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
-        raise InputError(f"diagonal[{k}]: expected a positive, finite number, got {given[k]}")
-    return given
+        raise InputError(f"diagonal[{k}]: expected a positive, finite number, got {values[k]}")
+    return values

@@ -25,7 +25,7 @@ def test_every_sentence_once_within_budgets(
 ) -> None:
     rng = None if seed is None else np.random.default_rng(seed)
     batches = bucketed(lengths, batch_size=batch_size, max_tokens=max_tokens, rng=rng, parts=parts)
-    assert sorted(one for batch in batches for one in batch) == list(range(len(lengths)))
+    assert sorted(number for batch in batches for number in batch) == list(range(len(lengths)))
     for batch in batches:
         assert batch.dtype == np.int64
         assert len(batch)
@@ -33,13 +33,13 @@ def test_every_sentence_once_within_budgets(
             share = batch[part::parts]
             assert len(share) <= batch_size
             if max_tokens is not None and len(share) > 1:
-                assert len(share) * max(lengths[one] for one in share) <= max_tokens
+                assert len(share) * max(lengths[number] for number in share) <= max_tokens
 
 
 @given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 9), st.none() | st.integers(1, 40))
 def test_batches_are_as_full_as_they_can_be(lengths: list[int], batch_size: int, max_tokens: int | None) -> None:
     batches = bucketed(lengths, batch_size=batch_size, max_tokens=max_tokens)
-    flat = [lengths[one] for batch in batches for one in batch]
+    flat = [lengths[number] for batch in batches for number in batch]
     assert flat == sorted(lengths)
     for batch, following in itertools.pairwise(batches):
         cost = (len(batch) + 1) * lengths[following[0]]

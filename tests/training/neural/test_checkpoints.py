@@ -92,7 +92,7 @@ def test_frozen_parameters_and_scores_that_are_not_finite_go_through_a_file(tmp_
     done = train(tasks[2], replace(DESCENT, patience=3), checkpoint=path, resume=True)
     assert same(weights(tasks[0]), weights(tasks[2]))
     assert (done.reason, done.best_epoch) == ("epochs", 2)
-    assert np.array_equal([one.dev_score for one in done.history], scores, equal_nan=True)
+    assert np.array_equal([epoch.dev_score for epoch in done.history], scores, equal_nan=True)
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:

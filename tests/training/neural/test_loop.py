@@ -92,39 +92,39 @@ def test_equals_the_loop_by_hand(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("parts", [2, 3])
 def test_accumulated_gradients_are_those_of_the_larger_batch(parts: int) -> None:
     """Also where the last batch has fewer sentences than parts."""
-    one, many = ToyTask(61, **EXACT), ToyTask(61, **EXACT)
-    first = train(one, replace(DESCENT, batch_size=6))
-    second = train(many, replace(DESCENT, batch_size=6 // parts, accumulate=parts))
-    assert close(weights(one), weights(many))
+    whole, split = ToyTask(61, **EXACT), ToyTask(61, **EXACT)
+    first = train(whole, replace(DESCENT, batch_size=6))
+    second = train(split, replace(DESCENT, batch_size=6 // parts, accumulate=parts))
+    assert close(weights(whole), weights(split))
     assert [x.loss for x in first.history] == pytest.approx([x.loss for x in second.history], rel=1e-12)
     assert [x.gradient_norm for x in first.history] == pytest.approx(
         [x.gradient_norm for x in second.history], rel=1e-9
     )
-    assert {len(batch) for batch in many.seen} <= {*range(1, 6 // parts + 1), 61}  # 61: those of the dev score
+    assert {len(batch) for batch in split.seen} <= {*range(1, 6 // parts + 1), 61}  # 61: those of the dev score
 
 
 def test_the_history_says_what_happened() -> None:
     task = ToyTask(**EXACT)
     still = replace(DESCENT, learning_rate=1e-300, epochs=2, schedule="constant")
     before = weights(task)
-    losses = [task.module(*task.inputs(np.array([one]))).item() for one in range(len(task.lengths))]
+    losses = [task.module(*task.inputs(np.array([number]))).item() for number in range(len(task.lengths))]
     done = train(task, still)
     assert close(weights(task), before)
-    assert [one.loss for one in done.history] == pytest.approx([np.mean(losses)] * 2, rel=1e-12)
-    assert [one.rate for one in done.history] == [1e-300, 1e-300]
-    assert [one.epoch for one in done.history] == [1, 2]
+    assert [epoch.loss for epoch in done.history] == pytest.approx([np.mean(losses)] * 2, rel=1e-12)
+    assert [epoch.rate for epoch in done.history] == [1e-300, 1e-300]
+    assert [epoch.epoch for epoch in done.history] == [1, 2]
     assert 0 < done.history[0].seconds < done.history[1].seconds
     assert done.history[0].tokens_per_second > task.lengths.sum() / done.history[0].seconds / 2
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_one_others() -> None:
-    found = []
+    results = []
     for seed in (1, 1, 2):
         task = ToyTask()
         train(task, replace(DESCENT, seed=seed))
-        found.append(weights(task))
-    assert same(found[0], found[1])
-    assert not close(found[0], found[2], atol=1e-4)
+        results.append(weights(task))
+    assert same(results[0], results[1])
+    assert not close(results[0], results[2], atol=1e-4)
 
 
 def test_processes_draw_other_random_numbers() -> None:
@@ -133,7 +133,7 @@ def test_processes_draw_other_random_numbers() -> None:
         with seeded(seed, rank, torch.device("cpu")):
             drawn.append(torch.rand(3).tolist())
     assert drawn[0] == drawn[1]
-    assert len({tuple(one) for one in drawn}) == 3
+    assert len({tuple(order) for order in drawn}) == 3
 
 
 def test_each_epoch_has_an_order_of_its_own() -> None:
@@ -195,7 +195,7 @@ def test_callbacks_see_each_epoch_and_stop() -> None:
     seen: list[Epoch] = []
     done = train(ToyTask(), DESCENT, callbacks=[seen.append, lambda epoch: epoch.epoch == 2, seen.append])
     assert done.reason == "callback"
-    assert [one.epoch for one in seen] == [1, 1, 2, 2]
+    assert [epoch.epoch for epoch in seen] == [1, 1, 2, 2]
     assert tuple(seen[::2]) == done.history
 
 
@@ -230,17 +230,17 @@ def test_ctrl_c_ends_the_run_after_the_step_and_keeps_the_weights(tmp_path: Path
 
 def test_ctrl_c_while_scoring_is_honoured_afterwards_and_the_best_weights_return() -> None:
     task, best = ToyTask(), ToyTask(scores=(1,))
-    told: list[Epoch] = []
-    given = iter((2.0, 1.0))
+    epochs: list[Epoch] = []
+    scores = iter((2.0, 1.0))
 
     def dev_score() -> float:
-        if told:
+        if epochs:
             os.kill(os.getpid(), signal.SIGINT)
-        return next(given)
+        return next(scores)
 
     task.dev_score = dev_score  # type: ignore[method-assign]
-    done = train(task, DESCENT, callbacks=[told.append])
-    assert (done.reason, done.best_epoch, len(told)) == ("interrupted", 1, 2)
+    done = train(task, DESCENT, callbacks=[epochs.append])
+    assert (done.reason, done.best_epoch, len(epochs)) == ("interrupted", 1, 2)
     train(best, DESCENT, callbacks=[lambda epoch: True])
     assert same(weights(task), weights(best))
 
@@ -365,15 +365,15 @@ def test_float16_leaves_out_steps_whose_gradient_overflows() -> None:
     done = train(task, replace(DESCENT, precision="float16", epochs=2, optimizer="sgd"))
     assert all(np.isfinite(value).all() for value in weights(task).values())
     assert not close(weights(task), before, atol=1e-4)
-    assert all(math.isfinite(one.loss) and math.isfinite(one.gradient_norm) for one in done.history)
+    assert all(math.isfinite(epoch.loss) and math.isfinite(epoch.gradient_norm) for epoch in done.history)
 
 
 class Others(Processes):
     """Their gradients are 0."""
 
     def add_up(self, parameters: Any, loss: Tensor) -> Tensor:
-        for one in parameters:
-            one.grad = torch.zeros_like(one)
+        for parameter in parameters:
+            parameter.grad = torch.zeros_like(parameter)
         return loss
 
 
@@ -418,9 +418,9 @@ def test_frozen_parameters_stay_and_a_whole_frozen_network_is_an_error() -> None
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (lambda one: [{"params": [one]}, {"params": [one]}], "groups: expected each parameter in one group"),
+        (lambda weight: [{"params": [weight]}, {"params": [weight]}], "groups: expected each parameter in one group"),
         (
-            lambda one: [{"params": [one], "rate": -1.0, "name": "x"}],
+            lambda weight: [{"params": [weight], "rate": -1.0, "name": "x"}],
             "expected a rate of 0 or more, got -1.0 for .* 'x'",
         ),
     ],
@@ -480,7 +480,7 @@ def test_the_log_has_a_line_for_the_start_each_epoch_and_the_end(tmp_path: Path)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["event"] for line in lines] == ["start", "epoch", "epoch", "epoch", "end"]
     assert (lines[0]["learning_rate"], lines[0]["sentences"], lines[0]["epoch"]) == (0.05, 60, 1)
-    assert [line["loss"] for line in lines[1:4]] == [one.loss for one in done.history]
+    assert [line["loss"] for line in lines[1:4]] == [epoch.loss for epoch in done.history]
     assert [line["dev_score"] for line in lines[1:4]] == [0.5, None, 0.1]
     assert (lines[4]["reason"], lines[4]["best_epoch"]) == ("epochs", 1)
     with pytest.raises(InputError):
@@ -489,29 +489,29 @@ def test_the_log_has_a_line_for_the_start_each_epoch_and_the_end(tmp_path: Path)
 
 
 def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[Any, ...]] = []
+    calls: list[tuple[Any, ...]] = []
 
     class Writer:
         def __init__(self, folder: str) -> None:
-            told.append((folder,))
+            calls.append((folder,))
 
         def add_scalar(self, *values: Any) -> None:
-            told.append(values)
+            calls.append(values)
 
         def flush(self) -> None:
             pass
 
         def close(self) -> None:
-            told.append(("closed",))
+            calls.append(("closed",))
 
     class Boards:
         SummaryWriter = Writer
 
     monkeypatch.setattr("tagline.training.neural.journal.import_module", lambda name: Boards)
     done = train(ToyTask(), DESCENT, tensorboard=tmp_path / "board")
-    assert told[0] == (str(tmp_path / "board"),)
-    assert ("loss", done.history[1].loss, 2) in told
-    assert told[-1] == ("closed",)
+    assert calls[0] == (str(tmp_path / "board"),)
+    assert ("loss", done.history[1].loss, 2) in calls
+    assert calls[-1] == ("closed",)
 
     def missing(name: str) -> Any:
         raise ImportError("No module named 'tensorboard'")
@@ -524,14 +524,16 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_progress_comes_a_few_times_a_second_and_at_the_end_of_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, int, float]] = []
-    done = train(ToyTask(), DESCENT, progress=lambda *values: told.append(values))
-    assert [(step, steps) for step, steps, _ in told if step == steps] == [(8, 8)] * 3
-    assert [loss for step, steps, loss in told if step == steps] == pytest.approx([one.loss for one in done.history])
+    calls: list[tuple[int, int, float]] = []
+    done = train(ToyTask(), DESCENT, progress=lambda *values: calls.append(values))
+    assert [(step, steps) for step, steps, _ in calls if step == steps] == [(8, 8)] * 3
+    assert [loss for step, steps, loss in calls if step == steps] == pytest.approx(
+        [epoch.loss for epoch in done.history]
+    )
     monkeypatch.setattr(watch, "SECONDS", 0.0)
-    told.clear()
-    train(ToyTask(), DESCENT, progress=lambda *values: told.append(values))
-    assert [step for step, _, _ in told] == [*range(1, 9)] * 3
+    calls.clear()
+    train(ToyTask(), DESCENT, progress=lambda *values: calls.append(values))
+    assert [step for step, _, _ in calls] == [*range(1, 9)] * 3
 
 
 def test_a_thread_makes_batches_ahead_without_changing_anything(monkeypatch: pytest.MonkeyPatch) -> None:

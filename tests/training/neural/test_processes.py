@@ -22,10 +22,11 @@ from .toys import ToyTask, close, same, weights
 from .worker import COUNT, DESCENT
 
 TESTS = Path(__file__).parents[2]
-PLAIN = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+PATHS = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+PLAIN = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
 
 
-def found(path: Path, prefix: str = "") -> dict[str, Any]:
+def loaded(path: Path, prefix: str = "") -> dict[str, Any]:
     with np.load(path) as file:
         return {name.removeprefix(prefix): file[name] for name in file.files if name.startswith(prefix)}
 
@@ -39,20 +40,20 @@ def test_kill_9_at_any_moment_and_ctrl_c(tmp_path: Path) -> None:
     assert len(set(stood)) >= 3
     whole = ToyTask(COUNT)
     done = train(whole, DESCENT)
-    losses = [one.loss for one in done.history]
+    losses = [epoch.loss for epoch in done.history]
 
-    killed = found(tmp_path / "killed.npz")
+    killed = loaded(tmp_path / "killed.npz")
     assert (str(killed.pop("reason")), int(killed.pop("best_epoch"))) == ("epochs", done.best_epoch)
     assert killed.pop("losses").tolist() == losses
     assert same(killed, weights(whole))
 
-    interrupted = found(tmp_path / "interrupted.npz")
+    interrupted = loaded(tmp_path / "interrupted.npz")
     assert str(interrupted.pop("reason")) == "interrupted"
-    kept = interrupted.pop("losses").tolist()
-    assert len(kept) < DESCENT.epochs
-    assert kept == losses[: len(kept)]
+    early_losses = interrupted.pop("losses").tolist()
+    assert len(early_losses) < DESCENT.epochs
+    assert early_losses == losses[: len(early_losses)]
     best = int(interrupted.pop("best_epoch"))
-    if kept:
+    if early_losses:
         early = ToyTask(COUNT)
         assert train(early, DESCENT, callbacks=[lambda epoch: epoch.epoch == best]).best_epoch == best
         assert same(interrupted, weights(early))
@@ -67,18 +68,18 @@ def test_two_processes_train_as_one(tmp_path: Path) -> None:
         finally:
             process.terminate()  # ends those that it started, too
     assert process.returncode == 0, said
-    one = ToyTask(COUNT, dropout=0.0, dtype=torch.float64)
-    expected = train(one, replace(DESCENT, batch_size=2 * DESCENT.batch_size))
+    alone = ToyTask(COUNT, dropout=0.0, dtype=torch.float64)
+    expected = train(alone, replace(DESCENT, batch_size=2 * DESCENT.batch_size))
     results = [tmp_path / f"weights{rank}.npz" for rank in (0, 1)]
     for path in results:
-        assert close(found(path, "plain/"), weights(one))
-        values = found(path)
+        assert close(loaded(path, "plain/"), weights(alone))
+        values = loaded(path)
         for name in ("loss", "gradient_norm"):
             assert values[name].tolist() == pytest.approx([getattr(x, name) for x in expected.history], rel=1e-9)
         assert values["reasons"].tolist() == ["callback", "epochs"]
-        assert same(found(path, "whole/"), found(path, "halves/"))
-    assert same(found(results[0], "whole/"), found(results[1], "whole/"))
-    assert int(found(results[1])["seen"]) < len(one.seen)  # the dev set is scored by the first only
+        assert same(loaded(path, "whole/"), loaded(path, "halves/"))
+    assert same(loaded(results[0], "whole/"), loaded(results[1], "whole/"))
+    assert int(loaded(results[1])["seen"]) < len(alone.seen)  # the dev set is scored by the first only
     events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
     assert events == ["start", "epoch", "epoch", "epoch", "epoch", "end"]
 

@@ -66,14 +66,14 @@ class ToyTask:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.module: nn.Module = Tagger(dropout, dtype)
-        self.given: Iterator[float | None] | None = None if scores is None else iter(scores)
+        self.dev_scores: Iterator[float | None] | None = None if scores is None else iter(scores)
         self.pause = pause
         self.seen: list[IntArray] = []
 
     def inputs(self, sentences: IntArray) -> tuple[Any, ...]:
         time.sleep(self.pause)
         self.seen.append(sentences)
-        words, tags = (_padded([rows[one] for one in sentences]) for rows in (self.words, self.tags))
+        words, tags = (_padded([rows[number] for number in sentences]) for rows in (self.words, self.tags))
         mask = torch.arange(words.shape[1]) < torch.from_numpy(self.lengths[sentences])[:, None]
         return words, tags, mask
 
@@ -84,8 +84,8 @@ class ToyTask:
     def dev_score(self) -> float | None:
         assert not self.module.training
         assert not torch.is_grad_enabled()
-        if self.given is not None:
-            return next(self.given)
+        if self.dev_scores is not None:
+            return next(self.dev_scores)
         words, tags, mask = self.inputs(np.arange(len(self.lengths)))
         return ((self.module.scores(words).argmax(-1) == tags) & mask).sum().item() / int(self.lengths.sum())
 

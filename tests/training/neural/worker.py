@@ -63,7 +63,7 @@ def forked(path: Path, pause: float = 0.01) -> int:
         return child
     task = ToyTask(COUNT, pause=pause)
     done = train(task, DESCENT, checkpoint=path, save_every=0.0, resume=True)
-    facts = {"losses": [one.loss for one in done.history], "reason": done.reason, "best_epoch": done.best_epoch}
+    facts = {"losses": [epoch.loss for epoch in done.history], "reason": done.reason, "best_epoch": done.best_epoch}
     np.savez(path.with_suffix(".npz"), **facts, **weights(task))
     os._exit(0)
 
@@ -75,17 +75,19 @@ def end(child: int, number: int) -> None:
 
 def together(folder: Path) -> None:
     """Train in several processes: without dropout, with it, and with it in two halves."""
-    rank, found = int(os.environ["RANK"]), {}
+    rank, arrays = int(os.environ["RANK"]), {}
 
     def keep(name: str, task: ToyTask) -> None:
-        found.update({f"{name}/{key}": value for key, value in weights(task).items()})
+        arrays.update({f"{name}/{key}": value for key, value in weights(task).items()})
 
     plain = ToyTask(COUNT, dropout=0.0, dtype=torch.float64)
     if rank:  # the weights of the first process count
         torch.nn.init.zeros_(plain.module.linear.weight)
     done = train(plain, DESCENT, log=folder / "log")
     keep("plain", plain)
-    lines: dict[str, Any] = {name: [getattr(one, name) for one in done.history] for name in ("loss", "gradient_norm")}
+    lines: dict[str, Any] = {
+        name: [getattr(epoch, name) for epoch in done.history] for name in ("loss", "gradient_norm")
+    }
 
     whole = ToyTask(COUNT, scores=(1, 3, 2, 4))
     train(whole, DESCENT)
@@ -97,7 +99,7 @@ def together(folder: Path) -> None:
         train(halves[1], DESCENT, checkpoint=folder / "run", resume=True).reason,
     ]
     keep("halves", halves[1])
-    np.savez(folder / f"weights{rank}.npz", reasons=reasons, seen=len(plain.seen), **lines, **found)
+    np.savez(folder / f"weights{rank}.npz", reasons=reasons, seen=len(plain.seen), **lines, **arrays)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from tagline.models.crf.chains import feature_chains
 from tagline.models.crf.explaining import explain
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
-from tagline.models.crf.fitting import Fitted, Sentences, fit_crf
+from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.dev_score import check_dev
@@ -321,9 +321,9 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
         extraction = Extraction(way, saved.hash_bits, saved.dictionary)
-        self._become(Fitted(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
 
-    def _become(self, fitted: Fitted) -> None:
+    def _become(self, fitted: FittedCRF) -> None:
         """Take over what was learned."""
         p = fitted.parameters
         self.parameters_, self.training_, self._extraction = p, fitted.training, fitted.extraction
@@ -334,7 +334,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(Fitted(parameters, self._extraction, self.training_, self.training_log_))
+        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
         return out
 
     def _settings(self) -> dict[str, Any]:

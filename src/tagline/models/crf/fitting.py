@@ -52,7 +52,7 @@ class Sentences:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedCRF:
     """What was learned, where its features come from, how, and one `Pass` for each pass of training."""
 
     parameters: Parameters
@@ -79,7 +79,7 @@ def fit_crf(
     sample_weight: ArrayLike | None = None,
     dev: Sentences | None = None,
     increment: bool = False,
-) -> Fitted:
+) -> FittedCRF:
     """Learn weights as the settings of an estimator say.
 
     Arguments:
@@ -112,7 +112,7 @@ def fit_crf(
         trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
     notes = () if extraction.template is None else extraction.template.notes
     facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
-    return Fitted(replace(start, weights=trained.weights), extraction, facts, trained.history)
+    return FittedCRF(replace(start, weights=trained.weights), extraction, facts, trained.history)
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:

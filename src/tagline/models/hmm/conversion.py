@@ -21,7 +21,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.fitting import Fitted
+from tagline.models.crf.fitting import FittedCRF
 from tagline.models.crf.parameters import Parameters
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Bernoulli, Categorical, Emission, Gaussian, Multinomial, Poisson, Symbols
@@ -97,7 +97,7 @@ def crf_of(p: HMMParameters) -> CRF:
     flat = np.concatenate([weights.ravel(), transitions.ravel(), start])
     parameters = Parameters(p.labels, p.scheme, structure, flat, Vocabulary.of(names), None)
     out = CRF(way, scheme=p.scheme, start_end=True)
-    out._become(Fitted(parameters, Extraction(way), TrainingFacts(reason="made of an HMM"), ()))
+    out._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason="made of an HMM"), ()))
     return out
 
 

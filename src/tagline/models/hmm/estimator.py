@@ -24,7 +24,7 @@ from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.conversion import crf_of
 from tagline.models.hmm.emissions import Categorical, Emission, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
-from tagline.models.hmm.fitting import Fitted, fit_hmm
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.settings import Fitting
@@ -176,7 +176,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             raise InputError(f"labels: expected {K} names, each once, got {names!r:.60}")
         parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
         out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
-        out._become(Fitted(checked(parameters), TrainingFacts(reason="given")))
+        out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))
         return out
 
     def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
@@ -253,10 +253,10 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         out._set(saved.settings)
         if isinstance(out.frozen, list):
             out.frozen = tuple(out.frozen)
-        out._become(Fitted(saved.parameters, saved.training))
+        out._become(FittedHMM(saved.parameters, saved.training))
         return out
 
-    def _become(self, fitted: Fitted) -> None:
+    def _become(self, fitted: FittedHMM) -> None:
         """Take over what was learned."""
         self.parameters_, self.training_, self.training_log_ = fitted.parameters, fitted.training, list(fitted.history)
 
@@ -265,4 +265,4 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
     def _take(self, file: ModelFile) -> None:
         saved = unpack(file)
-        self._become(Fitted(saved.parameters, saved.training, vars(self).get("training_log_", ())))
+        self._become(FittedHMM(saved.parameters, saved.training, vars(self).get("training_log_", ())))

@@ -32,7 +32,7 @@ LEAST = 0.5  # pseudo-counts where EM starts from counts: nothing may be impossi
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedHMM:
     """What was learned, how, and one `Pass` for each step of EM."""
 
     parameters: HMMParameters
@@ -42,7 +42,7 @@ class Fitted:
 
 def fit_hmm(
     how: Fitting, X: Any, y: Any, lengths: ArrayLike | None, before: HMMParameters | None, tell: Callback
-) -> Fitted:
+) -> FittedHMM:
     """Learn from sentences; see `HMM.fit`.
 
     Arguments:
@@ -58,7 +58,7 @@ def fit_hmm(
     return _count(how, lesson) if lesson.complete else _climb(how, lesson, before, tell)
 
 
-def _count(how: Fitting, lesson: ObservedLesson) -> Fitted:
+def _count(how: Fitting, lesson: ObservedLesson) -> FittedHMM:
     assert lesson.states is not None
     random = np.random.default_rng(how.random_state)
     begun = _begun(how, lesson, random, counted=True)
@@ -67,7 +67,7 @@ def _count(how: Fitting, lesson: ObservedLesson) -> Fitted:
     parameters = checked(lesson.parameters(start, transitions, emission))
     joint = engine.score(parameters.chain(lesson.observed.values, lesson.observed.offsets), lesson.states)
     B = len(lesson.observed.offsets) - 1
-    return Fitted(parameters, TrainingFacts(B, 1, float(joint.sum()), "counted", lesson.notes))
+    return FittedHMM(parameters, TrainingFacts(B, 1, float(joint.sum()), "counted", lesson.notes))
 
 
 def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, counted: bool = False) -> Any:
@@ -75,7 +75,7 @@ def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, co
     return how.begun(lesson.observed.values, size, len(lesson.labels), random, counted)
 
 
-def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback) -> Fitted:
+def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback) -> FittedHMM:
     random = np.random.default_rng(how.random_state)
     problem = Problem(
         lesson.observed.values,
@@ -98,7 +98,7 @@ def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, t
     assert best is not None
     B = len(lesson.observed.offsets) - 1
     facts = TrainingFacts(B, len(best.history), best.objective, best.reason, lesson.notes)
-    return Fitted(best.parameters, facts, best.history)
+    return FittedHMM(best.parameters, facts, best.history)
 
 
 def _continued(how: Fitting, before: HMMParameters) -> HMMParameters:

@@ -3,5 +3,5 @@
 `settings` say how to descend; `batching` puts sentences of near-equal length together; `schedules` and `optimisers`
 make the rates and the updates; `steps` makes one of them without waiting for the device; `processes` lets several
 processes act as one; `checkpoints`, `interrupts` and `journal` see to it that nothing is lost; `watch`
-decides when to stop; `loop` is the order of all that, and `task` what it is given.
+decides when to stop; `task` is what is trained; `loop` puts all that in order.
 """

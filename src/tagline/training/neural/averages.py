@@ -2,7 +2,7 @@
 
     m ← m + (1 − d_n) (w − m) after update n,        d_n = min(decay, n / (n + 9))
 
-so that a short run is not held back by where it began. Around the loop's questions the mean lies in the network.
+so that a short run is not held back by where it began. While the network is scored, it holds the mean.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from torch import Tensor
 
 
 class Average:
-    """The mean of some weights; with a decay of 0 it is the weights, and nothing is kept.
+    """The running mean of weights; with a decay of 0 there is none.
 
     Attributes:
-        mean: like the weights; empty where nothing is kept.
+        mean: like the weights; empty where there is none.
         updates: how many there were.
     """
 
@@ -36,13 +36,13 @@ class Average:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Let the mean lie in the place of the weights, which return afterwards."""
-        kept = [weight.detach().clone() for weight in self.weights]
+        """Put the mean in the place of the weights, and put the weights back afterwards."""
+        last = [weight.detach().clone() for weight in self.weights]
         self.settle()
         try:
             yield
         finally:
-            self._put(kept)
+            self._put(last)
 
     def settle(self) -> None:
         """Put the mean in the place of the weights for good."""

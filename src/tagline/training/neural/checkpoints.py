@@ -35,15 +35,15 @@ from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
 
 KIND = "training checkpoint"
-MOST_TOLD = 6  # differences
-_MARKS = {
+MOST_NAMED = 6  # differences, in a message
+_CHECKSUMS = {
     "lengths": "other sentences",
     "words": "other words",
     "tags": "other tags or weights",
     "dev": "another dev set",
     "shapes": "a network of other sizes",
 }
-"""What is said where checksums differ."""
+"""What a message says where a checksum differs."""
 _DAMAGED = "the file is damaged; start anew without resume"
 
 
@@ -58,7 +58,7 @@ class Best:
 
 @dataclass(eq=False)
 class Standing:
-    """Where a run stands: `step` steps of `epoch` are done, which took `training` seconds; the run took `seconds`."""
+    """Where a run stands: `step` steps of `epoch` are done, in `training` seconds; the whole run took `seconds`."""
 
     epoch: int = 1
     step: int = 0
@@ -69,13 +69,13 @@ class Standing:
 
 
 def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps, generators: Tensor) -> None:
-    """Write a checkpoint; it takes the place of an older one when it is whole."""
+    """Write a checkpoint; it replaces an older one only when it is complete."""
     best = standing.best
     config = {
         "model": KIND,
         "facts": dict(facts),
         **{name: getattr(standing, name) for name in ("epoch", "step", "seconds", "training")},
-        "history": [{name: _written(value) for name, value in asdict(one).items()} for one in standing.history],
+        "history": [{name: _written(value) for name, value in asdict(epoch).items()} for epoch in standing.history],
         "best": None if best is None else {"epoch": best.epoch, "score": best.score},
         "scaler": steps.scaler.state_dict(),
         "totals": asdict(steps.totals()),
@@ -91,7 +91,7 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
 
 
 def check_place(path: Path) -> None:
-    """Raise where a file lies that is no checkpoint: it would be overwritten."""
+    """Raise where a file that is no checkpoint would be overwritten."""
     with contextlib.suppress(StorageError):
         if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
             return
@@ -113,8 +113,8 @@ def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
     updates = file.setting("updates", int)
     _restore_generators(file, steps)
-    for kept, value in zip(steps.average.mean, mean, strict=True):
-        kept.copy_(value)
+    for tensor, value in zip(steps.average.mean, mean, strict=True):
+        tensor.copy_(value)
     steps.average.updates = updates
     put(steps.module, _weights(file, "weights", steps.module))
     steps.optimiser.load_state_dict({"state": states, "param_groups": steps.optimiser.state_dict()["param_groups"]})
@@ -161,13 +161,14 @@ def put(module: Module, weights: Mapping[str, Tensor]) -> None:
 
 def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -> None:
     now = json.loads(json.dumps(facts))
-    odd = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
-    if odd:
-        if "model" in odd:  # everything else differs, too
-            odd = ["model"]
-        told = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in odd]
-        told = [_MARKS.get(name, text) for name, text in zip(odd, told, strict=True)]
-        what = ", ".join([*told[:MOST_TOLD], *([f"{len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else [])])
+    differ = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
+    if differ:
+        if "model" in differ:  # everything else differs, too
+            differ = ["model"]
+        texts = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ]
+        texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
+        more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
+        what = ", ".join([*texts[:MOST_NAMED], *more])
         raise InputError(
             f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
             "those, or start anew without resume, which overwrites it"
@@ -177,11 +178,11 @@ def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -
 def _standing(file: ModelFile, module: Module) -> Standing:
     best = None
     if file.config.get("best") is not None:
-        kept = ModelFile(file.setting("best", dict), {}, source=file.source)
-        best = Best(kept.setting("epoch", int), kept.setting("score", float), _weights(file, "best", module))
-    found = file.setting("history", list)
+        stored = ModelFile(file.setting("best", dict), {}, source=file.source)
+        best = Best(stored.setting("epoch", int), stored.setting("score", float), _weights(file, "best", module))
+    rows = file.setting("history", list)
     try:
-        history = [Epoch(**{name: _read(value) for name, value in one.items()}) for one in found]
+        history = [Epoch(**{name: _read(value) for name, value in row.items()}) for row in rows]
     except (AttributeError, TypeError, ValueError) as error:
         raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {_DAMAGED}") from None
     epoch, step = file.setting("epoch", int), file.setting("step", int)
@@ -189,12 +190,12 @@ def _standing(file: ModelFile, module: Module) -> Standing:
 
 
 def _totals(file: ModelFile) -> Totals:
-    found = ModelFile(file.setting("totals", dict), {}, source=file.source)
-    return Totals(found.setting("loss", float), found.setting("norms", float), found.setting("counted", int))
+    stored = ModelFile(file.setting("totals", dict), {}, source=file.source)
+    return Totals(stored.setting("loss", float), stored.setting("norms", float), stored.setting("counted", int))
 
 
 def _written(value: Any) -> Any:
-    """A number as JSON has it; what is not finite as a string."""
+    """Return a number as JSON has it; as a string where it is not finite."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -215,7 +216,7 @@ def _restore_generators(file: ModelFile, steps: Steps) -> None:
 
 
 def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:
-    """The state of each parameter by its number; a counter is a single number, everything else like the parameter."""
+    """Return the state of each parameter by its number: the counter ``step``, and tensors of the parameter's shape."""
     parameters = list(parameters_of(steps.optimiser))
     states: dict[int, dict[str, Tensor]] = {}
     for name in file.tensors:
@@ -232,14 +233,14 @@ def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tenso
 
 
 def _stored(value: Tensor) -> NDArray[Any]:
-    """A tensor as a file has it: bfloat16 by its bits, since NumPy has no such type."""
+    """Return a tensor as a file has it: bfloat16 by its bits, since NumPy has no such type."""
     plain = value.detach().cpu()
     array: NDArray[Any] = (plain.view(torch.int16) if plain.dtype == torch.bfloat16 else plain).numpy()
     return array
 
 
 def _restored(file: ModelFile, name: str, like: Tensor) -> Tensor:
-    """A tensor of a file, on the CPU, of the dtype and shape that are wanted."""
+    """Return a tensor of a file, on the CPU, which must have the dtype and shape of `like`."""
     dtype = _stored(torch.empty(0, dtype=like.dtype)).dtype
     value = torch.from_numpy(file.tensor(name, dtype, *like.shape).copy())
     return value.view(torch.bfloat16) if like.dtype == torch.bfloat16 else value

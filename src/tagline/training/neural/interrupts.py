@@ -11,10 +11,10 @@ SOON = 1.0  # seconds in which a second Ctrl-C is taken for the first
 
 
 class Interrupts:
-    """While it is entered, Ctrl-C is noted; a second one, a second later or more, raises `KeyboardInterrupt` as ever.
+    """While it is entered, Ctrl-C is noted; another one, a second later or more, raises `KeyboardInterrupt` as usual.
 
-    Only Python's own handler is replaced: who ignores Ctrl-C or handles it goes on doing so. In other threads than the
-    main one nothing is changed, since signals never come there.
+    Only Python's own handler is replaced: a program that ignores or handles Ctrl-C itself goes on doing so. Outside the
+    main thread nothing changes, since signals never arrive there.
     """
 
     def __init__(self) -> None:

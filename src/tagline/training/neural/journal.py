@@ -1,4 +1,4 @@
-"""What a run has reached: one `Epoch` a pass, and the log of them as JSON lines and for TensorBoard."""
+"""What a run has reached: an `Epoch` for each pass, and a log of them as JSON lines and for TensorBoard."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from types import TracebackType
 from typing import IO, Any, ClassVar
 
 from tagline.errors import InputError
+from tagline.storage import Path
 
 logger = logging.getLogger("tagline.training")
-
-Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,10 @@ class TrainedNetwork:
     """How a run ended; the network holds the weights.
 
     Attributes:
-        history: one entry an epoch.
+        history: the epochs that were finished.
         reason: "epochs", "patience", "time budget", "interrupted" or "callback".
-        best_epoch: whose weights the network holds: that of the best dev score, the last where there is none, 0 where
-            no epoch was finished.
+        best_epoch: the epoch whose weights the network holds: that of the best dev score, the last one where there is
+            no score, 0 where no epoch was finished.
     """
 
     history: tuple[Epoch, ...]
@@ -151,7 +150,7 @@ class Journal:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: None for numbers that are not finite."""
+    """Return a value as JSON has it: None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

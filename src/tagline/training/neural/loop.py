@@ -1,8 +1,8 @@
 """The training loop: epochs of steps over batches, until it is time to stop; the best weights stay in the network.
 
 After each epoch the dev score decides which weights are kept. A checkpoint at the end of each epoch (and, if wanted,
-every few seconds) lets a run that was killed go on to the very same numbers. Ctrl-C ends it after the step under way.
-Under torchrun the processes share the work of each step. The other files do the parts; this one is their order.
+every few seconds) lets a run that was killed go on to exactly the same numbers. Ctrl-C ends it after the current step.
+Under torchrun the processes share the work of each step. The other files do the parts; this one puts them in order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tagline.training.neural.processes import joined
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Part, Steps, Totals
-from tagline.training.neural.task import Callback, Progress, Task, scored
+from tagline.training.neural.task import EpochCallback, Progress, Task, dev_score_of
 from tagline.training.neural.watch import Watch
 from tagline.types import IntArray
 
@@ -39,14 +39,14 @@ logger = logging.getLogger("tagline.training")
 
 __all__ = ["Epoch", "Task", "TrainedNetwork", "train"]
 
-LOOKS = 8  # at the losses of an epoch, for numbers that are not finite
+LOOKS = 8  # times an epoch that its losses are searched for numbers that are not finite
 
 
 def train(
     task: Task,
     descent: Descent,
     *,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[EpochCallback] = (),
     checkpoint: Path | None = None,
     save_every: float | None = None,
     resume: bool = False,
@@ -61,15 +61,15 @@ def train(
         task: network and sentences.
         descent: how to train.
         callbacks: called with each `Epoch`; True stops.
-        checkpoint: a file to write at the start, after each epoch and when the run is stopped; all processes see it.
+        checkpoint: a file to write at the start, after each epoch and when the run is stopped; seen by all processes.
         save_every: seconds after which it is written within an epoch, too; 0 for after each step.
         resume: go on from the checkpoint; from the start where there is none yet.
-        facts: of JSON's types, what else must be the same for a run to be resumed.
+        facts: what else must be the same for a run to be resumed, of JSON's types.
         log: a file of JSON lines to add to.
         tensorboard: a folder for TensorBoard.
         progress: called as ``progress(batches done, batches, mean loss)`` within epochs, a few times a second.
 
-    A run that was stopped within an epoch and has a scored one before it returns to the weights of that.
+    A run that is stopped within an epoch returns to the weights of the best epoch before, if one was scored.
     """
     if checkpoint is None and (resume or save_every is not None):
         raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
@@ -88,9 +88,9 @@ def train(
     ):
         steps = Steps(task.module, optimiser_of(task.groups(), descent), descent, world, device)
         watch = Watch(descent, world, interrupts, journal, callbacks, progress)
-        known = {**checkpoints.facts_of(task.lengths, descent, steps), **(facts or {})}
+        all_facts = {**checkpoints.facts_of(task.lengths, descent, steps), **(facts or {})}
         try:
-            return _Run(task, descent, steps, watch, known, checkpoint, save_every).whole(resume)
+            return _Run(task, descent, steps, watch, all_facts, checkpoint, save_every).run(resume)
         finally:
             task.module.train(mode)
 
@@ -110,7 +110,7 @@ class _Run:
     saved: float = field(default_factory=time.perf_counter)
     epoch_begun: float = 0.0
 
-    def whole(self, resume: bool) -> TrainedNetwork:
+    def run(self, resume: bool) -> TrainedNetwork:
         """Train from where the run stands until it is time to stop."""
         world, journal = self.watch.world, self.watch.journal
         if resume and self.checkpoint is not None and os.path.exists(self.checkpoint):
@@ -135,7 +135,7 @@ class _Run:
         return done
 
     def epoch(self) -> str | None:
-        """Train one epoch, or what is left of it; a reason where the run is to stop."""
+        """Train one epoch, or the rest of it; return a reason where the run is to stop."""
         now, descent = self.standing, self.descent
         self.epoch_begun = time.perf_counter() - now.training
         plan = bucketed(
@@ -156,19 +156,19 @@ class _Run:
         return self.close(plan)
 
     def loader(self) -> Callable[[IntArray], tuple[int, list[Part]]]:
-        """Return what makes the inputs of a step, for this process: in any thread, but in the order of this stream."""
+        """Return a function that makes this process's inputs of a step, in any thread, for the current stream."""
         on_gpu = self.steps.device.type == "cuda"
         stream = torch.cuda.current_stream(self.steps.device) if on_gpu else None
 
         def load(batch: IntArray) -> tuple[int, list[Part]]:
             shares = self.watch.world.shares(batch, self.descent.accumulate)
-            with torch.cuda.stream(stream):  # nothing without one
+            with torch.cuda.stream(stream):  # does nothing where there is none
                 return len(batch), [(len(share), self.task.inputs(share)) for share in shares]
 
         return load
 
     def look(self, plan: list[IntArray]) -> str | None:
-        """See between two steps whether it is time to show, to save or to stop."""
+        """Show, save and decide between two steps; return a reason where the run is to stop."""
         step = self.standing.step
         if step % math.ceil(len(plan) / LOOKS) == 0:
             self.steps.check(self.standing.epoch)
@@ -180,7 +180,7 @@ class _Run:
         return reason
 
     def close(self, plan: list[IntArray]) -> str | None:
-        """End an epoch: score it, keep the best weights, tell everybody, save; a reason where the run is to stop."""
+        """End an epoch: score it, keep the best weights, tell everybody, save; return a reason to stop, if any."""
         now, lengths = self.standing, self.task.lengths
         totals = self.steps.check(now.epoch)
         self.watch.world.share_weights(self.task.module)
@@ -188,8 +188,8 @@ class _Run:
         self.watch.show(self.steps, now.step, plan)
         rate = rate_of(self.descent, now.epoch, now.step - 1, len(plan))
         with self.steps.average.in_place():
-            score = scored(self.task, self.watch.world)
-            # Of equals the later, which has learned more.
+            score = dev_score_of(self.task, self.watch.world)
+            # Of two epochs with equal scores the later is kept: it has learned more.
             if score is not None and math.isfinite(score) and (now.best is None or score >= now.best.score):
                 now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
         loss, seconds = totals.loss / len(lengths), self.watch.seconds()
@@ -202,7 +202,7 @@ class _Run:
         return "callback" if stop else self.watch.between(now)
 
     def save(self) -> None:
-        """Write a checkpoint, where one is wanted."""
+        """Write a checkpoint if one is wanted."""
         now, world = self.standing, self.watch.world
         if self.checkpoint is None:
             return

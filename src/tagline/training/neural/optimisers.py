@@ -1,7 +1,7 @@
 """From parameter groups to an optimiser of PyTorch whose whole update is one fused operation.
 
 Groups carry a ``rate``, by which the learning rate is multiplied, and may carry their own ``weight_decay``. A fused
-update can be called off by a flag that stays on the device (``found_inf``, as `GradScaler` uses it).
+update can be called off by a flag that stays on the device, ``found_inf``, as `GradScaler` does.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def optimiser_of(groups: Sequence[Mapping[str, Any]], descent: Descent) -> torch
         groups: ``{"params": …, "rate": 1.0, "weight_decay": …}``; rate and weight decay may be left out. Other
             entries are kept as they are.
     """
-    given = [_group(number, group, descent) for number, group in enumerate(groups)]
-    given = [group for group in given if group["params"]]
-    if not given:
+    complete = [_group(number, group, descent) for number, group in enumerate(groups)]
+    trained = [group for group in complete if group["params"]]
+    if not trained:
         raise InputError("groups: expected parameters that want a gradient, got none; not everything can be frozen")
-    parameters = [parameter for group in given for parameter in group["params"]]
+    parameters = [parameter for group in trained for parameter in group["params"]]
     if len({id(parameter) for parameter in parameters}) < len(parameters):
         raise InputError("groups: expected each parameter in one group, got one of them twice")
     if descent.optimizer == "adamw":
-        return torch.optim.AdamW(given, lr=descent.learning_rate, fused=True)
+        return torch.optim.AdamW(trained, lr=descent.learning_rate, fused=True)
     momentum = descent.momentum
-    optimiser = torch.optim.SGD(given, lr=descent.learning_rate, momentum=momentum, fused=True)
+    optimiser = torch.optim.SGD(trained, lr=descent.learning_rate, momentum=momentum, fused=True)
     if momentum:
-        # PyTorch's first fused step would leave what it found in memory where the update is called off.
+        # Without a buffer, PyTorch's first fused step leaves garbage in a new one where the update is called off.
         for parameter in parameters:
             optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
     return optimiser

@@ -28,7 +28,7 @@ PATIENCE = timedelta(days=1)
 
 @dataclass(frozen=True, eq=False)
 class Processes:
-    """This process among its fellows.
+    """This process among the others.
 
     Attributes:
         rank: its number; 0 writes, scores and decides.
@@ -46,7 +46,7 @@ class Processes:
         return self.rank == 0
 
     def shares(self, batch: IntArray, accumulate: int) -> Iterator[IntArray]:
-        """Yield what this process takes of a batch, in up to `accumulate` parts; neighbours in length are dealt out."""
+        """Yield what this process takes of a batch, in up to `accumulate` parts; neighbours in length are parted."""
         parts = accumulate * self.count
         for part in range(self.rank, parts, self.count):
             if len(share := batch[part::parts]):
@@ -56,7 +56,7 @@ class Processes:
         """Replace gradients by their sums over the processes, and return the sum of the losses; one message."""
         if self.count == 1:
             return loss
-        pieces = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
+        pieces = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in parameters]
         kind = torch.promote_types(pieces[0].dtype, torch.float32)  # the same in all processes
         flat = torch.cat([*(piece.reshape(-1).to(kind) for piece in pieces), loss.reshape(1).to(kind)])
         dist.all_reduce(flat)
@@ -98,9 +98,9 @@ class Processes:
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Processes]:
-    """Find the fellows of this process, by an existing group or by what torchrun set; alone where there are none.
+    """Find the other processes, by an existing group or by what torchrun set; this one is alone where there are none.
 
-    Where there is no group yet, one is made that lives as long as the process.
+    Where there is no group yet, one is made, which lives as long as the process.
 
     Arguments:
         device: of the network; messages go by NCCL from a GPU and by gloo from a CPU.

@@ -1,4 +1,4 @@
-"""Random numbers of a run: seeded at its start, kept in checkpoints; a caller's own are left as they were."""
+"""Random numbers of a run: seeded at its start and stored in checkpoints; the caller's own are left as they were."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 
 @contextmanager
 def seeded(seed: int, rank: int, device: torch.device) -> Iterator[None]:
-    """Seed PyTorch's random numbers, other ones in each process, and put back the caller's in the end."""
+    """Seed PyTorch's random numbers, differently in each process, and put the caller's back at the end."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(int(np.random.SeedSequence((seed, rank)).generate_state(1)[0]))
         yield
 
 
 def order_of(seed: int, epoch: int) -> np.random.Generator:
-    """Return what draws the order of an epoch; needs nothing of the epochs before, and is alike in all processes."""
+    """Return the generator that draws the order of an epoch: the same in all processes, whatever came before."""
     return np.random.default_rng((seed, epoch))
 
 

@@ -1,4 +1,4 @@
-"""How the learning rate moves: a factor between 0 and 1, a pure function of how far the run is.
+"""How the learning rate changes: by a factor between 0 and 1, a pure function of how far the run is.
 
     warm-up, the first share w of the run     f = p / w               p: the share of the run that is done
     linear                                    f = 1 − q               q = (p − w) / (1 − w)

@@ -5,7 +5,7 @@ With n_p of the n sentences of a step in part p, and loss_p the mean over them, 
     Σ_p (n_p / n) · loss_p      = the mean over all n, however they are split over parts and processes.
 
 A step whose loss or gradient is not finite changes no weight, and `Steps.check` finds it. Losses stay on the device
-until they are asked for. With float16 the loss is scaled up, and steps whose gradient overflows by that are left out.
+until they are asked for. With float16 the loss is scaled up, and steps whose gradient then overflows are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tagline.training.neural.processes import Processes
 from tagline.training.neural.settings import Descent
 
 Part = tuple[int, tuple[Any, ...]]
-"""Sentences and what the network is called with."""
+"""How many sentences, and what the network is called with."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Totals:
 
     @property
     def gradient_norm(self) -> float:
-        """The mean."""
+        """The mean of the finite ones."""
         return self.norms / max(self.counted, 1)
 
 
@@ -88,7 +88,7 @@ class Steps:
             share = mean.to(torch.promote_types(mean.dtype, torch.float32)) * (size / count)
             self.scaler.scale(share).backward()  # type: ignore[no-untyped-call]
             losses.append(share.detach())
-        if not losses:  # another process has them all; the scaler must have been asked once
+        if not losses:  # another process has them all; the scaler must have scaled something
             losses.append(self.scaler.scale(torch.zeros((), device=self.device)))
         loss = sum(losses[1:], losses[0])
         loss = self.world.add_up(self._parameters, loss)
@@ -121,7 +121,7 @@ class Steps:
         return self._totals
 
     def _added(self, step: int, count: int, loss: float, norm: float) -> Totals:
-        """The totals with one step more: one after the other, so that it does not matter when they are asked for."""
+        """Return the totals with one more step; added one by one, the sums do not depend on when they are read."""
         now, finite = self._totals, math.isfinite(norm)
         good = math.isfinite(loss) and (finite or self.scaler.is_enabled())
         return Totals(

@@ -1,4 +1,4 @@
-"""What a run is given: network and sentences as a `Task`, and those who want to hear of it."""
+"""What is trained: network and sentences as a `Task`; and the functions that are called on the way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tagline.training.neural.journal import Epoch
 from tagline.training.neural.processes import Processes
 from tagline.types import IntArray
 
-Callback: TypeAlias = Callable[[Epoch], bool | None]
+EpochCallback: TypeAlias = Callable[[Epoch], bool | None]
 """Called after each epoch; True stops the run."""
 
 Progress: TypeAlias = Callable[[int, int, float], None]
@@ -31,7 +31,7 @@ class Task(Protocol):
     lengths: IntArray
 
     def inputs(self, sentences: IntArray) -> tuple[Any, ...]:
-        """Return a batch on the device; draws no random numbers, for it may be called ahead in a thread."""
+        """Return a batch on the device; draws no random numbers, since a thread may call it ahead of time."""
 
     def groups(self) -> list[dict[str, Any]]:
         """Return parameter groups, with ``rate`` (a multiplier) and ``weight_decay`` where they have their own."""
@@ -40,10 +40,10 @@ class Task(Protocol):
         """Score the network as it is, in eval mode and without gradients; the higher the better."""
 
 
-def scored(task: Task, world: Processes) -> float | None:
-    """Return the dev score, for which the first process is asked; None where there is none."""
+def dev_score_of(task: Task, world: Processes) -> float | None:
+    """Return the dev score, which the first process computes for all; None where there is none."""
     task.module.eval()
     with torch.no_grad():
         score = task.dev_score() if world.first else None
-    value, found = world.from_first(math.nan if score is None else float(score), score is not None)
-    return value if found else None
+    value, is_scored = world.from_first(math.nan if score is None else float(score), score is not None)
+    return value if is_scored else None

@@ -1,6 +1,6 @@
 """When to stop, and whom to tell: the clock, Ctrl-C, patience, callbacks and progress.
 
-All processes come to the same decision: each says what it knows, and what one of them knows holds for all.
+All processes come to the same decision: each reports what it has seen, and what one has seen counts for all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tagline.training.neural.journal import Epoch, Journal
 from tagline.training.neural.processes import Processes
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps
-from tagline.training.neural.task import Callback, Progress
+from tagline.training.neural.task import EpochCallback, Progress
 from tagline.types import IntArray
 
 STRIDE = 8  # steps after which several processes agree on whether to stop; one process looks after each step
@@ -26,7 +26,7 @@ SECONDS = 0.25  # between two calls of progress
 
 @dataclass(eq=False)
 class Watch:
-    """Whoever follows a run.
+    """Decides when a run stops, and tells those who follow it.
 
     Attributes:
         begun: when the run began, by a clock that never goes back; earlier by the seconds before it was resumed.
@@ -37,13 +37,13 @@ class Watch:
     world: Processes
     interrupts: Interrupts
     journal: Journal
-    callbacks: Sequence[Callback] = ()
+    callbacks: Sequence[EpochCallback] = ()
     progress: Progress | None = None
     begun: float = field(default_factory=time.perf_counter)
     shown: float = field(default_factory=time.perf_counter)
 
     def seconds(self) -> float:
-        """Return the time of the whole run, with that before it was resumed."""
+        """Return the seconds of the whole run, those before it was resumed included."""
         return time.perf_counter() - self.begun
 
     def within(self, step: int, due: bool) -> tuple[str | None, bool]:
@@ -67,21 +67,21 @@ class Watch:
         if self.descent.patience is not None:
             if standing.history[-1].dev_score is None:
                 raise InputError("patience: expected a dev score to be patient with, got none; leave patience out")
-            if _waited([one.dev_score for one in standing.history]) >= self.descent.patience:
+            if _waited([epoch.dev_score for epoch in standing.history]) >= self.descent.patience:
                 return "patience"
         if standing.epoch > self.descent.epochs:
             return "epochs"
         return "time budget" if late else None
 
     def tell(self, done: Epoch) -> bool:
-        """Write an epoch down and call back; whether a callback wants the run to stop."""
+        """Record an epoch and call the callbacks; return whether one of them wants the run to stop."""
         if self.world.first:
             self.journal.passed(done)
         asked = [callback(done) for callback in self.callbacks] if self.world.first else []
         return self.world.any(any(asked))[0]
 
     def show(self, steps: Steps, step: int, plan: Sequence[IntArray]) -> None:
-        """Call progress, if it is time for that; only then it waits for the device."""
+        """Call progress if it is time for that; only then wait for the device."""
         due = step == len(plan) or time.perf_counter() - self.shown >= SECONDS
         if self.progress is not None and self.world.first and due:
             self.progress(step, len(plan), steps.totals().loss / sum(map(len, plan[:step])))
