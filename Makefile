@@ -31,8 +31,8 @@ check-core: $(SANITIZED)/installed
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" -k "not naive" \
 	  --hypothesis-profile=few tests/chain tests/readers/test_columns.py tests/features/test_expansion.py \
 	  tests/features/test_items.py tests/features/test_vocabulary.py tests/training/test_expectations.py tests/training/test_likelihood.py \
-	  tests/training/test_online.py tests/training/test_stochastic_descent.py tests/training/test_vectors.py tests/models/test_damage.py \
-	  tests/models/test_trigram_core.py
+	  tests/training/test_online.py tests/training/test_stochastic_descent.py tests/training/test_vectors.py tests/models/crf/test_damage.py \
+	  tests/models/trigram/test_core.py
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py

@@ -77,7 +77,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MachineSpeed:
     """What the machine can do on so many threads: flops and bytes a second."""
 
     flops: float
@@ -136,8 +136,8 @@ def tagline_contender(case: Case, work: str) -> Contender:
 
 def tagline_decode(case: Case) -> list[list[int]]:
     """The best labels of each sentence as lists, from the raw arrays."""
-    labels, bounds = engine.viterbi(Chain(**case.arrays)).labels.tolist(), case.arrays["offsets"].tolist()
-    return [labels[first:last] for first, last in pairwise(bounds)]
+    labels, offsets = engine.viterbi(Chain(**case.arrays)).labels.tolist(), case.arrays["offsets"].tolist()
+    return [labels[first:last] for first, last in pairwise(offsets)]
 
 
 def numpy_rivals(case: Case) -> dict[str, NumpyRival]:
@@ -181,7 +181,7 @@ def torch_contenders(rivals: dict[int, CrfRival], work: str, plan: Plan) -> list
     return [plain, timing.fastest([Contender(TORCH_CUT, calls[cut], f"batches of {cut}") for cut in cuts], plan)]
 
 
-def floor_seconds(case: Case, work: str, limits: Limits) -> float:
+def floor_seconds(case: Case, work: str, limits: MachineSpeed) -> float:
     """The least time the work could take; the top of this file says what is counted."""
     N, L, B = case.chain.num_tokens, case.chain.num_labels, case.chain.num_sentences
     directions = {"marginals": 2, "loss+gradient": 3}.get(work, 1)
@@ -190,7 +190,7 @@ def floor_seconds(case: Case, work: str, limits: Limits) -> float:
     return max(directions * 2 * L**2 * (N - B) / limits.flops, (4 * N * L + others) / limits.bandwidth)
 
 
-def measure(case: Case, limits: Limits, plan: Plan, with_torch: bool) -> Results:
+def measure(case: Case, limits: MachineSpeed, plan: Plan, with_torch: bool) -> Results:
     """Compare the contenders' answers on a case, then their times."""
     say(f"{case}: comparing answers")
     numpy, torch = numpy_rivals(case), torch_rivals(case) if with_torch else {}
@@ -241,7 +241,7 @@ def summary(results: Results) -> list[str]:
                 lines.append(f">= 20x pytorch-crf {where}: {', '.join(ratios)}")
     for L in dict.fromkeys(key[0] for key in results):
         pairs = [(work, results.get((L, 1, work, TAGLINE)), results.get((L, 2, work, TAGLINE))) for work in WORKS]
-        gains = [f"{work} {times(one, two)}" for work, one, two in pairs if one and two]
+        gains = [f"{work} {times(single, double)}" for work, single, double in pairs if single and double]
         if gains:
             lines.append(f"two threads over one (>= 1.7x when idle) at L = {L}: {', '.join(gains)}")
     return lines
@@ -253,12 +253,12 @@ def _ratios(results: Results, case: tuple[int, int], name: str) -> list[str]:
 
 
 def times(slower: Row, faster: Row) -> str:
-    """How many times as long one takes as the other, to three digits or so."""
+    """How many times as long the slower one takes, to three digits or so."""
     factor = slower.seconds / faster.seconds
     return f"{factor:.{0 if factor >= 100 else 1 if factor >= 10 else 2}f}x"
 
 
-def write_json(path: Path, results: Results, facts: list[str], limits: dict[int, Limits]) -> None:
+def write_json(path: Path, results: Results, facts: list[str], limits: dict[int, MachineSpeed]) -> None:
     """Write every sample, and what the machine is."""
     content = {
         "machine": facts,
@@ -320,12 +320,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     absent = pytorch_crf.missing()
     facts, neighbours = machine_facts(), timing.Neighbours()
     print("\n".join([*facts, *([absent] if absent else [])]))
-    limits: dict[int, Limits] = {}
+    limits: dict[int, MachineSpeed] = {}
     results: Results = {}
     for threads in dict.fromkeys(options.threads):
         timing.set_threads(threads)
         say(f"{threads_in_words(threads)}: peak and bandwidth")
-        limits[threads] = Limits(timing.peak_flops(threads), timing.copy_bandwidth(threads))
+        limits[threads] = MachineSpeed(timing.peak_flops(threads), timing.copy_bandwidth(threads))
         print(f"limits:   {threads_in_words(threads)}: {limits[threads]}")
     for L in dict.fromkeys(options.labels):
         for threads in limits:

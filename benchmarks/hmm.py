@@ -44,7 +44,7 @@ from timing import Contender, Plan
 import tagline
 from tagline import HMM, compiled
 from tagline.evaluation import evaluate_segmentation
-from tagline.models.emissions import Categorical, Gaussian
+from tagline.models.hmm.emissions import Categorical, Gaussian
 
 SECTIONS = ("hmmlearn", "trigram", "segmentation")
 FAMILIES = ("categorical", "gaussian")

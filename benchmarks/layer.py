@@ -60,11 +60,11 @@ class Batch:
         emissions = self.emissions.detach().clone().requires_grad_()
         return replace(self, crf=copy.deepcopy(self.crf), emissions=emissions)
 
-    def step(self, **given: Tensor) -> Tensor:
+    def step(self, **counts: Tensor) -> Tensor:
         """Compute the loss and its gradients, which are left on emissions and parameters."""
         self.emissions.grad = None
         self.crf.zero_grad(set_to_none=True)
-        loss = self.crf.loss(self.emissions, self.tags, **given)
+        loss = self.crf.loss(self.emissions, self.tags, **counts)
         loss.backward()
         return loss
 
@@ -149,25 +149,25 @@ def compare(batch: Batch, rival: Any) -> list[str]:
 
 def waits(batch: Batch) -> list[str]:
     """Return which calls wait for a GPU; they must not."""
-    found = []
+    waiting = []
     torch.cuda.set_sync_debug_mode("error")
-    for given in ({"mask": batch.mask}, {"lengths": batch.lengths}):
+    for counts in ({"mask": batch.mask}, {"lengths": batch.lengths}):
         try:
-            batch.step(**given)
-            batch.crf.decode(batch.emissions.detach(), pad_tag=0, **given)
+            batch.step(**counts)
+            batch.crf.decode(batch.emissions.detach(), pad_tag=0, **counts)
         except RuntimeError as error:
-            found.append(f"by {next(iter(given))}: {str(error).splitlines()[0]}")
+            waiting.append(f"by {next(iter(counts))}: {str(error).splitlines()[0]}")
     torch.cuda.set_sync_debug_mode("default")
-    return found
+    return waiting
 
 
 @torch.no_grad()  # where gradients are recorded plain PyTorch answers, and would be compared with itself
 def marginal_error(batch: Batch) -> float:
     """The worst marginal against plain PyTorch in float64."""
-    found = batch.crf.marginals(batch.emissions, batch.mask)
+    nodes = batch.crf.marginals(batch.emissions, batch.mask)
     with using_tensor_engine("batched"):
         exact = batch.crf.marginals(batch.emissions.double(), batch.mask)
-    return float((found - exact).abs().max())
+    return float((nodes - exact).abs().max())
 
 
 def seconds(call: Callable[[], object], budget: float) -> float:
@@ -315,7 +315,7 @@ def on_gpu(sizes: tuple[tuple[int, int, int], ...], rivals: bool) -> bool:
                 torch_struct_step(batch) if rivals else None,
             ),
             "decode": (
-                lambda own, **given: own.crf.decode(own.emissions.detach(), pad_tag=0, **given),
+                lambda own, **counts: own.crf.decode(own.emissions.detach(), pad_tag=0, **counts),
                 None if rival is None else lambda batch=batch, rival=rival: rival.decode(batch.emissions, batch.mask),
                 None,
             ),
@@ -352,13 +352,17 @@ def _rival_ms(call: Callable[[], object] | None) -> str:
 def versions(device: torch.device) -> str:
     """Name what was measured, on what."""
     name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
-    found = [f"Python {platform.python_version()}", f"torch {torch.__version__}", f"{torch.get_num_threads()} threads"]
+    packages = [
+        f"Python {platform.python_version()}",
+        f"torch {torch.__version__}",
+        f"{torch.get_num_threads()} threads",
+    ]
     for package in ("triton", "torchcrf", "torch_struct"):
         try:
-            found.append(f"{package} {getattr(__import__(package), '__version__', '')}".strip())
+            packages.append(f"{package} {getattr(__import__(package), '__version__', '')}".strip())
         except ImportError:
             continue
-    return f"{name}; {', '.join(found)}; {time.strftime('%Y-%m-%d')}"
+    return f"{name}; {', '.join(packages)}; {time.strftime('%Y-%m-%d')}"
 
 
 def main() -> int:

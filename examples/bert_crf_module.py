@@ -14,7 +14,7 @@ from tagline.nn import CRF
 from tagline.readers.schemes import legal
 
 LABELS = ["O", "B-PER", "I-PER"]
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "sees", "calls", *"abcde", *(f"##{one}" for one in "abcde")]
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "sees", "calls", *"abcde", *(f"##{letter}" for letter in "abcde")]
 
 
 class BertCRF(nn.Module):
@@ -31,9 +31,9 @@ class BertCRF(nn.Module):
 def batch(count: int) -> tuple[Tensor, Tensor, Tensor, list[list[int]]]:
     """Pieces, which of them are no padding, which are the first of a word; the tags of words."""
     names = [["".join("abcde"[k] for k in row) for row in torch.randint(5, (1 + n % 3, 5))] for n in range(count)]
-    found = tokenizer.encode_batch([["calls", *name, "sees"] for name in names], is_pretokenized=True)
-    first = [[n is not None and n != m for m, n in pairwise([None, *one.word_ids])] for one in found]
-    ids, inside = torch.tensor([one.ids for one in found]), torch.tensor([one.attention_mask for one in found])
+    sentences = tokenizer.encode_batch([["calls", *name, "sees"] for name in names], is_pretokenized=True)
+    first = [[n is not None and n != m for m, n in pairwise([None, *pieces.word_ids])] for pieces in sentences]
+    ids, inside = (torch.tensor([getattr(pieces, name) for pieces in sentences]) for name in ("ids", "attention_mask"))
     return ids, inside, torch.tensor(first), [[0, 1, *[2] * (len(name) - 1), 0] for name in names]
 
 

@@ -1,114 +1,105 @@
-"""The flow is one-way: a room of `tagline` imports only from those above it, heavy libraries only where they belong."""
+"""The flow is one-way: a room of `tagline` imports only from those above it, heavy libraries only where they belong.
+
+The rooms and their order are those of `docs/draw_architecture.py`, which draws them; ARCHITECTURE.md names them.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 from pathlib import Path
+from types import ModuleType
 
-import pytest
+ROOT = Path(__file__).parent.parent
 
-import tagline
 
-PACKAGE = Path(tagline.__file__).parent
+def drawing() -> ModuleType:
+    """The script that draws the rooms."""
+    spec = importlib.util.spec_from_file_location("draw_architecture", ROOT / "docs" / "draw_architecture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-# From the top of the flow down; a room may import from itself and from those before it.
-ROOMS = (
-    "_core",
-    "errors",
-    "types",
-    "compiled",
-    "storage",
-    "readers",
-    "datasets",
-    "chain",
-    "features",
-    "evaluation",
-    "training",
-    "nn",
-    "models",
-    "interop",
-    "scale",
-    "serving",
-    "cli",
-)
+
+PICTURE = drawing()
+ROOMS = list(PICTURE.ROOMS)
 
 # Where a library may be imported at all; elsewhere only the standard library and NumPy are.
 LIBRARIES = {
-    "sklearn": {"models"},
-    "torch": {"chain", "nn", "training", "models", "interop"},
-    "triton": {"chain"},
-    "transformers": {"nn", "models"},
-    "matplotlib": {"evaluation"},
-    "typer": {"cli"},
-    "rich": {"cli"},
+    "sklearn": ("models",),
+    "torch": ("chain/tensors", "nn", "training", "models", "interop"),
+    "triton": ("chain/tensors",),
+    "transformers": ("nn", "models"),
+    "matplotlib": ("evaluation",),
+    "typer": ("cli",),
+    "rich": ("cli",),
 }
 
-# The rest of the engine needs NumPy only; these are loaded by those who have tensors.
-TORCH_IN_CHAIN = {
-    "batched.py",
-    "conditionals.py",
-    "fused.py",
-    "hosted.py",
-    "tensor_dispatch.py",
-    "tensor_queries.py",
-    "tensors.py",
-    "traced.py",
-}
 
-FILES = sorted(
-    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem not in ("__init__", "__main__")
-)
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def imports_of(path: Path) -> set[str]:
-    """Dotted names of everything that a file imports, at its top or inside functions."""
+def libraries_of(path: Path) -> set[str]:
+    """Names of the packages that a file imports, at its top or inside functions."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
+            names.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}:{node.lineno}: relative import"
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+            names.add((node.module or "").split(".")[0])
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_only_from_rooms_above(path: Path) -> None:
-    allowed = ROOMS[: ROOMS.index(room_of(path)) + 1]
-    for name in imports_of(path):
-        first, _, rest = name.partition(".")
-        if first == "tagline" and rest and rest != "__version__":
-            assert rest.split(".")[0] in allowed, f"{path.name} imports {name}"
+def wrong_imports(path: Path) -> list[str]:
+    """Rooms below its own that a module imports from."""
+    own = ROOMS.index(PICTURE.room_of(path))
+    return [room for room in PICTURE.imported_rooms(path) if ROOMS.index(room) > own]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_heavy_libraries_stay_in_their_rooms(path: Path) -> None:
-    for name in imports_of(path):
-        rooms = LIBRARIES.get(name.split(".")[0])
-        assert rooms is None or room_of(path) in rooms, f"{path.name} imports {name}"
+def test_every_module_is_in_a_room() -> None:
+    package = PICTURE.PACKAGE
+    outside = {path for path in package.rglob("*.py") if path not in set(PICTURE.modules())}
+    assert outside == {package / "__init__.py", package / "__main__.py"}
+    assert {PICTURE.room_of(path) for path in PICTURE.modules()} == set(ROOMS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_engine_for_arrays_needs_no_torch(path: Path) -> None:
-    if path.parent == PACKAGE / "chain" and path.name not in TORCH_IN_CHAIN:
-        for name in imports_of(path):
-            parts = name.split(".")
-            assert parts[0] not in ("torch", "triton"), f"{path.name} imports {name}"
-            assert parts[:2] != ["tagline", "chain"] or f"{parts[2]}.py" not in TORCH_IN_CHAIN, path.name
+def test_imports_only_from_rooms_above() -> None:
+    assert {path.name: wrong for path in PICTURE.modules() if (wrong := wrong_imports(path))} == {}
 
 
-def test_every_room_is_known() -> None:
-    assert {room_of(path) for path in FILES} <= set(ROOMS)
+def test_heavy_libraries_stay_in_their_rooms() -> None:
+    for path in PICTURE.modules():
+        for name in libraries_of(path) & LIBRARIES.keys():
+            homes = LIBRARIES[name]
+            room = PICTURE.room_of(path)
+            assert any(room == home or room.startswith(f"{home}/") for home in homes), f"{path} imports {name}"
 
 
-def test_the_rule_can_fail(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("def f():\n    from tagline.cli import app\n", encoding="utf-8")
-    assert imports_of(wrong) == {"tagline.cli.app"}
+def test_the_rules_can_fail(tmp_path: Path, monkeypatch) -> None:
+    wrong = tmp_path / "readers" / "wrong.py"
+    wrong.parent.mkdir()
+    wrong.write_text("def f():\n    from tagline.cli import app\n    import torch.nn\n", encoding="utf-8")
+    monkeypatch.setattr(PICTURE, "PACKAGE", tmp_path)
+    assert wrong_imports(wrong) == ["cli"]
+    assert libraries_of(wrong) == {"tagline", "torch"}
+
+
+def test_the_picture_is_that_of_the_tree() -> None:
+    assert PICTURE.PICTURE.read_text(encoding="utf-8") == PICTURE.draw(), "run: python docs/draw_architecture.py"
+
+
+def test_the_page_names_every_room_and_every_file_of_its_walks() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = page[page.index("src/tagline/\n") :].split("```")[0]
+    for room in ROOMS:
+        name = room.split("/")[-1]
+        assert f"{name}/" in tree or f"{name}.py" in tree, room
+    walks = page[page.index("## The life of a sentence") : page.index("## Contracts")]
+    for path in re.findall(r"`((?:cli|models|readers|training|features)/[a-z_/]+\.py)", walks):
+        assert (PICTURE.PACKAGE / path).is_file(), path
+    for path in re.findall(r"`((?:tests|core|docs|benchmarks)/[\w/.]*\w\.\w+)`", page):
+        assert (ROOT / path).is_file(), path
 
 
 def test_the_core_has_no_python_in_it() -> None:

@@ -1,4 +1,4 @@
-"""Documents are executed: the Python blocks of the README and the guides, and the examples in docstrings."""
+"""Documents are executed: Python blocks of pages and guides, examples in docstrings. Their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import io
 import pkgutil
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tagline
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tagline.__path__, "tagline.")
@@ -25,12 +26,15 @@ MODULES = [
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_they_say(page: Path) -> None:
-    """A block may be followed by a ``text`` block, which is then what it prints."""
+    """A block may be followed by a ``text`` block, which is then what it prints. Tests in a block are run."""
     text = page.read_text(encoding="utf-8")
     for code, printed in re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, re.S):
         output = io.StringIO()
+        names: dict[str, Any] = {}
         with contextlib.redirect_stdout(output):
-            exec(compile(code, page.name, "exec"), {})
+            exec(compile(code, page.name, "exec"), names)
+            for name in [name for name in names if name.startswith("test_")]:
+                names[name]()
         if printed:
             assert output.getvalue() == printed
 
@@ -41,14 +45,40 @@ def test_docstring_examples(name: str) -> None:
     assert result.failed == 0
 
 
-def test_the_readme_tree_names_the_folders() -> None:
-    tree = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+        if not link.startswith("https://"):
+            file, _, heading = link.partition("#")
+            target = page.parent / file if file else page
+            assert target.exists(), link
+            assert not heading or heading in _anchors(target), link
+
+
+def _prose(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+def _anchors(page: Path) -> set[str]:
+    """What headings are called in links: lower case, a hyphen for each blank, no punctuation."""
+    headings = re.findall(r"^#+ (.+)$", _prose(page), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_architecture_names_the_folders() -> None:
+    tree = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     for entry in sorted((ROOT / "src" / "tagline").iterdir()):
         if entry.suffix in (".py", "") and not entry.name.startswith("_"):
             assert entry.name in tree, entry.name
 
 
-def test_the_readme_names_the_two_commands() -> None:
+def test_the_readme_is_short_and_names_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200
     assert "make demo" in text
     assert "make test" in text
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f"\nversion: {tagline.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{tagline.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

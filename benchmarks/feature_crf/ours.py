@@ -16,8 +16,8 @@ from feature_crf.children import Clocks, Result, now, since
 from feature_crf.extraction import as_dicts, items, read_rows
 from tagline.features import Expanded, Template, expand
 from tagline.features.weights import Structure, structure_of
-from tagline.models.crf import CRF
-from tagline.models.loading import load as load_model
+from tagline.models.crf.estimator import CRF
+from tagline.models.files import load as load_model
 from tagline.readers import read_columns
 from tagline.training.algorithms import Settings
 from tagline.training.algorithms import train as train_weights

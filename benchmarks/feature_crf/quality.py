@@ -16,7 +16,7 @@ from feature_crf.bench import Bench
 from feature_crf.children import Result, now, since
 from feature_crf.tables import seconds, verdict
 from tagline.evaluation import evaluate_segmentation, evaluate_spans, evaluate_tokens
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import Corpus, read_columns
 from tagline.readers.schemes import convert
 

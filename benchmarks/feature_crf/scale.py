@@ -18,7 +18,7 @@ from feature_crf.bench import Bench
 from feature_crf.children import Result, now, since
 from feature_crf.ours import Problem, read
 from feature_crf.tables import Row, median, seconds
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import read_columns
 from tagline.training.likelihood import Targets
 

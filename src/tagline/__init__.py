@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
     from tagline.features.templates import Template
-    from tagline.models.bilstm import BiLSTMCRF
-    from tagline.models.compilation import CompiledCorpus, compile_corpus
-    from tagline.models.crf import CRF
-    from tagline.models.hmm import HMM
-    from tagline.models.loading import load
-    from tagline.models.transformer import TransformerCRF
-    from tagline.models.trigram import TrigramTagger
+    from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
+    from tagline.models.crf.estimator import CRF
+    from tagline.models.files import load
+    from tagline.models.hmm.estimator import HMM
+    from tagline.models.neural.bilstm import BiLSTMCRF
+    from tagline.models.neural.transformer import TransformerCRF
+    from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
@@ -30,13 +30,8 @@ _HOMES = {
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
-    "tagline.models.bilstm": ("BiLSTMCRF",),
-    "tagline.models.compilation": ("CompiledCorpus", "compile_corpus"),
-    "tagline.models.crf": ("CRF",),
-    "tagline.models.hmm": ("HMM",),
-    "tagline.models.loading": ("load",),
-    "tagline.models.transformer": ("TransformerCRF",),
-    "tagline.models.trigram": ("TrigramTagger",),
+    "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
+    "tagline.models.files": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
@@ -85,7 +80,17 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
         return value
+    if name in __all__:  # an estimator
+        return _estimator(name)
     raise AttributeError(f"module 'tagline' has no attribute {name!r}")
+
+
+def _estimator(name: str) -> Any:
+    from tagline.models.registry import kinds
+
+    value = next(kind.estimator for kind in kinds().values() if kind.class_name == name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -83,7 +83,7 @@ def set_threads(count: int, source: str = "threads") -> None:
 
 
 def _from_environment() -> InputError | None:
-    """Do as the environment says; what is wrong with it is kept for the first question, where a caller can catch it."""
+    """Do as the environment says; return what is wrong with it, to be raised at the first question and caught there."""
     try:
         if wanted := os.environ.get("TAGLINE_CPU"):
             use_cpu(wanted, "TAGLINE_CPU")

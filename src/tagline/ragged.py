@@ -6,6 +6,7 @@ rows is done here.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def row_offsets(rows: IntArray, count: int) -> IntArray:
     return offsets_of(np.bincount(rows, minlength=count))
 
 
-def entries_of(offsets: IntArray, rows: IntArray) -> IntArray:
+def entries_of(offsets: IntArray, rows: NDArray[np.integer[Any]]) -> IntArray:
     """Return the places of the entries of these rows, one row after the other.
 
     >>> entries_of(np.array([0, 2, 3, 6]), np.array([2, 0])).tolist()
@@ -86,3 +87,16 @@ def padded(values: NDArray[Any], offsets: IntArray, rows: IntArray) -> NDArray[A
     out = np.zeros((len(rows), int(lengths.max(initial=0)), *values.shape[1:]), values.dtype)
     out[np.arange(out.shape[1]) < lengths[:, None]] = values[entries_of(offsets, rows)]
     return out
+
+
+def blocks_of(offsets: IntArray, most: int) -> list[tuple[int, int]]:
+    """Cut rows into blocks of up to `most` entries, a longer row by itself: (first row, the one behind the last) each.
+
+    >>> blocks_of(np.array([0, 2, 3, 9, 10]), 4)
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    cuts, B = [0], len(offsets) - 1
+    while cuts[-1] < B:
+        reach = int(np.searchsorted(offsets, offsets[cuts[-1]] + most, side="right")) - 1
+        cuts.append(min(B, max(reach, cuts[-1] + 1)))
+    return list(pairwise(cuts))

@@ -66,37 +66,35 @@ class Chain:
         end: ArrayLike | None = None,
         offsets: ArrayLike | None = None,
     ) -> None:
-        given = {"emissions": emissions, "transitions": transitions, "start": start, "end": end}
-        arrays = {
-            name: as_array(name, value)
-            for name, value in given.items()
-            if value is not None or name in ("emissions", "transitions")
-        }
-        dtype = _common_dtype(arrays)
-        emitted = _as_scores(arrays["emissions"], dtype)
-        if emitted.ndim != 2 or emitted.shape[1] < 1:
+        arguments = {"emissions": emissions, "transitions": transitions, "start": start, "end": end}
+        scores = _as_scores(
+            {
+                name: as_array(name, value)
+                for name, value in arguments.items()
+                if value is not None or name in ("emissions", "transitions")
+            }
+        )
+        if scores["emissions"].ndim != 2 or scores["emissions"].shape[1] < 1:
             raise InputError(
-                f"emissions: expected shape [tokens, labels] with at least one label, got {list(emitted.shape)}; "
-                "for several sentences, join their tokens and pass offsets"
+                "emissions: expected shape [tokens, labels] with at least one label, "
+                f"got {list(scores['emissions'].shape)}; for several sentences, join their tokens and pass offsets"
             )
-        N, L = emitted.shape
-        moved = _as_scores(arrays["transitions"], dtype)
-        if moved.shape not in ((L, L), (N, L, L)):
+        N, L = scores["emissions"].shape
+        if scores["transitions"].shape not in ((L, L), (N, L, L)):
             raise InputError(
                 f"transitions: expected shape [{L}, {L}] or [{N}, {L}, {L}] to match the emissions, "
-                f"got {list(moved.shape)}"
+                f"got {list(scores['transitions'].shape)}"
             )
-        bounds = _as_offsets(offsets, N)
-        edge = {}
+        checked_offsets = _as_offsets(offsets, N)
         for name in ("start", "end"):
-            edge[name] = _as_scores(arrays[name], dtype) if name in arrays else np.zeros(L, dtype)
-            if edge[name].shape != (L,):
-                raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(edge[name].shape)}")
-        for name, value in (("emissions", emitted), ("start", edge["start"]), ("end", edge["end"])):
-            _check_values(name, value)
-        _check_transitions(moved, bounds)
-        for name, value in (("emissions", emitted), ("transitions", moved), *edge.items(), ("offsets", bounds)):
-            object.__setattr__(self, name, _read_only(value))
+            row = scores.setdefault(name, np.zeros(L, scores["emissions"].dtype))
+            if row.shape != (L,):
+                raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(row.shape)}")
+        for name in ("emissions", "start", "end"):
+            _check_values(name, scores[name])
+        _check_transitions(scores["transitions"], checked_offsets)
+        for name, values in (*scores.items(), ("offsets", checked_offsets)):
+            object.__setattr__(self, name, _read_only(values))
 
     @classmethod
     def from_sentences(
@@ -107,11 +105,11 @@ class Chain:
         end: ArrayLike | None = None,
     ) -> Chain:
         """Join the emissions ``[T_b, L]`` of several sentences into one chain with shared transitions ``[L, L]``."""
-        rows = [as_array(f"emissions of sentence {b}", one) for b, one in enumerate(emissions)]
-        moves = as_array("transitions", transitions)
-        if moves.ndim != 2:
-            raise InputError(f"transitions: expected shape [labels, labels], got {list(moves.shape)}")
-        width = len(moves)
+        rows = [as_array(f"emissions of sentence {b}", sentence) for b, sentence in enumerate(emissions)]
+        matrix = as_array("transitions", transitions)
+        if matrix.ndim != 2:
+            raise InputError(f"transitions: expected shape [labels, labels], got {list(matrix.shape)}")
+        width = len(matrix)
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
@@ -200,38 +198,40 @@ class Marginals:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """How often each score of a chain is expected to be used.
+class PerScore:
+    """One number for each score of a chain.
 
     Attributes:
-        emissions: ``[N, L]``, the node marginals.
+        emissions: ``[N, L]``.
         transitions: ``[L, L]`` summed over the batch, or ``[N, L, L]`` where the chain's are.
         start, end: ``[L]``, summed over the batch.
-        log_z: ``[B]``, float64.
     """
 
     emissions: FloatArray
     transitions: FloatArray
     start: Float64Array
     end: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(PerScore):
+    """How often each score of a chain is expected to be used; for emissions these are the node marginals.
+
+    Attributes:
+        log_z: ``[B]``, float64.
+    """
+
     log_z: Float64Array
 
 
 @dataclass(frozen=True, eq=False)
-class Gradients:
+class Gradients(PerScore):
     """Derivatives of Σ_b log p(labels of sentence b) with respect to the scores; 0 where a score is −∞.
 
     Attributes:
-        emissions: ``[N, L]``.
-        transitions: ``[L, L]`` or ``[N, L, L]``, as the chain's.
-        start, end: ``[L]``.
         log_likelihood: ``[B]``, log p of each sentence, float64.
     """
 
-    emissions: FloatArray
-    transitions: FloatArray
-    start: Float64Array
-    end: Float64Array
     log_likelihood: Float64Array
 
 
@@ -243,34 +243,32 @@ def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
         raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
 
 
-def _common_dtype(arrays: dict[str, NDArray[Any]]) -> type[np.floating[Any]]:
-    votes = []
+def _as_scores(arrays: dict[str, NDArray[Any]]) -> dict[str, FloatArray]:
+    """Return the arrays in one type of number, float32 where every array of floating-point numbers is at most that."""
+    sizes = []
     for name, array in arrays.items():
         if array.size and (array.dtype.kind not in "fiu" or array.dtype.itemsize > 8):
             raise InputError(f"{name}: expected float32 or float64 numbers, got dtype {array.dtype}")
         if array.dtype.kind == "f":
-            votes.append(array.dtype.itemsize)
-    return np.float32 if votes and max(votes) <= 4 else np.float64
-
-
-def _as_scores(array: NDArray[Any], dtype: type[np.floating[Any]]) -> FloatArray:
-    return np.ascontiguousarray(array, dtype=dtype)
+            sizes.append(array.dtype.itemsize)
+    dtype = np.float32 if sizes and max(sizes) <= 4 else np.float64
+    return {name: np.ascontiguousarray(array, dtype=dtype) for name, array in arrays.items()}
 
 
 def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
     if offsets is None:
         return np.array([0, N], dtype=np.int64)
-    given = as_array("offsets", offsets)
-    if given.ndim != 1 or len(given) < 1 or given.dtype.kind not in "iu":
-        raise InputError(f"offsets: expected integers of shape [sentences + 1], got {given.dtype} {list(given.shape)}")
-    bounds = np.array(given, dtype=np.int64)
-    if bounds[0] != 0 or bounds[-1] != N:
-        raise InputError(f"offsets: expected to run from 0 to {N} (the tokens), got {bounds[0]} to {bounds[-1]}")
-    falls = np.flatnonzero(np.diff(bounds) < 0)
+    array = as_array("offsets", offsets)
+    if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
+        raise InputError(f"offsets: expected integers of shape [sentences + 1], got {array.dtype} {list(array.shape)}")
+    starts = np.array(array, dtype=np.int64)
+    if starts[0] != 0 or starts[-1] != N:
+        raise InputError(f"offsets: expected to run from 0 to {N} (the tokens), got {starts[0]} to {starts[-1]}")
+    falls = np.flatnonzero(np.diff(starts) < 0)
     if len(falls):
         b = int(falls[0])
-        raise InputError(f"offsets[{b + 1}]: expected at least {bounds[b]} (they never fall), got {bounds[b + 1]}")
-    return bounds
+        raise InputError(f"offsets[{b + 1}]: expected at least {starts[b]} (they never fall), got {starts[b + 1]}")
+    return starts
 
 
 def _limit(values: FloatArray) -> float:

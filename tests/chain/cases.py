@@ -119,7 +119,7 @@ def longest(chain: Chain) -> int:
 
 def in_float32(engine: ModuleType, chain: Chain) -> bool:
     """Whether an engine may work in float32 on a chain: naive never does."""
-    return chain.emissions.dtype == np.float32 and not engine.__name__.endswith("naive")
+    return chain.emissions.dtype == np.float32 and engine.NAME != "naive"
 
 
 def rounding(chain: Chain) -> float:

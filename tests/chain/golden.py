@@ -1,4 +1,4 @@
-"""The golden values of the requirement documents, and how close to come: 60-digit references, rounded once."""
+"""The golden values in tests/golden, and how close to come: 60-digit references, rounded once."""
 
 from __future__ import annotations
 

@@ -27,19 +27,19 @@ class Scaled:
 def solve_scaled(chain: Chain) -> Scaled:
     scores = chain.emissions.astype(np.float64)
     top = scores.max(axis=1)
-    weights, moves = np.exp(scores - top[:, None]), np.exp(chain.transitions.astype(np.float64))
+    weights, potentials = np.exp(scores - top[:, None]), np.exp(chain.transitions.astype(np.float64))
     alpha, scale = np.empty_like(weights), np.empty(len(weights))
     row = np.exp(chain.start.astype(np.float64))
     for t, weight in enumerate(weights):
-        row = (row if t == 0 else row @ moves) * weight
+        row = (row if t == 0 else row @ potentials) * weight
         scale[t] = row.sum()
         alpha[t] = row = row / scale[t]
     beta = np.empty_like(weights)
     beta[-1] = np.exp(chain.end.astype(np.float64))
     for t in range(len(weights) - 2, -1, -1):
-        beta[t] = moves @ (weights[t + 1] * beta[t + 1]) / scale[t + 1]
+        beta[t] = potentials @ (weights[t + 1] * beta[t + 1]) / scale[t + 1]
     mass = alpha[-1] @ beta[-1]
-    pairs = moves * (alpha[:-1].T @ (weights[1:] * beta[1:] / scale[1:, None])) / mass
+    pairs = potentials * (alpha[:-1].T @ (weights[1:] * beta[1:] / scale[1:, None])) / mass
     logs = np.cumsum(np.log(scale) + top)
     with np.errstate(divide="ignore"):
         log_alpha, log_beta = np.log(alpha) + logs[:, None], np.log(beta) + (logs[-1] - logs)[:, None]

@@ -1,6 +1,6 @@
 """Chains for the backends on tensors: a `Chain` with scores of its own for NumPy, the same as a `TensorChain`.
 
-Rows of no sequence lie before, between and after the sequences and hold NaN, as does what is never read.
+Rows of no sentence lie before, between and after the sentences. They hold NaN, and so does all that is never read.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,24 +18,38 @@ import torch
 from torch import Tensor
 
 from tagline import compiled
-from tagline.chain import tensor_dispatch
+from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain
 from tagline.types import Chain
 
-BACKENDS = ("hosted", "batched", "fused")
+BACKENDS = ("native", "batched", "fused")
 
 
-def load(name: str) -> tuple[ModuleType, torch.device]:
+class Engine:
+    """The questions of `tagline.chain.tensors`, answered by one backend."""
+
+    def __init__(self, name: str) -> None:
+        self.module = import_module(f"tagline.chain.tensors.{name}")
+
+    def __getattr__(self, question: str) -> Any:
+        def ask(*arguments: Any) -> Any:
+            with tensors.using_tensor_engine(self.module.NAME):
+                return getattr(tensors, question)(*arguments)
+
+        return ask
+
+
+def load(name: str) -> tuple[Engine, torch.device]:
     """A backend and the device that it is tested on, or a reason to skip."""
     cuda = torch.cuda.is_available()
-    if name == "hosted" and compiled.core is None:
+    if name == "native" and compiled.core is None:
         pytest.skip("the compiled core is missing")
     if name == "fused":
-        if find_spec("triton") is None or find_spec("tagline.chain.fused") is None:
+        if find_spec("triton") is None:
             pytest.skip("Triton is missing: pip install triton")
         if not cuda and os.environ.get("TRITON_INTERPRET") != "1":
             pytest.skip("no GPU; TRITON_INTERPRET=1 runs the kernels on the CPU")
-    return tensor_dispatch._module(name), torch.device("cuda" if cuda and name != "hosted" else "cpu")
+    return Engine(name), torch.device("cuda" if cuda and name != "native" else "cpu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +62,21 @@ class TensorCase:
     num_rows: int
 
     def tensors(self, device: torch.device, gradients: bool = True) -> TensorChain:
-        """The chain as tensors, NaN in rows of no sequence."""
+        """The chain as tensors, NaN in rows of no sentence."""
         chain = self.chain
         emissions = self.spread(chain.emissions, np.nan)
-        moves = np.array(chain.transitions)
+        transitions = np.array(chain.transitions)
         if chain.per_position:
-            moves[chain.offsets[:-1][chain.lengths > 0]] = np.nan
-            moves = self.spread(moves, np.nan)
-        parts = (torch.tensor(part, device=device) for part in (emissions, moves, chain.start, chain.end))
-        emitted, moved, start, end = (part.requires_grad_(gradients) for part in parts)
+            transitions[chain.offsets[:-1][chain.lengths > 0]] = np.nan
+            transitions = self.spread(transitions, np.nan)
+        arrays = (emissions, transitions, chain.start, chain.end)
+        scores, *others = (torch.tensor(part, device=device).requires_grad_(gradients) for part in arrays)
         places = np.append(self.rows, self.num_rows)[np.minimum(chain.offsets[:-1], len(self.rows))]
         first, lengths = (torch.tensor(part, device=device) for part in (places, chain.lengths))
-        return TensorChain(emitted, first, lengths, int(max(chain.lengths, default=0)), moved, start, end)
+        return TensorChain(scores, first, lengths, int(max(chain.lengths, default=0)), *others)
 
-    def tags(self, device: torch.device) -> Tensor:
-        """The labelling in rows, −1 in those of no sequence."""
+    def gold(self, device: torch.device) -> Tensor:
+        """The labelling in rows, −1 in those of no sentence."""
         return torch.tensor(self.spread(self.labels, -1), device=device)
 
     def spread(self, values: np.ndarray[Any, Any], fill: float) -> np.ndarray[Any, Any]:

@@ -30,8 +30,8 @@ def obeys(sentence: AllPaths, first: int, rules: Rules) -> BoolArray:
         if "known" in rules and rules["known"][first + t] >= 0:
             kept &= paths[:, t] == rules["known"][first + t]
         if "transitions" in rules and t > 0:
-            moves = rules["transitions"] if rules["transitions"].ndim == 2 else rules["transitions"][first + t]
-            kept &= moves[paths[:, t - 1], paths[:, t]]
+            transitions = rules["transitions"] if rules["transitions"].ndim == 2 else rules["transitions"][first + t]
+            kept &= transitions[paths[:, t - 1], paths[:, t]]
     if T and "start" in rules:
         kept &= rules["start"][paths[:, 0]]
     if T and "end" in rules:
@@ -66,8 +66,8 @@ def test_rules_leave_the_paths_that_obey(engine: ModuleType, ruled: tuple[Case, 
         expected = log_sum(sentence.scores[kept])
         assert_close(log_z[b], expected, log_z_tolerance(engine, chain, expected))
         part = slice(int(chain.offsets[b]), int(chain.offsets[b + 1]))
-        moves = tight.transitions[part] if tight.per_position else tight.transitions
-        alone = Chain(tight.emissions[part], moves, tight.start, tight.end)
+        transitions = tight.transitions[part] if tight.per_position else tight.transitions
+        alone = Chain(tight.emissions[part], transitions, tight.start, tight.end)
         if expected == -np.inf:
             with pytest.raises(NoPathError, match="sentence 0: expected at least one legal labelling"):
                 engine.marginals(alone)

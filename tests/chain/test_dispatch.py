@@ -23,8 +23,6 @@ AVAILABLE = ["naive", *(["native"] if compiled.core is not None else [])]
 class Recorder:
     """A backend that notes what it is asked."""
 
-    __name__ = "tagline.chain.recorder"
-
     def __getattr__(self, question: str) -> Any:
         return lambda *given, **named: (question, given, named)
 
@@ -32,7 +30,7 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> str:
     """One more engine, so that there is a choice where no core was built."""
-    monkeypatch.setattr(dispatch, "ENGINES", (*dispatch.ENGINES, "recorder"))
+    monkeypatch.setattr(dispatch._choice, "engines", (*dispatch.ENGINES, "recorder"))
     monkeypatch.setitem(sys.modules, "tagline.chain.recorder", Recorder())
     return "recorder"
 
@@ -41,7 +39,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_engine_in_use_is_named(name: str) -> None:
     with public.using_engine(name):
         assert public.engine() == name
-        assert dispatch._active.__name__ == f"tagline.chain.{name}"
+        assert name == dispatch._backend().NAME
 
 
 def test_a_block_restores_the_engine(recorder: str) -> None:
@@ -105,7 +103,7 @@ def test_every_question_reaches_the_backend_as_it_was_asked(question: str, recor
 def test_every_backend_answers_every_question() -> None:
     for name in AVAILABLE:
         with public.using_engine(name):
-            assert all(callable(getattr(dispatch._active, question)) for question in QUESTIONS)
+            assert all(callable(getattr(dispatch._backend(), question)) for question in QUESTIONS)
     assert set(QUESTIONS) <= set(public.__all__)
     assert set(QUESTIONS) <= set(naive.__all__)
 

@@ -1,4 +1,4 @@
-"""The errors of the requirement documents stay out; each test is named after the error it keeps out."""
+"""Mistakes that are often made with these recursions; each test keeps one of them out."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .golden import GOLDEN
 from .test_golden_001_to_003 import worked_chain
 
 
-def test_E000_1_paths_are_plain_integers(engine: ModuleType) -> None:
+def test_paths_are_plain_integers(engine: ModuleType) -> None:
     best = engine.viterbi(random_chain(np.random.default_rng(1), 3, [4]).chain)
     assert json.loads(json.dumps(best.labels.tolist())) == best.labels.tolist()
 
 
 @pytest.mark.parametrize("m", [340, 5000])
-def test_E000_3_long_input_does_not_overflow(engine: ModuleType, m: int) -> None:
+def test_long_input_does_not_overflow(engine: ModuleType, m: int) -> None:
     """The linear forms refuse what leaves float64; the log domain answers, gradient and best path included."""
     rng = np.random.default_rng(3)
     log_psi, labels = rng.random((m, 5, 5)), rng.integers(0, 5, m)
@@ -48,7 +48,7 @@ def test_E000_3_long_input_does_not_overflow(engine: ModuleType, m: int) -> None
     assert best.scores[0] <= engine.log_partition(chain)[0]
 
 
-def test_E000_3_small_potentials_do_not_vanish(engine: ModuleType) -> None:
+def test_small_potentials_do_not_vanish(engine: ModuleType) -> None:
     log_psi = np.full((400, 2, 2), -5.0)
     with pytest.raises(InputError, match=r"Z: expected a positive number within float64, got 0\.0"):
         naive.forward_linear(np.exp(log_psi))
@@ -56,7 +56,7 @@ def test_E000_3_small_potentials_do_not_vanish(engine: ModuleType) -> None:
     assert_close(engine.log_partition(chain), [400 * (np.log(2) - 5)], 1e-9)
 
 
-def test_E000_4_gradient_at_a_tiny_potential(engine: ModuleType, dtype: str) -> None:
+def test_gradient_at_a_tiny_potential(engine: ModuleType, dtype: str) -> None:
     """log ψ = −1000 on the gold edge: 1 − p, with nothing infinite on the way."""
     log_psi = np.zeros((3, 2, 2), dtype)
     log_psi[1, 0, 1] = -1000.0
@@ -70,7 +70,7 @@ def test_E000_4_gradient_at_a_tiny_potential(engine: ModuleType, dtype: str) -> 
     assert parameters[1].tolist() == [-2.0, 2.0]
 
 
-def test_E000_5_only_the_first_row_of_the_first_potentials_counts(engine: ModuleType) -> None:
+def test_only_the_first_row_of_the_first_potentials_counts(engine: ModuleType) -> None:
     rng = np.random.default_rng(5)
     log_psi, labels = rng.random((4, 3, 3)), [0, 2, 1, 1]
     poisoned = log_psi.copy()
@@ -85,7 +85,7 @@ def test_E000_5_only_the_first_row_of_the_first_potentials_counts(engine: Module
     assert not naive.gradient_linear(labels, np.exp(loud))[0, 1:].any()
 
 
-def test_E000_7_log_sum_of_infinities_and_of_small_numbers() -> None:
+def test_log_sum_of_infinities_and_of_small_numbers() -> None:
     inf = np.inf
     assert naive.logsumexp([inf, inf]) == inf
     assert naive.logsumexp([inf, -inf]) == inf
@@ -95,13 +95,13 @@ def test_E000_7_log_sum_of_infinities_and_of_small_numbers() -> None:
     assert naive.logsumexp([1000.0, 1000.0]) == 1000 + np.log(2)
 
 
-def test_E000_7_a_small_label_still_counts(engine: ModuleType) -> None:
+def test_a_small_label_still_counts(engine: ModuleType) -> None:
     chain = Chain([[0.0, -30.0]], np.zeros((2, 2)))
     assert engine.log_partition(chain)[0] == pytest.approx(np.log1p(np.exp(-30.0)), rel=1e-2)
     assert engine.marginals(chain).nodes[0, 1] == pytest.approx(np.exp(-30.0), rel=1e-12)
 
 
-def test_E002_1_the_best_path_comes_from_maxima(engine: ModuleType, dtype: str) -> None:
+def test_the_best_path_comes_from_maxima(engine: ModuleType, dtype: str) -> None:
     """Sums in place of maxima return log Z and often another path: 3 tags, 3 to 6 frames, 200 sentences."""
     rng = np.random.default_rng(21)
     chain = random_chain(rng, 3, rng.integers(3, 7, 200).tolist(), dtype=dtype).chain
@@ -115,7 +115,7 @@ def test_E002_1_the_best_path_comes_from_maxima(engine: ModuleType, dtype: str) 
     assert differs > 5, "sentences on which the wrong recursion would show"
 
 
-def test_E002_3_an_empty_sentence_has_the_empty_labelling(engine: ModuleType, dtype: str) -> None:
+def test_an_empty_sentence_has_the_empty_labelling(engine: ModuleType, dtype: str) -> None:
     chain = Chain(np.empty((0, 3), dtype), np.zeros((3, 3), dtype), np.ones(3, dtype), np.ones(3, dtype))
     best = engine.viterbi(chain)
     assert best.labels.tolist() == []
@@ -134,30 +134,30 @@ def test_E002_3_an_empty_sentence_has_the_empty_labelling(engine: ModuleType, dt
     assert engine.gradients(chain, np.empty(0, np.int64)).log_likelihood.tolist() == [0.0]
 
 
-def test_E002_6_a_column_of_minus_infinity(engine: ModuleType, dtype: str) -> None:
+def test_a_column_of_minus_infinity(engine: ModuleType, dtype: str) -> None:
     assert naive.logsumexp(np.full((3, 2), -np.inf), axis=0).tolist() == [-np.inf, -np.inf]
-    moves = np.zeros((2, 2), dtype)
-    moves[:, 1] = -np.inf  # nothing leads into label 1
-    chain = Chain(np.zeros((3, 2), dtype), moves)
+    transitions = np.zeros((2, 2), dtype)
+    transitions[:, 1] = -np.inf  # nothing leads into label 1
+    chain = Chain(np.zeros((3, 2), dtype), transitions)
     assert np.isneginf(engine.forward(chain)).tolist() == [[False, False], [False, True], [False, True]]
     assert not np.isnan(engine.backward(chain)).any()
     assert not np.isnan(engine.marginals(chain, edges=True).edges).any()
     assert_close(engine.log_partition(chain), [np.log(2)], log_z_tolerance(engine, chain, [1.0]))
 
 
-def test_E003_1_one_index_order_in_score_sum_and_search(engine: ModuleType, dtype: str) -> None:
+def test_one_index_order_in_score_sum_and_search(engine: ModuleType, dtype: str) -> None:
     """transitions[previous, next] throughout: no negative loss, losses of all labellings sum to one distribution."""
     entry = GOLDEN["counterexample_003_convention"]
-    moves = np.array(entry["transitions"], dtype)
-    assert (moves != moves.T).any(), "a symmetric matrix would hide the error"
-    chain = Chain(np.array(entry["emissions"], dtype), moves)
+    transitions = np.array(entry["transitions"], dtype)
+    assert (transitions != transitions.T).any(), "a symmetric matrix would hide the error"
+    chain = Chain(np.array(entry["emissions"], dtype), transitions)
     losses = [-engine.gradients(chain, [a, b]).log_likelihood[0] for a in (0, 1) for b in (0, 1)]
     assert min(losses) >= 0
     assert_close(np.exp(np.negative(losses)).sum(), 1.0, 1e-6)
     assert int(np.argmin(losses)) == 1
     assert engine.viterbi(chain).labels.tolist() == [0, 1]
-    assert engine.score(chain, [0, 1])[0] == moves[0, 1]
-    assert engine.score(chain, [1, 0])[0] == moves[1, 0] + 6
+    assert engine.score(chain, [0, 1])[0] == transitions[0, 1]
+    assert engine.score(chain, [1, 0])[0] == transitions[1, 0] + 6
 
 
 def test_greedy_is_not_best(engine: ModuleType, dtype: str) -> None:
@@ -180,8 +180,8 @@ def test_max_marginal_is_not_the_best_path(engine: ModuleType, dtype: str) -> No
 
 
 def test_max_marginal_may_be_forbidden_and_the_best_path_never_is(engine: ModuleType, dtype: str) -> None:
-    moves = np.array([[-np.inf, 0.0, 0.0], [0.0, -np.inf, -np.inf], [0.0, -np.inf, -np.inf]], dtype)
-    chain = Chain(np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0]], dtype), moves)
+    transitions = np.array([[-np.inf, 0.0, 0.0], [0.0, -np.inf, -np.inf], [0.0, -np.inf, -np.inf]], dtype)
+    chain = Chain(np.array([[0.5, 0.0, 0.0], [0.5, 0.0, 0.0]], dtype), transitions)
     together = engine.max_marginal(chain)
     assert together.tolist() == [0, 0]
     assert engine.score(chain, together).tolist() == [-np.inf]

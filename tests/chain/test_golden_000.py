@@ -1,4 +1,4 @@
-"""Golden values of document 000: forward, backward, Viterbi, gradients, log domain, parameter gradients."""
+"""The golden entries doc000: forward, backward, Viterbi, gradients, log domain, parameter gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Golden values of documents 001 to 003: worked examples, log-sum-exp, START and END, padded batch, smoothing."""
+"""The golden entries doc001 to doc003: worked examples, log-sum-exp, START and END, padded batch, smoothing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WORKED: Any = GOLDEN["doc001_worked_example"]
 def worked_chain(dtype: str = "float64", mu4: float = 0.5) -> Chain:
     """Document 001's example: three positions, labels 1 and 2 as 0 and 1, a matrix a position."""
     local = WORKED["inputs"]["local_scores"]
-    moves = np.full((3, 2, 2), np.nan)
-    moves[1], moves[2] = local["pos2[from][to]"], local["pos3[from][to]"]
-    moves[2, :, 1] += mu4 - 0.5  # s4: label 2 at the third position
-    return Chain(np.zeros((3, 2), dtype), moves.astype(dtype), np.array(local["pos1"], dtype))
+    transitions = np.full((3, 2, 2), np.nan)
+    transitions[1], transitions[2] = local["pos2[from][to]"], local["pos3[from][to]"]
+    transitions[2, :, 1] += mu4 - 0.5  # s4: label 2 at the third position
+    return Chain(np.zeros((3, 2), dtype), transitions.astype(dtype), np.array(local["pos1"], dtype))
 
 
 def one_based(labels: Any) -> list[int]:
@@ -49,8 +49,10 @@ def test_doc001_worked_example_delta() -> None:
     chain = worked_chain()
     for t, row in enumerate(WORKED["ref"]["delta"]):
         for j, expected in enumerate(row):
-            moves = np.array(chain.transitions[: t + 1])
-            beginning = Chain(np.zeros((t + 1, 2)), moves, chain.start, [0.0 if i == j else -np.inf for i in (0, 1)])
+            transitions = np.array(chain.transitions[: t + 1])
+            beginning = Chain(
+                np.zeros((t + 1, 2)), transitions, chain.start, [0.0 if i == j else -np.inf for i in (0, 1)]
+            )
             assert_golden(naive.viterbi(beginning).scores, [expected])
             assert_golden(naive.viterbi_recomputed(beginning).scores, [expected])
 
@@ -103,9 +105,11 @@ def test_doc002_log_sum_exp_as_a_chain(engine: ModuleType, dtype: str) -> None:
 def test_doc002_004_start_end_crf(engine: ModuleType, dtype: str) -> None:
     """START and END as tags with −10000 give the answers of start and end vectors."""
     inputs, ref = GOLDEN["doc002_004_start_end_crf"]["inputs"], GOLDEN["doc002_004_start_end_crf"]["ref"]
-    moves, frames = np.array(inputs["transitions[from][to]"]), np.array(inputs["frames"])
+    transitions, frames = np.array(inputs["transitions[from][to]"]), np.array(inputs["frames"])
     form = ref["equivalent_003_form"]
-    as_tags = Chain(frames.astype(dtype), moves.astype(dtype), moves[2].astype(dtype), moves[:, 3].astype(dtype))
+    as_tags = Chain(
+        frames.astype(dtype), transitions.astype(dtype), transitions[2].astype(dtype), transitions[:, 3].astype(dtype)
+    )
     parts = ("emissions", "transitions[from][to]", "start_transitions", "end_transitions")
     as_vectors = Chain(*(np.array(form[name], dtype) for name in parts))
     for chain in (as_tags, as_vectors):
@@ -124,8 +128,8 @@ def test_doc003_padded_batch(engine: ModuleType, dtype: str) -> None:
     inputs, ref = GOLDEN["doc003_padded_batch"]["inputs"], GOLDEN["doc003_padded_batch"]["ref"]
     padded, mask = np.array(inputs["emissions(batch,seq,tag)"], dtype), np.array(inputs["mask"], np.bool_)
     parts = ("transitions[from][to]", "start_transitions", "end_transitions")
-    moves, start, end = (np.array(inputs[name], dtype) for name in parts)
-    chain = Chain.from_sentences([row[kept] for row, kept in zip(padded, mask, strict=True)], moves, start, end)
+    transitions, start, end = (np.array(inputs[name], dtype) for name in parts)
+    chain = Chain.from_sentences([row[kept] for row, kept in zip(padded, mask, strict=True)], transitions, start, end)
     tags = np.array(inputs["tags"])[mask]
     assert chain.lengths.tolist() == inputs["lengths"]
 
@@ -160,23 +164,23 @@ def test_reference_003_label_smoothing(engine: ModuleType, dtype: str) -> None:
     entry = GOLDEN["reference_003_label_smoothing"]
     inputs = entry["inputs"]
     parts = ("emissions", "transitions[from][to]", "start", "end")
-    emissions, moves, start, end = (np.array(inputs[name], dtype) for name in parts)
+    emissions, transitions, start, end = (np.array(inputs[name], dtype) for name in parts)
     epsilon, gold = inputs["epsilon"], inputs["gold"]
     steps = len(gold) - 1
 
     def closed_form(chain: Chain) -> float:
-        mean = start.mean() + end.mean() + chain.emissions.mean(axis=1).sum() + steps * moves.mean()
+        mean = start.mean() + end.mean() + chain.emissions.mean(axis=1).sum() + steps * transitions.mean()
         log_z, score = engine.log_partition(chain)[0], engine.score(chain, gold)[0]
         return float(log_z - (1 - epsilon) * score - epsilon * mean)
 
-    chain = Chain(emissions, moves, start, end)
+    chain = Chain(emissions, transitions, start, end)
     assert_golden(engine.log_partition(chain), [entry["log_Z"]], dtype)
     assert_golden(-engine.gradients(chain, gold).log_likelihood, [entry["nll"]], dtype)
     loss = closed_form(chain)
     assert_golden(loss, entry["closed_form logZ-(1-eps)s(y)-eps*mean_score"], dtype)
     assert loss >= entry["lower_bound_entropy_of_q"]
     if dtype == "float64":  # 1000.3 keeps four decimals in float32
-        shifted = closed_form(Chain(emissions + 1000, moves, start, end))
+        shifted = closed_form(Chain(emissions + 1000, transitions, start, end))
         np.testing.assert_allclose(shifted, entry["shift emissions by 1000 -> closed form"], rtol=0, atol=1e-11)
     every = engine.k_best(chain, 3**4)[0]
     assert len(every.scores) == 81

@@ -1,4 +1,4 @@
-"""Golden values of document 004's HMM, and of the counter-examples to documents 002, 003 and 004."""
+"""The golden entries of an HMM, and counter-examples to mistakes that are often made."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HMM: Any = GOLDEN["hmm_box_ball_supplement"]
 
 def hmm_chain(dtype: str) -> Chain:
     """An HMM as a chain of log-probabilities."""
-    start, moves, emit = (np.log(np.array(HMM["inputs"][name])).astype(dtype) for name in ("pi", "A", "B"))
-    return Chain(emit[:, HMM["inputs"]["O"]].T, moves, start)
+    start, transitions, emit = (np.log(np.array(HMM["inputs"][name])).astype(dtype) for name in ("pi", "A", "B"))
+    return Chain(emit[:, HMM["inputs"]["O"]].T, transitions, start)
 
 
 def test_hmm_box_ball_supplement(engine: ModuleType, dtype: str) -> None:
@@ -95,15 +95,15 @@ def test_label_bias_supplement(engine: ModuleType, dtype: str) -> None:
     entry = GOLDEN["label_bias_supplement"]
     train, weight = entry["inputs"]["train"], entry["inputs"]["crf_observation_weight"]
     reads = {1: "r", 2: "i", 3: "b", 4: "r", 5: "o"}
-    moves = np.zeros((6, 6), np.bool_)
-    moves[[1, 2, 4, 5], [2, 3, 5, 3]] = True
+    transitions = np.zeros((6, 6), np.bool_)
+    transitions[[1, 2, 4, 5], [2, 3, 5, 3]] = True
     start = np.full(6, -np.inf)
     start[1], start[4] = np.log(train["rib"]), np.log(train["rob"])
 
     def chain_of(word: str, worth: float) -> Chain:
         emissions = [[worth * (reads.get(state) == letter) for state in range(6)] for letter in word]
         return constrain(
-            Chain(np.array(emissions, dtype), np.zeros((6, 6), dtype), start.astype(dtype)), transitions=moves
+            Chain(np.array(emissions, dtype), np.zeros((6, 6), dtype), start.astype(dtype)), transitions=transitions
         )
 
     routes = [(0, 0, [1, 2, 3]), (0, 0, [4, 5, 3])]
@@ -118,9 +118,9 @@ def test_label_bias_supplement(engine: ModuleType, dtype: str) -> None:
 def test_counterexample_002_004_viterbi(engine: ModuleType, dtype: str) -> None:
     """The best path by maxima, where sums would choose another."""
     entry = GOLDEN["counterexample_002_004_viterbi"]
-    moves, frames = np.array(entry["transitions[from][to] (A,B,<s>,<e>)"]), np.array(entry["frames"])
+    transitions, frames = np.array(entry["transitions[from][to] (A,B,<s>,<e>)"]), np.array(entry["frames"])
     real = slice(0, 2)
-    parts = (frames[:, real], moves[real, real], moves[2, real], moves[real, 3])
+    parts = (frames[:, real], transitions[real, real], transitions[2, real], transitions[real, 3])
     chain = Chain(*(part.astype(dtype) for part in parts))
     best = engine.viterbi(chain)
     assert best.labels.tolist() == entry["true_best_path"] != entry["doc_path"]
@@ -149,9 +149,9 @@ def test_counterexample_003_reversed_learning(engine: ModuleType, dtype: str) ->
     """The learned transitions lead round the cycle one way or the other; only the first token is known."""
     entry = GOLDEN["counterexample_003_reversed_learning"]
     for learned in entry.values():
-        moves = np.array(learned["transitions"], dtype)
+        transitions = np.array(learned["transitions"], dtype)
         for decoded in learned["decoded"]:
-            chain = Chain(np.zeros((6, 3), dtype), moves)
+            chain = Chain(np.zeros((6, 3), dtype), transitions)
             assert engine.viterbi(constrain(chain, known=[decoded[0], *[-1] * 5])).labels.tolist() == decoded
     assert entry["cycle-fixed"]["decoded"] == entry["cycle-fixed"]["gold"]
 
@@ -164,16 +164,16 @@ def test_counterexample_003_mask_hole(engine: ModuleType, dtype: str) -> None:
     """
     entry = GOLDEN["counterexample_003_mask_hole"]
     mask = np.array(entry["mask"], np.bool_)
-    start, end, moves = np.array([1.3, 0.0]), np.array([0.0, 0.4]), np.array([[0.5, 0.0], [0.0, 3.0]])
+    start, end, transitions = np.array([1.3, 0.0]), np.array([0.0, 0.4]), np.array([[0.5, 0.0], [0.0, 3.0]])
     emissions = np.array([[0.0, 0.0], [77.0, -77.0], [0.0, 0.5]])
-    chain = Chain(*(part.astype(dtype) for part in (emissions[mask], moves, start, end)))
+    chain = Chain(*(part.astype(dtype) for part in (emissions[mask], transitions, start, end)))
     log_z = float(engine.log_partition(chain)[0])
     for path, loss in entry["correct loss after compaction (y0,y2)"].items():
         labels = [int(path[1]), int(path[4])]
         assert_golden(-engine.gradients(chain, labels).log_likelihood[0], loss, dtype)
     for path, loss in entry["loss by (y0,y1_masked,y2)"].items():
         y0, y1, y2 = int(path[1]), int(path[4]), int(path[7])
-        assert_golden(log_z - (start[y0] + moves[y1, y2] + emissions[2, y2] + end[y1]), loss, dtype)
+        assert_golden(log_z - (start[y0] + transitions[y1, y2] + emissions[2, y2] + end[y1]), loss, dtype)
     assert engine.viterbi(chain).labels.tolist() == entry["decode_compacted"][0]
 
 

@@ -1,4 +1,4 @@
-"""Gradients against central differences: step 1e-5, and |a − b| ≤ atol + rtol·|b| (E000-2)."""
+"""Gradients against central differences: step 1e-5, and |a − b| ≤ atol + rtol·|b|."""
 
 from __future__ import annotations
 

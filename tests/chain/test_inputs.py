@@ -162,12 +162,12 @@ def test_wrong_scores_in_float32_are_found_too() -> None:
 
 
 def test_only_the_unread_transitions_may_be_anything() -> None:
-    moves = np.zeros((4, 3, 3))
-    moves[[0, 3]] = np.nan
-    Chain(EMISSIONS, moves, offsets=[0, 3, 4])
-    Chain(EMISSIONS, with_entry(moves, (0, 1, 1), np.inf), offsets=[0, 3, 3, 4])
+    transitions = np.zeros((4, 3, 3))
+    transitions[[0, 3]] = np.nan
+    Chain(EMISSIONS, transitions, offsets=[0, 3, 4])
+    Chain(EMISSIONS, with_entry(transitions, (0, 1, 1), np.inf), offsets=[0, 3, 3, 4])
     with pytest.raises(InputError, match=r"transitions\[3\]\[0, 0\]: expected a finite score"):
-        Chain(EMISSIONS, moves)
+        Chain(EMISSIONS, transitions)
 
 
 def calls(engine: ModuleType, chain: Chain, labels: Any, uniforms: Any, spans: Any) -> dict[str, Callable[[], Any]]:

@@ -188,8 +188,8 @@ def test_scores_of_zero_count_the_paths(engine: ModuleType, dtype: str, num_labe
 
 def test_a_forbidden_transition_removes_exactly_its_paths(engine: ModuleType, dtype: str) -> None:
     """Words over {0, 1} without two ones in a row are counted by the Fibonacci numbers."""
-    moves = np.array([[0.0, 0.0], [0.0, -np.inf]], dtype)
-    chain = Chain.from_sentences([np.zeros((length, 2), dtype) for length in range(1, 12)], moves)
+    transitions = np.array([[0.0, 0.0], [0.0, -np.inf]], dtype)
+    chain = Chain.from_sentences([np.zeros((length, 2), dtype) for length in range(1, 12)], transitions)
     count = [2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233]
     assert_close(np.exp(engine.log_partition(chain)), count, 1e-10 if dtype == "float64" else 1e-4)
     assert [len(ranked.labels) for ranked in engine.k_best(chain, 500)] == count

@@ -100,8 +100,8 @@ def two_gaussian_chains(step: float, place: Place, dtype: str) -> Apart:
     observed = np.where(np.arange(140) < 58, 0.25, step + 0.25) + rng.normal(0, 1, 140)
     density = place(-0.5 * np.log(2 * np.pi) - 0.5 * (observed[:, None] - means) ** 2)
     with np.errstate(divide="ignore"):
-        moves = np.log(np.kron(np.eye(2), [[0.7, 0.3], [0.4, 0.6]]))
-    chain = Chain(density.astype(dtype), moves.astype(dtype), np.full(4, np.log(0.25), dtype))
+        transitions = np.log(np.kron(np.eye(2), [[0.7, 0.3], [0.4, 0.6]]))
+    chain = Chain(density.astype(dtype), transitions.astype(dtype), np.full(4, np.log(0.25), dtype))
     return Apart(chain, [[0, 1], [2, 3]], [2, 3], -1119.0)
 
 
@@ -157,9 +157,9 @@ def small(apart: Apart) -> float:
 def rescaled_log_z(chain: Chain) -> float:
     """The recursion without a guard: linear space in the chain's own type, each row divided by its largest entry."""
     total, row = 0.0, np.exp(chain.start)
-    moves = np.exp(chain.transitions)
+    potentials = np.exp(chain.transitions)
     for t, emission in enumerate(chain.emissions):
-        row = (row if t == 0 else row @ moves) * np.exp(emission - emission.max())
+        row = (row if t == 0 else row @ potentials) * np.exp(emission - emission.max())
         total += float(emission.max()) + float(np.log(row.max()))
         row = row / row.max()
     return total + float(np.log(np.sum(row * np.exp(chain.end))))

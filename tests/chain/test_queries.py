@@ -16,7 +16,7 @@ CHAIN = Chain(np.zeros((4, 3)), np.zeros((3, 3)), offsets=[0, 3, 4])
 
 WRONG_LABELS: dict[str, tuple[Any, str]] = {
     "too few": ([0, 1, 2], r"labels: expected shape \[4\], one label a token, got \[3\]"),
-    "by sentence": ([[0, 1, 2], [1]], r"labels: expected one flat array over all sentences, got sequences"),
+    "by sentence": ([[0, 1, 2], [1]], r"labels: expected one flat array over all sentences, got sentences"),
     "a matrix": ([[0, 1, 2, 1]], r"labels: expected shape \[4\], one label a token, got \[1, 4\]"),
     "too large": ([0, 1, 3, 0], r"labels\[2\]: expected 0 to 2, got 3"),
     "negative": ([0, -1, 0, 0], r"labels\[1\]: expected 0 to 2, got -1"),

@@ -1,4 +1,4 @@
-"""Sequences that lie among rows, in the compiled core, against NumPy.
+"""Sentences that lie among rows, in the compiled core, against NumPy.
 
 Only NumPy and the core are needed: the tests also run on the sanitized core.
 """
@@ -23,7 +23,7 @@ core: Any = compiled.core
 
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """First rows, lengths, and the number of rows; some sequences are empty, some rows are of no sequence."""
+    """First rows, lengths, and the number of rows; some sentences are empty, some rows are of no sentence."""
     first, lengths, row = [], [], 0
     for length in draw(st.lists(st.integers(0, 4), max_size=6)):
         row += draw(st.integers(0, 2))
@@ -36,7 +36,7 @@ def runs(draw: st.DrawFn) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
 
 
 def inside(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of the tokens, sequence after sequence."""
+    """The rows of the tokens, sentence after sentence."""
     parts = [np.arange(at, at + length) for at, length in zip(first, lengths, strict=True)]
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
@@ -57,7 +57,7 @@ def test_rows_together_and_back(case: Any, kind: Any, axes: int) -> None:
 
 
 @given(runs(), st.sampled_from([np.float32, np.float64]), st.integers(0, 2**32))
-def test_rows_times_the_factor_of_their_sequence(case: Any, kind: Any, seed: int) -> None:
+def test_rows_times_the_factor_of_their_sentence(case: Any, kind: Any, seed: int) -> None:
     first, lengths, rows = case
     rng = np.random.default_rng(seed)
     values, factors = rng.normal(size=(lengths.sum(), 2)).astype(kind), rng.normal(size=len(first))
@@ -86,7 +86,7 @@ def test_many_rows_are_shared_among_threads() -> None:
 
 @st.composite
 def scored(draw: st.DrawFn) -> tuple[Any, dict[str, Any]]:
-    """Where sequences lie; scores and labels, some of which are not as they should be."""
+    """Where sentences lie; scores and labels, some of which are not as they should be."""
     first, lengths, rows = draw(runs())
     L = 3
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -112,8 +112,13 @@ def test_what_is_seen_of_scores_and_labels(case: Any) -> None:
     (first, lengths, rows), arrays = case
     places = inside(first, lengths)
     led = np.setdiff1d(places, first[lengths > 0])  # transitions into a first token are never read
-    moves, labels = arrays["transitions"], arrays["labels"]
-    read = [arrays["emissions"][places], moves if moves.ndim == 2 else moves[led], arrays["start"], arrays["end"]]
+    transitions, labels = arrays["transitions"], arrays["labels"]
+    read = [
+        arrays["emissions"][places],
+        transitions if transitions.ndim == 2 else transitions[led],
+        arrays["start"],
+        arrays["end"],
+    ]
     bad = any(np.isnan(part).any() or np.isposinf(part).any() for part in read)
     forbidden = any(np.isneginf(part).any() for part in read)
     wrong = labels is not None and ((labels[places] < 0) | (labels[places] >= 3)).any()
@@ -121,11 +126,11 @@ def test_what_is_seen_of_scores_and_labels(case: Any) -> None:
 
 
 def test_rows_that_are_not_read_may_hold_anything() -> None:
-    emissions, moves, ends = np.zeros((5, 2)), np.zeros((5, 2, 2)), np.zeros(2)
+    emissions, transitions, ends = np.zeros((5, 2)), np.zeros((5, 2, 2)), np.zeros(2)
     emissions[[0, 4]] = np.nan
-    moves[[0, 1, 4]] = np.nan  # that of row 1 leads into a first token
+    transitions[[0, 1, 4]] = np.nan  # that of row 1 leads into a first token
     found = core.Runs(np.array([1]), np.array([3]), 5)
-    assert found.look(emissions, moves, ends, ends, np.array([9, 0, 1, 0, -9])) == 0
+    assert found.look(emissions, transitions, ends, ends, np.array([9, 0, 1, 0, -9])) == 0
 
 
 @given(st.integers(0, 4), st.integers(0, 5), st.integers(0, 2**32), st.floats(0, 1))

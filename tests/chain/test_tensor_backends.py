@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tagline.chain import batched, naive  # noqa: E402
-from tagline.chain.tensors import TensorChain, path_score  # noqa: E402
+from tagline.chain import naive  # noqa: E402
+from tagline.chain.tensors import TensorChain, batched, path_score  # noqa: E402
 from tagline.types import Chain  # noqa: E402
 
 from .golden import GOLDEN, assert_golden  # noqa: E402
-from .tensor_cases import BACKENDS, TensorCase, host, load, make  # noqa: E402
+from .tensor_cases import BACKENDS, Engine, TensorCase, host, load, make  # noqa: E402
 
 TOLERANCES = {"float64": 1e-10, "float32": 2e-6}
 
@@ -35,7 +34,7 @@ CASES = {
     "300 labels": {"num_labels": 300, "lengths": (3, 1, 4)},
     "long": {"num_labels": 7, "lengths": (600, 30)},
     "all empty": {"num_labels": 3, "lengths": (0, 0)},
-    "no sequence": {"num_labels": 3, "lengths": ()},
+    "no sentence": {"num_labels": 3, "lengths": ()},
 }
 
 
@@ -56,7 +55,7 @@ def patience(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> tuple[ModuleType, Any]:
+def backend(request: pytest.FixtureRequest) -> tuple[Engine, Any]:
     return load(request.param)
 
 
@@ -111,8 +110,8 @@ def expected_gradients(case: TensorCase, even: bool, gold: bool) -> list[Any]:
     ]
     for b, weight in enumerate(host(weights)):
         tokens = slice(chain.offsets[b], chain.offsets[b + 1])
-        moves = chain.transitions[tokens] if chain.per_position else chain.transitions
-        alone = Chain(chain.emissions[tokens], moves, chain.start, chain.end)
+        transitions = chain.transitions[tokens] if chain.per_position else chain.transitions
+        alone = Chain(chain.emissions[tokens], transitions, chain.start, chain.end)
         found = naive.gradients(alone, case.labels[tokens]) if gold else naive.expected_counts(alone)
         totals[0][tokens] += weight * found.emissions
         if chain.per_position:
@@ -128,9 +127,9 @@ def expected_gradients(case: TensorCase, even: bool, gold: bool) -> list[Any]:
 
 @pytest.mark.parametrize("even", [True, False], ids=["even weights", "uneven weights"])
 def test_log_partition(backend: Any, case: TensorCase, dtype: str, even: bool) -> None:
-    module, device = backend
+    engine, device = backend
     c, weights = case.tensors(device), weights_for(case, device, even)
-    value = module.log_partition(c)
+    value = engine.log_partition(c)
     assert value.dtype == torch.float64
     close(host(value), log_partition(case), dtype, size_of(case))
     found = gradients(value, c, weights)
@@ -141,9 +140,9 @@ def test_log_partition(backend: Any, case: TensorCase, dtype: str, even: bool) -
 
 @pytest.mark.parametrize("even", [True, False], ids=["even weights", "uneven weights"])
 def test_log_likelihood(backend: Any, case: TensorCase, dtype: str, even: bool) -> None:
-    module, device = backend
+    engine, device = backend
     c, weights = case.tensors(device), weights_for(case, device, even)
-    value = module.log_likelihood(c, case.tags(device))
+    value = engine.log_likelihood(c, case.gold(device))
     expected = naive.score(case.chain, case.labels) - log_partition(case)
     close(host(value), expected, dtype, size_of(case))
     found = gradients(value, c, weights)
@@ -156,83 +155,83 @@ def test_log_likelihood(backend: Any, case: TensorCase, dtype: str, even: bool) 
 @pytest.mark.parametrize("gold", [False, True])
 def test_gradients_without_autograd(case: TensorCase, dtype: str, gold: bool) -> None:
     c = case.tensors(torch.device("cpu"), gradients=False)
-    found = batched.gradients(c, weights_for(case, "cpu", False), case.tags("cpu") if gold else None)
+    found = batched.gradients(c, case.gold("cpu") if gold else None, weights_for(case, "cpu", False))
     for part, expected in zip(found, expected_gradients(case, False, gold), strict=True):
         close(host(part), expected, dtype, len(case.labels) if part.ndim < 2 or part.shape[0] == part.shape[1] else 1.0)
 
 
 def test_without_gradients(backend: Any, case: TensorCase, dtype: str) -> None:
-    module, device = backend
+    engine, device = backend
     c = case.tensors(device, gradients=False)
     log_z = log_partition(case)
-    close(host(module.log_partition(c)), log_z, dtype, size_of(case))
-    value = module.log_likelihood(c, case.tags(device))
+    close(host(engine.log_partition(c)), log_z, dtype, size_of(case))
+    value = engine.log_likelihood(c, case.gold(device))
     close(host(value), naive.score(case.chain, case.labels) - log_z, dtype, size_of(case))
     assert not value.requires_grad
 
 
 def test_marginals(backend: Any, case: TensorCase, dtype: str) -> None:
-    module, device = backend
-    found = module.marginals(case.tensors(device, gradients=False))
+    engine, device = backend
+    found = engine.marginals(case.tensors(device, gradients=False))
     assert found.dtype == getattr(torch, dtype)
     close(host(found), case.spread(np.asarray(naive.marginals(case.chain).nodes), 0.0), dtype)
 
 
 def test_viterbi(backend: Any, case: TensorCase, dtype: str) -> None:
-    module, device = backend
-    tags, scores = module.viterbi(case.tensors(device, gradients=False))
-    assert tags.dtype == torch.int64
+    engine, device = backend
+    labels, scores = engine.viterbi(case.tensors(device, gradients=False))
+    assert labels.dtype == torch.int64
     outside = np.setdiff1d(np.arange(case.num_rows), case.rows)
-    assert (host(tags)[outside] == -1).all()
+    assert (host(labels)[outside] == -1).all()
     best = naive.viterbi(case.chain)
     close(host(scores), best.scores, dtype, size_of(case))
-    path = host(tags)[case.rows]
+    path = host(labels)[case.rows]
     close(naive.score(case.chain, path), best.scores, dtype, size_of(case))
     if dtype == "float64":
         assert (path == best.labels).all()
 
 
 def test_ties_go_to_the_smaller_label_from_the_right(backend: Any) -> None:
-    module, device = backend
+    engine, device = backend
     case = make(3, (4, 2), scale=0.0)
-    tags, _ = module.viterbi(case.tensors(device, gradients=False))
-    assert host(tags)[case.rows].tolist() == naive.viterbi(case.chain).labels.tolist() == [0] * 6
+    labels, _ = engine.viterbi(case.tensors(device, gradients=False))
+    assert host(labels)[case.rows].tolist() == naive.viterbi(case.chain).labels.tolist() == [0] * 6
 
 
 def test_path_score(backend: Any, case: TensorCase, dtype: str) -> None:
     _, device = backend
     c = case.tensors(device)
-    value = path_score(c, case.tags(device))
+    value = path_score(c, case.gold(device))
     close(host(value), naive.score(case.chain, case.labels), dtype, size_of(case))
     if case.num_rows and case.chain.num_sentences:
         assert all(np.isfinite(part).all() for part in gradients(value, c, torch.ones_like(value)))
 
 
-def test_long_sequences_keep_their_digits(backend: Any) -> None:
+def test_long_sentences_keep_their_digits(backend: Any) -> None:
     """Marginals within 1e-6 at 8192 tokens in float32, and a likelihood whose two parts nearly cancel."""
-    module, device = backend
-    lengths = {"hosted": 8192, "batched": 1024, "fused": 128 if INTERPRETED else 8192}
-    case = make(5, (lengths[module.__name__.rpartition(".")[2]],), dtype="float32", scale=3.0)
-    found = host(module.marginals(case.tensors(device, gradients=False)))
+    engine, device = backend
+    lengths = {"native": 8192, "batched": 1024, "fused": 128 if INTERPRETED else 8192}
+    case = make(5, (lengths[engine.module.NAME],), dtype="float32", scale=3.0)
+    found = host(engine.marginals(case.tensors(device, gradients=False)))
     np.testing.assert_allclose(found[case.rows], naive.marginals(case.chain).nodes, rtol=0, atol=1e-6)
     best = naive.viterbi(case.chain).labels
-    value = module.log_likelihood(case.tensors(device), torch.tensor(case.spread(best, 0), device=device))
+    value = engine.log_likelihood(case.tensors(device), torch.tensor(case.spread(best, 0), device=device))
     expected = naive.score(case.chain, best) - log_partition(case)
-    drift = 1e-7 * len(case.rows) if module.__name__.endswith("fused") else 0.0  # of exponentials in float32
+    drift = 1e-7 * len(case.rows) if engine.module.NAME == "fused" else 0.0  # of exponentials in float32
     np.testing.assert_allclose(host(value), expected, rtol=1e-6, atol=drift)
 
 
 def test_labels_that_do_not_mix(backend: Any) -> None:
     """Two labels that never follow each other: mass that dies out for 100 tokens decides at the end."""
-    module, device = backend
+    engine, device = backend
     T = 100
     emissions = np.zeros((T, 2), np.float32)
     emissions[: T // 2, 0], emissions[T // 2 :, 1] = 3.0, 3.6
-    moves = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
-    chain = Chain(emissions, moves)
+    apart = np.array([[0, -np.inf], [-np.inf, 0]], np.float32)
+    chain = Chain(emissions, apart)
     case = TensorCase(chain, np.ones(T, np.int64), np.arange(T), T)
     c = case.tensors(device)
-    value = module.log_partition(c)
+    value = engine.log_partition(c)
     np.testing.assert_allclose(host(value), naive.log_partition(chain), rtol=1e-6)
     found = gradients(value, c, torch.ones_like(value))
     np.testing.assert_allclose(found[0], naive.marginals(chain).nodes, rtol=0, atol=1e-6)
@@ -241,16 +240,16 @@ def test_labels_that_do_not_mix(backend: Any) -> None:
 @pytest.mark.parametrize("name", ["log_partition", "log_likelihood"])
 @pytest.mark.parametrize("per_position", [False, True])
 def test_second_derivatives(backend: Any, name: str, per_position: bool) -> None:
-    module, device = backend
+    engine, device = backend
     case = make(3, (3, 0, 1, 2), per_position=per_position, forbidden=0.0)
-    c, tags = case.tensors(device), case.tags(device)
+    c, labels = case.tensors(device), case.gold(device)
     inside = torch.zeros(case.num_rows, dtype=torch.bool, device=device)
     inside[torch.tensor(case.rows, device=device)] = True
 
     def value(*scores: Any) -> Any:
         emissions = torch.where(inside[:, None], scores[0], torch.nan)
         chain = c.with_scores(emissions, *scores[1:])
-        return module.log_partition(chain) if name == "log_partition" else module.log_likelihood(chain, tags)
+        return engine.log_partition(chain) if name == "log_partition" else engine.log_likelihood(chain, labels)
 
     inputs = [torch.nan_to_num(part.detach()).requires_grad_() for part in c.scores]
     assert torch.autograd.gradcheck(value, inputs)
@@ -258,10 +257,10 @@ def test_second_derivatives(backend: Any, name: str, per_position: bool) -> None
 
 
 def test_second_derivatives_at_forbidden_scores_are_numbers(backend: Any) -> None:
-    module, device = backend
+    engine, device = backend
     case = make(4, (5, 2, 1), forbidden=0.5)
     c = case.tensors(device)
-    value = module.log_likelihood(c, case.tags(device))
+    value = engine.log_likelihood(c, case.gold(device))
     first = torch.autograd.grad(value.sum(), c.scores, create_graph=True)
     second = torch.autograd.grad(sum((part * part).sum() for part in first), c.scores)
     for part, scores in zip(second, c.scores, strict=True):
@@ -269,7 +268,7 @@ def test_second_derivatives_at_forbidden_scores_are_numbers(backend: Any) -> Non
         assert (host(part)[np.isneginf(host(scores))] == 0).all()
 
 
-def test_forbidden_tags_have_no_gradient() -> None:
+def test_forbidden_labels_have_no_gradient() -> None:
     """Plain PyTorch, which cannot raise on a device: log p = −∞, and 0 at what is forbidden."""
     case = make(3, (4, 2), forbidden=0.6, seed=2)
     c = case.tensors(torch.device("cpu"))
@@ -284,7 +283,7 @@ def test_forbidden_tags_have_no_gradient() -> None:
 
 
 def test_golden_padded_batch(backend: Any, dtype: str) -> None:
-    module, device = backend
+    engine, device = backend
     inputs, ref = GOLDEN["doc003_padded_batch"]["inputs"], GOLDEN["doc003_padded_batch"]["ref"]
     padded = np.array(inputs["emissions(batch,seq,tag)"], dtype)
     B, T, L = padded.shape
@@ -293,18 +292,18 @@ def test_golden_padded_batch(backend: Any, dtype: str) -> None:
     parts = [torch.tensor(part, device=device, requires_grad=True) for part in scores]
     lengths = torch.tensor(inputs["lengths"], device=device)
     c = TensorChain(parts[0], torch.arange(B, device=device) * T, lengths, T, *parts[1:])
-    tags = torch.tensor(inputs["tags"], device=device).flatten()
+    labels = torch.tensor(inputs["tags"], device=device).flatten()
     rows = ref["per_sequence"]
-    assert_golden(host(module.log_partition(c)), [row["log_Z"] for row in rows], dtype)
-    value = module.log_likelihood(c, tags)
+    assert_golden(host(engine.log_partition(c)), [row["log_Z"] for row in rows], dtype)
+    value = engine.log_likelihood(c, labels)
     assert_golden(-host(value), [row["nll"] for row in rows], dtype)
     found = [-part for part in gradients(value, c, torch.ones_like(value))]
     slopes = ref["grad_of_SUM_nll"]
     assert_golden(found[0].reshape(B, T, L), slopes["emissions"], dtype)
     for part, name in zip(found[1:], ("transitions[from][to]", "start", "end"), strict=True):
         assert_golden(part, slopes[name], dtype)
-    nodes = host(module.marginals(c.detach())).reshape(B, T, L)
-    best, scored = module.viterbi(c.detach())
+    nodes = host(engine.marginals(c.detach())).reshape(B, T, L)
+    best, scored = engine.viterbi(c.detach())
     assert_golden(host(scored), [row["best_score"] for row in rows], dtype)
     for b, row in enumerate(rows):
         assert_golden(nodes[b, : row["length"]], row["node_marginals"], dtype)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
-from tagline.cli.app import app
+from tagline.cli.app import make_app
 from tagline.errors import TaglineError
 
 
@@ -21,7 +21,7 @@ class Done:
 
 def tagline(*words: object, input: str | bytes | None = None) -> Done:
     """Run a command; an error meant for users becomes its line, anything else is raised."""
-    result = CliRunner().invoke(app, [str(word) for word in words], input=input)
+    result = CliRunner().invoke(make_app(), [str(word) for word in words], input=input)
     error = result.exception
     if error is not None and not isinstance(error, TaglineError | OSError | SystemExit):
         raise error

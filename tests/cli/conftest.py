@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagline.datasets import make_entities
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 from tagline.readers import write_columns
 
 from .commands import tagline
@@ -37,7 +37,7 @@ def model(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def loaded(model: Path) -> CRF:
     """The same model in Python."""
-    from tagline.cli.tag import load_tagger
+    from tagline.cli.tagging import load_tagger
 
     return load_tagger(model)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tagline.cli import demo
+from tagline.cli import demonstration as demo
 from tagline.datasets import make_entities
 
 from .commands import Done, tagline
@@ -72,5 +72,7 @@ def test_colour_where_there_is_a_terminal() -> None:
     sentence = make_entities(1)[0]
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard")
-    console.print(demo.coloured(sentence, demo.Answer(sentence.tags or [], marks=[demo.Mark(0, 1, "PER", 0.5)])))
+    console.print(
+        demo.coloured(sentence, demo.ShownLabelling(sentence.tags or [], spans=[demo.ShownSpan(0, 1, "PER", 0.5)]))
+    )
     assert re.search(r"\x1b\[30;43m\[PER \S+ 0\.500\]\x1b\[0m", out.getvalue())

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tagline.cli.explain import in_words
-from tagline.features.templates import Template
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 
 from .commands import line_of, tagline
 
@@ -89,18 +87,3 @@ def test_explain_refuses(model: Path) -> None:
     assert line_of(tagline("explain", "-m", model, "Rome", "--most", -1)) == "--most: expected 0 or more, got -1"
     assert "got 'Paris'; it has: Rome ." in line_of(tagline("explain", "-m", model, "Rome.", "--token", "Paris"))
     assert "got '2'" in line_of(tagline("explain", "-m", model, "Rome.", "--token", 2))
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("U:%x[0,0]", "the token"),
-        ("U:%x[-1,0:lower]/%x[1,1]", "lower of the token before / column 1 of the token after"),
-        ("U:%x[-2,0]", "the token 2 before"),
-        ("U:%x[3,0:lower:suffix2]", "suffix2 of lower of the token 3 after"),
-        ('U:%t[0,0,"^[A-Z]"]', '"^[A-Z]" in the token'),
-        ("U:bias", "the label alone"),
-    ],
-)
-def test_lines_of_templates_in_words(line: str, words: str) -> None:
-    assert in_words(Template.parse(f"{line}\n").lines[0]) == words

@@ -11,7 +11,7 @@ import pytest
 
 import tagline as package
 from tagline import HMM
-from tagline.cli.kinds import KINDS, option_of
+from tagline.models.registry import kinds
 from tagline.readers import read_columns
 
 from .commands import line_of, tagline
@@ -149,17 +149,15 @@ def test_wrong_options(folder: Path, tmp_path: Path, words: str, message: str) -
 
 def test_help_says_when_to_pick_which() -> None:
     said = " ".join(tagline("train", "--help").out.split())
-    for name, kind in KINDS.items():
+    for name, kind in kinds().items():
         assert f"{name} {' '.join(kind.advice.split()[:5])}" in said
 
 
 def test_every_kind_has_its_parameters() -> None:
-    for kind in KINDS.values():
-        known = set(kind.estimator().get_params()) | {"template", "cache"}
-        if kind.network:
-            known |= {"config", "checkpoint", "resume", "log", "tensorboard"}
-        assert set(kind.options) <= known
-        assert all(option_of(one).startswith("--") for one in kind.options)
+    for kind in kinds().values():
+        settings = {option.name for option in kind.options if not option.of_run}
+        assert settings <= set(kind.estimator().get_params())
+        assert all(option.flag.startswith("--") for option in kind.options)
 
 
 def test_trigrams(folder: Path, tmp_path: Path) -> None:

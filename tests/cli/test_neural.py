@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,20 +20,17 @@ torch = pytest.importorskip("torch")
 
 import tagline as package  # noqa: E402
 from tagline import BiLSTMCRF  # noqa: E402
-from tagline.cli import _missing  # noqa: E402
-from tagline.cli import train as training  # noqa: E402
+from tagline.cli import _missing, training  # noqa: E402
 from tagline.cli.configuration import MARK, config_text, defaults_of, read_config  # noqa: E402
-from tagline.cli.kinds import NETWORKS  # noqa: E402
-from tagline.cli.networks import Run, speaks  # noqa: E402
-from tagline.cli.outcome import Training  # noqa: E402
-from tagline.cli.plans import Plan  # noqa: E402
-from tagline.cli.progress import Done, Silent  # noqa: E402
-from tagline.cli.settings import CHOICES  # noqa: E402
-from tagline.cli.train import train_file  # noqa: E402
-from tagline.models.network import HEADS  # noqa: E402
+from tagline.cli.plans import Plan, plan_of  # noqa: E402
+from tagline.cli.progress import Silent  # noqa: E402
+from tagline.cli.training import speaks, train_file  # noqa: E402
+from tagline.models.contract import Progress  # noqa: E402
+from tagline.models.neural.network import HEADS  # noqa: E402
+from tagline.models.options import option_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
 from tagline.training.neural.journal import Epoch  # noqa: E402
-from tests.models.neural_cases import encoder_folder, same_weights  # noqa: E402
+from tests.models.neural.cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402
 
@@ -83,8 +79,9 @@ def bilstm(folder: Path, config: Path) -> Path:
 def test_the_pass_that_is_kept_is_the_one_that_is_told() -> None:
     """Of epochs with the same score the last, as training does."""
     epochs = [Epoch(number + 1, 1.0, score, 0.1, 1.0, 1.0, 1.0) for number, score in enumerate((0.2, 0.5, 0.5, 0.1))]
-    done = Training("m", SimpleNamespace(training_log_=epochs), 1, 1, None, 0, 1.0, None)
-    assert done.best_pass == epochs[2]
+    model = BiLSTMCRF()
+    model.training_log_ = tuple(epochs)
+    assert model.best_pass_ is model.kept_pass_ is epochs[2]
 
 
 def test_the_model_is_the_one_that_python_trains(bilstm: Path, folder: Path) -> None:
@@ -280,7 +277,7 @@ class Interrupting(Silent):
     def __init__(self, epochs: int) -> None:
         self.left = epochs
 
-    def passed(self, done: Done, weights: Any = None) -> None:
+    def passed(self, done: Progress, weights: Any = None) -> None:
         self.left -= 1
 
     def stepped(self, done: int, total: int, loss: float) -> None:
@@ -288,22 +285,22 @@ class Interrupting(Silent):
             signal.raise_signal(signal.SIGINT)
 
 
-def settings(**more: Any) -> dict[str, Any]:
-    return {**defaults_of("bilstm"), **SMALL, "on_illegal": "repair", "batch_size": 4, **more}
+def plan(train: Path, output: Path, **settings: Any) -> Plan:
+    planned = plan_of(str(train), str(output), "bilstm", {})
+    planned.recipe.settings |= {**SMALL, "batch_size": 4, **settings}
+    return planned
 
 
 def test_ctrl_c_saves_what_there_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagline.training.neural.watch.SECONDS", 0.0)  # progress after each step
-    run = Run(config_text("bilstm", settings(epochs=50), {}, "A test."))
-    plan = Plan(str(folder / "train.txt"), str(tmp_path / "m"), settings=settings(epochs=50), model="bilstm", run=run)
-    done = train_file(plan, Interrupting(2))
+    done = train_file(plan(folder / "train.txt", tmp_path / "m", epochs=50), Interrupting(2))
     assert done.interrupted
     assert (len(done.model.training_log_), done.config) == (2, str(tmp_path / "m.toml"))
     assert done.model.callbacks == ()
     assert same_weights(package.load(tmp_path / "m"), done.model)
     (tmp_path / "m").write_text("precious")
     with pytest.raises(KeyboardInterrupt):
-        train_file(plan, Interrupting(0))
+        train_file(plan(folder / "train.txt", tmp_path / "m", epochs=50), Interrupting(0))
     assert (tmp_path / "m").read_text() == "precious"
 
 
@@ -334,8 +331,7 @@ def test_of_several_processes_the_first_speaks(folder: Path, tmp_path: Path, mon
     assert not speaks()
     monkeypatch.delenv("WORLD_SIZE")  # so that nobody is waited for
     monkeypatch.setattr(training, "speaks", lambda: False)
-    plan = Plan(str(folder / "two.txt"), str(tmp_path / "m"), settings=settings(epochs=1), model="bilstm", run=Run("x"))
-    assert train_file(plan).dev is None
+    assert train_file(plan(folder / "two.txt", tmp_path / "m", epochs=1)).dev is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -420,15 +416,19 @@ main()
 def test_what_is_missing_is_named(bilstm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-c", HIDE, "torch", "inspect", str(bilstm)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    message = "tagline: this needs the package torch; install it with: pip install 'tagline[torch]'\n"
+    message = "tagline: BiLSTMCRF: expected torch to be installed, got none; pip install 'tagline[torch]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
     for kind, absent, message in (
-        ("bilstm", "torch", "torch to be installed for a BiLSTMCRF, got none; pip install 'tagline[torch]'"),
-        ("transformer", "transformers", "transformers to be installed for a TransformerCRF, got none; pip install "),
+        ("bilstm", "torch", "BiLSTMCRF: expected torch to be installed, got none; pip install 'tagline[torch]'"),
+        (
+            "transformer",
+            "transformers",
+            "TransformerCRF: expected transformers to be installed, got none; pip install ",
+        ),
     ):
-        monkeypatch.setattr("tagline.cli.kinds.find_spec", lambda name, absent=absent: name != absent or None)
+        monkeypatch.setattr("tagline.models.registry.find_spec", lambda name, absent=absent: name != absent or None)
         done = tagline("train", tmp_path / "nowhere.txt", "-o", tmp_path / "m", "--model", kind)
-        assert f"--model: expected {message}" in line_of(done)
+        assert message in line_of(done)
 
 
 def test_errors_of_imports_that_are_no_extras_are_raised() -> None:
@@ -439,19 +439,19 @@ def test_errors_of_imports_that_are_no_extras_are_raised() -> None:
 
 def test_help_names_the_defaults() -> None:
     said = " ".join(re.sub(r"[│╭╰─╮╯]", " ", tagline("train", "--help").out).split())
-    bilstm, transformer = map(defaults_of, NETWORKS)
+    bilstm, transformer = map(defaults_of, ("bilstm", "transformer"))
     assert f"Size of the LSTM in each direction; {bilstm['hidden']}." in said
     assert f"Passes at most; {bilstm['epochs']} for bilstm, {transformer['epochs']} for transformer." in said
     sizes = f"{bilstm['batch_size']} for bilstm, {transformer['batch_size']} for transformer."
     assert f"Sentences of a step; {sizes}" in said
     assert "The highest; 2e-3 for bilstm, 5e-5 for transformer." in said
     assert (bilstm["learning_rate"], transformer["learning_rate"]) == (2e-3, 5e-5)
-    assert CHOICES["head"] == tuple(HEADS)
+    assert option_named("head").choices == tuple(HEADS)
 
 
 def test_threads_reach_pytorch() -> None:
     code = (
-        "from tagline.cli.training import use_threads\nuse_threads(1)\n"
+        "from tagline.cli.options import use_threads\nuse_threads(1)\n"
         "import torch, tagline\nprint(torch.get_num_threads(), tagline.threads())"
     )
     env = {name: value for name, value in os.environ.items() if name not in ("OMP_NUM_THREADS", "TAGLINE_THREADS")}

@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from tagline.cli.progress import Bar, Limits, Lines, Silent, reporting, seconds_left
+from tagline.cli.progress import Bar, Lines, Silent, reporting, seconds_left
+from tagline.models.recipes import Budget
 from tagline.training.monitor import Pass
 from tagline.training.neural.journal import Epoch
 
@@ -17,32 +18,32 @@ def passes(objectives: list[float], pace: float = 2.0) -> list[Pass]:
 
 
 def test_nothing_is_guessed_from_nothing() -> None:
-    assert seconds_left([], Limits(passes=9)) is None
-    assert seconds_left(passes([3.0, 2.0]), Limits()) is None
-    assert seconds_left(passes([100.0 + n for n in range(30)]), Limits()) is None, "an objective that rises"
+    assert seconds_left([], Budget(passes=9)) is None
+    assert seconds_left(passes([3.0, 2.0]), Budget()) is None
+    assert seconds_left(passes([100.0 + n for n in range(30)]), Budget()) is None, "an objective that rises"
 
 
 def test_limits_are_known() -> None:
-    assert seconds_left(passes([3.0, 2.0]), Limits(passes=10)) == 16.0
-    assert seconds_left(passes([3.0, 2.0]), Limits(passes=10, seconds=5.0)) == 1.0
-    assert seconds_left(passes([3.0, 2.0]), Limits(seconds=1.0)) == 0.0, "never negative"
+    assert seconds_left(passes([3.0, 2.0]), Budget(passes=10)) == 16.0
+    assert seconds_left(passes([3.0, 2.0]), Budget(passes=10, seconds=5.0)) == 1.0
+    assert seconds_left(passes([3.0, 2.0]), Budget(seconds=1.0)) == 0.0, "never negative"
 
 
 @pytest.mark.parametrize("ratio", [0.7, 0.9])
 def test_an_objective_that_settles_geometrically_is_foreseen(ratio: float) -> None:
     """f_k = 1000 + 500·ratio^k: the guess at every pass against the pass at which the rule really stops."""
-    limits = Limits(period=10, delta=1e-5)
+    budget = Budget(period=10, delta=1e-5)
     values = [1000.0 + 500.0 * ratio**k for k in range(400)]
-    end = next(k for k in range(10, 400) if abs(values[k - 10] - values[k]) < limits.delta * abs(values[k]))
+    end = next(k for k in range(10, 400) if abs(values[k - 10] - values[k]) < budget.delta * abs(values[k]))
     for k in range(30, end):
-        left = seconds_left(passes(values[: k + 1]), limits)
+        left = seconds_left(passes(values[: k + 1]), budget)
         assert left == pytest.approx(2.0 * (end - k), rel=0.1, abs=2.0)
 
 
 def test_lines_come_seldom() -> None:
     out = io.StringIO()
     now = [0.0]
-    lines = Lines(Console(file=out), Limits(passes=100), every_pass=False, clock=lambda: now[0])
+    lines = Lines(Console(file=out), Budget(passes=100), every_pass=False, clock=lambda: now[0])
     for done in passes([100.0 / n for n in range(1, 31)]):
         lines.passed(done, None)
     assert [line.split()[1] for line in out.getvalue().splitlines()] == ["1", "2", "5", "10", "20"]
@@ -54,7 +55,7 @@ def test_lines_come_seldom() -> None:
 
 def test_a_terminal_gets_one_line_that_goes_away() -> None:
     out = io.StringIO()
-    bar = Bar(Console(file=out, force_terminal=True, width=80), Limits(passes=9))
+    bar = Bar(Console(file=out, force_terminal=True, width=80), Budget(passes=9))
     bar.stage("reading [x].txt")
     bar.bar.refresh()
     bar.passed(passes([3.0, 2.0])[1], None)
@@ -71,10 +72,10 @@ def epochs(first: int, last: int, pace: float = 2.0) -> list[Epoch]:
 
 
 def test_the_time_left_of_a_network() -> None:
-    assert seconds_left(epochs(1, 1), Limits(passes=10, period=0)) == 18.0
-    assert seconds_left(epochs(4, 4), Limits(passes=10, period=0)) == 12.0, "resumed in the fourth epoch"
-    assert seconds_left(epochs(4, 9), Limits(passes=10, period=0)) == 2.0
-    assert seconds_left(epochs(1, 30), Limits(passes=30)) == 0.0
+    assert seconds_left(epochs(1, 1), Budget(passes=10, period=0)) == 18.0
+    assert seconds_left(epochs(4, 4), Budget(passes=10, period=0)) == 12.0, "resumed in the fourth epoch"
+    assert seconds_left(epochs(4, 9), Budget(passes=10, period=0)) == 2.0
+    assert seconds_left(epochs(1, 30), Budget(passes=30)) == 0.0
 
 
 def test_each_epoch_of_a_network_has_a_line() -> None:
@@ -83,7 +84,7 @@ def test_each_epoch_of_a_network_has_a_line() -> None:
         (True, epochs(3, 3)[0].line()),
     ):
         out = io.StringIO()
-        lines = Lines(Console(file=out), Limits(passes=9, period=0), every_pass=every)
+        lines = Lines(Console(file=out), Budget(passes=9, period=0), every_pass=every)
         for done in epochs(3, 8):
             lines.stepped(1, 2, 0.5)
             assert lines.passed(done) is None, "a callback that stops nothing"
@@ -94,7 +95,7 @@ def test_each_epoch_of_a_network_has_a_line() -> None:
 def test_a_terminal_has_a_bar_within_epochs_and_keeps_their_lines() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=100, color_system=None)
-    bar = Bar(console, Limits(passes=9, period=0))
+    bar = Bar(console, Budget(passes=9, period=0))
     for done in epochs(1, 2):
         for step in (1, 4):
             bar.stepped(step, 4, 0.25)
@@ -114,7 +115,7 @@ def test_a_terminal_has_a_bar_within_epochs_and_keeps_their_lines() -> None:
 
 def test_the_way_of_telling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    with reporting(Limits(), quiet=True) as tell:
+    with reporting(Budget(), quiet=True) as tell:
         assert isinstance(tell, Silent)
-    with reporting(Limits()) as tell:
+    with reporting(Budget()) as tell:
         assert isinstance(tell, Lines)

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import tagline as package
-from tagline.cli.tokens import cut_by_script, cut_for
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
+from tagline.models.cutting import cut_for
 from tagline.readers import read_columns
+from tagline.readers.text import cut_by_script
 
 from .commands import line_of, tagline
 
@@ -199,7 +200,7 @@ def test_other_encodings(model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("北\n京\n".encode("gb18030"))
     assert tagline("tag", "-m", model, tmp_path / "a.txt", "--encoding", "gb18030").out.startswith("北\t")
     line = line_of(tagline("tag", "-m", model, tmp_path / "a.txt", "--encoding", "ascii"))
-    assert f"{tmp_path / 'a.txt'}: expected ascii text, got byte 0xb1" in line
+    assert f"{tmp_path / 'a.txt'}:1: expected ascii text, got byte 0xb1" in line
     assert ":1: expected UTF-8, got byte 0xb1" in line_of(tagline("tag", "-m", model, tmp_path / "a.txt"))
     assert tagline("tag", "-m", model, input="\ufeffRome\n").out.startswith("Rome\t")
 
@@ -214,14 +215,14 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
     ("words", "text", "message"),
     [
         ("-o pdf", "", "--output: expected one of columns, jsonl, brackets, html, got 'pdf'"),
-        ("--format conllu", "", "--format: expected one of columns, jsonl, text, got 'conllu'"),
+        ("--format conllu", "", "format: expected one of columns, jsonl, text, got 'conllu'"),
         ("-k -1", "", "--k-best: expected 0 or more, got -1"),
         ("-k 2 --spans", "", "--k-best, --spans: expected one of them, got both"),
         ("--marginals -o html", "", "--marginals: expected --output jsonl, or columns without --spans"),
         ("--marginals --spans", "", "--marginals: expected --output jsonl, or columns without --spans"),
         ("--min-probability 2 --spans", "", "--min-probability: expected a number from 0 to 1, got 2.0"),
-        ("--tokens syllables", "", "--tokens: expected one of auto, whitespace, words, characters, got 'syllables'"),
-        ("--encoding klingon", "a\n", "--encoding: expected a name that Python knows, got 'klingon'"),
+        ("--tokens syllables", "", "tokens: expected one of auto, whitespace, words, characters, got 'syllables'"),
+        ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
         ("/", "", "/: expected a file, got a folder"),
         ("", "a b\nc\n", '<stdin>:2: expected 2 columns, got 1 ("c")'),

@@ -6,21 +6,16 @@ import gzip
 import json
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tagline as package
-from tagline.cli.labelled import Source, choose_set
-from tagline.cli.outcome import Training
-from tagline.cli.settings import label_weights_of
-from tagline.cli.train import Plan, train_file
-from tagline.features.sets import load_set
-from tagline.models.crf import CRF
-from tagline.readers import read_columns, write_conllu, write_jsonl
-from tagline.readers.corpus import Corpus
+from tagline.cli.plans import plan_of
+from tagline.cli.training import train_file
+from tagline.models.crf.estimator import CRF
+from tagline.models.options import option_named
+from tagline.readers import read_columns
 from tagline.training.monitor import Pass
 
 from .commands import line_of, tagline
@@ -108,22 +103,6 @@ def test_illegal_tags_are_repaired_and_counted(tmp_path: Path) -> None:
     assert "dropped 3 of 9 sentences" in dropped.err
 
 
-@pytest.mark.parametrize(
-    ("words", "tags", "columns", "name"),
-    [
-        (["Anna", "sings"], ["B-PER", "O"], {}, "english_ner"),
-        (["北", "京"], ["B-LOC", "I-LOC"], {}, "chinese_ner"),
-        (["北", "京", "好"], ["B", "E", "S"], {}, "segmentation"),
-        (["Anna", "sings"], ["NNP", "VBZ"], {}, "pos"),
-        (["the", "cat"], ["B-NP", "I-NP"], {"1": ["DT", "NN"]}, "chunking"),
-        (["the", "cat"], ["B-NP", "I-NP"], {}, "english_ner"),
-    ],
-)
-def test_a_set_is_chosen_from_the_data(words: list[str], tags: list[str], columns: dict, name: str) -> None:
-    corpus = Corpus.from_sentences([{"token": words, **columns, "tag": tags}])
-    assert choose_set(corpus)[0] == name
-
-
 def test_a_template_of_ones_own(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("U0:%x[0,0]\nU0:%x[0,0]\nB\n")
     done = tagline(
@@ -132,29 +111,6 @@ def test_a_template_of_ones_own(folder: Path, tmp_path: Path) -> None:
     assert f"template {tmp_path / 't'}\n" in done.err
     assert f'{tmp_path / "t"}:2: "U0:%x[0,0]" is also line 1' in done.err
     assert package.load(tmp_path / "m").features.text == "U0:%x[0,0]\nU0:%x[0,0]\nB\n"
-
-
-def test_the_column_to_learn(folder: Path, tmp_path: Path) -> None:
-    """The columns before it are features, the one behind it is not."""
-    corpus = Source(tag_column="1").read(str(folder / "two.txt"))
-    assert corpus.names == ["token", "tag"]
-    assert corpus.tags[0] == ["DT", "NN", "VBD"]
-    assert Source(tag_column="tag").read(str(folder / "two.txt")).names == ["token", "1", "tag"]
-    (tmp_path / "four.txt").write_text("Rome NNP B-NP B-LOC\n")
-    corpus = Source(tag_column="1").read(str(tmp_path / "four.txt"))
-    assert (corpus.names, corpus.tags) == (["token", "tag"], [["NNP"]])
-
-
-def test_json_lines_and_conllu(tmp_path: Path) -> None:
-    corpus = Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])])
-    write_jsonl(corpus, tmp_path / "a.jsonl")
-    assert Source().read(str(tmp_path / "a.jsonl")).tags == corpus.tags
-    (tmp_path / "b.jsonl").write_text('{"text": "北京好", "spans": [[0, 2, "LOC"]]}\n', encoding="utf-8")
-    assert Source(tokens="characters").read(str(tmp_path / "b.jsonl")).tags == [["B-LOC", "I-LOC", "O"]]
-    write_conllu(Corpus.from_sentences([{"token": ["Anna"], "upos": ["PROPN"]}]), tmp_path / "c.conllu")
-    read = Source().read(str(tmp_path / "c.conllu"))
-    assert read.names == ["token", "lemma", "tag"], "the tag itself is no feature"
-    assert read.tags == [["PROPN"]]
 
 
 def test_packed_and_recoded_files(folder: Path, tmp_path: Path) -> None:
@@ -210,12 +166,12 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
         ("--label-weights x", "--label-weights: expected balanced or LABEL=NUMBER,…, got 'x'"),
         ("--threads 0", "--threads: expected 1 to 1024, got 0"),
         ("--cache x --min-frequency 2", "--cache, --min-frequency: expected one of them, got both"),
-        ("--template nowhere", "--template: expected a file, or one of chinese_ner, chunking, english_ner, pos, "),
+        ("--template nowhere", "template: expected a file, or one of chinese_ner, chunking, english_ner, pos, "),
         ("--format xml", "format: expected one of columns, jsonl, conllu, text, got 'xml'"),
         ("--format text", "expected sentences with tags, got raw text; use columns or JSON lines"),
         ("--encoding klingon", "encoding: expected a name that Python knows, got 'klingon'"),
-        ("--tag-column 9", "--tag-column: expected a number from 1 to 1 or a name among tag, got '9'"),
-        ("--tag-column 0", "--tag-column: expected a number from 1 to 1 or a name among tag, got '0'"),
+        ("--tag-column 9", "tag_column: expected a number from 1 to 1 or a name among tag, got '9'"),
+        ("--tag-column 0", "tag_column: expected a number from 1 to 1 or a name among tag, got '0'"),
         ("--dev nowhere", "nowhere: expected a file, got none of that name"),
     ],
 )
@@ -283,7 +239,7 @@ def test_interrupted_training_is_saved(folder: Path, tmp_path: Path) -> None:
             if done.iteration == 3:
                 raise KeyboardInterrupt
 
-    done = train_file(Plan(str(folder / "train.txt"), str(tmp_path / "m")), Impatient())
+    done = train_file(plan_of(str(folder / "train.txt"), str(tmp_path / "m"), "crf", {}), Impatient())
     assert done.interrupted
     assert len(done.model.training_log_) == 3
     assert package.load(tmp_path / "m").predict([["Rome"]]) == done.model.predict([["Rome"]])
@@ -299,16 +255,18 @@ def test_nothing_learned_leaves_the_old_model_alone(folder: Path, tmp_path: Path
 
 def test_the_first_of_the_best_passes_is_the_one_that_is_kept() -> None:
     log = [Pass(n, 1.0, 0.1, 1, float(n), n, score) for n, score in enumerate((0.5, 0.8, 0.8, 0.7), 1)]
-    model: Any = SimpleNamespace(training_log_=log)
-    best = Training("m", model, 1, 1, load_set("pos"), 0, 1.0, None).best_pass
-    assert best is not None
-    assert best.iteration == 2
+    model = CRF(patience=2)
+    model.training_log_ = log
+    assert model.best_pass_ is model.kept_pass_ is log[1]
+    model.patience = None
+    assert model.kept_pass_ is None, "the last weights are kept"
 
 
 def test_label_weights() -> None:
-    assert label_weights_of(None) is None
-    assert label_weights_of("balanced") == "balanced"
-    assert label_weights_of("B-A=B=2") == {"B-A=B": 2.0}
+    read = option_named("label_weights").checked
+    assert read(None) is None
+    assert read("balanced") == "balanced"
+    assert read("B-A=B=2") == {"B-A=B": 2.0}
 
 
 def test_one_label_alone_needs_no_pass(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pairs of tag sequences as Hypothesis and NumPy draw them."""
+"""Pairs of labellings as Hypothesis and NumPy draw them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pairs(draw: st.DrawFn, letters: str = "BIES", types: tuple[str, ...] = TYPES
 
 
 def random_pair(seed: int, sentences: int, letters: str, types: tuple[str, ...] = TYPES) -> tuple[TagLists, TagLists]:
-    """Gold and predicted tags, any sequence at all; 7 of 10 predictions are copied."""
+    """Gold and predicted labels, any at all; 7 of 10 predictions are copied."""
     rng = np.random.default_rng(seed)
     tags = np.array(alphabet(letters, types))
     gold, predicted = [], []

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tagline.cli.evaluate import evaluate_files, read_pair, save_html, save_plots, show
+from tagline.cli.commands.eval import save_html, save_plots, show
 from tagline.errors import InputError
+from tagline.evaluation.files import evaluate_files, read_pair
 
 from .cases import random_pair
 from .oracles import Tally
@@ -103,7 +104,7 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     with pytest.raises(InputError, match=r"expected 2 sentences as in gold, got 1; .*gold.txt:4 is the first without"):
         evaluate_files(folder / "gold.txt", other)
     other.write_text("Anna B-PER\n\nRome O\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"gold.txt:1: expected 2 predicted tags, one for each gold tag, got 1"):
+    with pytest.raises(InputError, match=r"gold.txt:1: expected 2 predicted labels, one for each gold label, got 1"):
         evaluate_files(folder / "gold.txt", other)
     other.write_text(GUESS.replace("Rome", "Oslo"), encoding="utf-8")
     with pytest.raises(
@@ -111,12 +112,19 @@ def test_files_that_do_not_fit(folder: Path) -> None:
     ):
         evaluate_files(folder / "gold.txt", other)
     other.write_text("Anna\nBerg\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted tags in the last two columns"):
+    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted labels in the last two columns"):
         read_pair(other, None)
-    other.write_text("Anna NN NN\n", encoding="utf-8")
+    other.write_text("Anna NN NN\nin IN IN\nRome B-LOC B-LOC\n", encoding="utf-8")
     for strict in (False, True):
-        with pytest.raises(InputError, match=r"tags: expected those of a known scheme, got others: .* tokens only"):
+        with pytest.raises(
+            InputError, match=r"labels: expected those of a known tag scheme, got others: .* tokens only"
+        ):
             evaluate_files(other, strict=strict)
+    other.write_text("Anna NN NN\nsees VB NN\nin IN IN\n", encoding="utf-8")
+    for strict in (False, True):
+        report = evaluate_files(other, strict=strict)
+        assert report.spans is None
+        assert report.tokens.accuracy == pytest.approx(2 / 3)
     other.write_text("Li B-NAME B-NAME\nMing E-NAME E-NAME\n\nX S-CONT O\n", encoding="utf-8")
     report = evaluate_files(other)
     assert report.spans is not None

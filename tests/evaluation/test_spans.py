@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tagline.errors import InputError
+from tagline.evaluation import rule_for_labels
 from tagline.evaluation.scores import Score
 from tagline.evaluation.spans import correct_spans, evaluate_spans
 from tagline.readers.corpus import Column, Corpus
@@ -138,19 +139,23 @@ def test_names_are_padded_by_bytes_as_the_script_does() -> None:
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        ([["O"], ["O", "O"]], [["O"], ["O"]], "sentence 1: expected 2 predicted tags, one for each gold tag, got 1"),
+        (
+            [["O"], ["O", "O"]],
+            [["O"], ["O"]],
+            "sentence 1: expected 2 predicted labels, one for each gold label, got 1",
+        ),
         ([["O"], ["O"]], [["O"]], "predicted: expected 2 sentences as in gold, got 1; sentence 1 is the first without"),
         ([["O"]], [["O"], ["O"]], "predicted: expected 1 sentences as in gold, got 2; sentence 1 is the first without"),
         ([["O"], ["O", "O"]], [["O", "O"]], "got 1; sentence 0 is the first of another length"),
         (
             ["O", "O"],
             ["O", "O"],
-            r"gold, sentence 0: expected a list of tags, got 'O'; put a single sentence into a list",
+            r"gold, sentence 0: expected a list of labels, got 'O'; put a single sentence into a list",
         ),
-        ([["O"]], [[3]], "predicted: expected tags that are strings, got int 3"),
-        ([["O"]], [[["O"]]], "predicted: expected tags that are strings, got something else"),
-        ("O", [["O"]], "gold: expected a list with one list of tags for each sentence, got str"),
-        ([["NOUN"]], [["O"]], "tags: expected those of a known scheme, got others: 'NOUN'"),
+        ([["O"]], [[3]], "predicted: expected labels that are strings, got int 3"),
+        ([["O"]], [[["O"]]], "predicted: expected labels that are strings, got something else"),
+        ("O", [["O"]], "gold: expected a list with one list of labels for each sentence, got str"),
+        ([["NOUN"]], [["O"]], "labels: expected those of a known tag scheme, got others: 'NOUN'"),
     ],
 )
 def test_wrong_input_is_named(gold: TagLists, predicted: TagLists, message: str) -> None:
@@ -161,9 +166,9 @@ def test_wrong_input_is_named(gold: TagLists, predicted: TagLists, message: str)
 def test_a_corpus_names_its_line() -> None:
     tags = {"token": Column.of("abc"), "tag": Column.of("OOO")}
     gold = Corpus(tags, [0, 1, 3], source="gold.txt", lines=[1, 3])
-    with pytest.raises(InputError, match=r"gold.txt:3: expected 2 predicted tags, one for each gold tag, got 1"):
+    with pytest.raises(InputError, match=r"gold.txt:3: expected 2 predicted labels, one for each gold label, got 1"):
         evaluate_spans(gold, [["O"], ["O"]])
-    with pytest.raises(InputError, match="predicted: expected 3 tags, one a token, got 2"):
+    with pytest.raises(InputError, match="predicted: expected 3 labels, one a token, got 2"):
         evaluate_spans(gold, Column.of("OO"))
     with pytest.raises(InputError, match="offsets: expected to rise from 0 to 3"):
         evaluate_spans(Column.of("OOO"), Column.of("OOO"), offsets=[0, 2])
@@ -181,3 +186,19 @@ def test_arguments_are_left_as_they_were() -> None:
     evaluate_spans(column, column, offsets=offsets)
     np.testing.assert_array_equal(column.ids, before)
     np.testing.assert_array_equal(offsets, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        ((["O", "B-PER"], ["O", "I-PER"]), "conlleval:IOB2"),
+        ((["B-PER", "I-PER", "O"], ["S-PER", "E-PER"]), "conlleval:BIOES"),
+        ((["B", "M", "E", "S"],), "conlleval:BMES-words"),
+        ((["O"], ["O"]), "conlleval:IOB2"),
+        ((["NN", "VB"], ["NN"]), None),
+        ((["O", "B-PER"], ["NN"]), None),
+        (([], []), None),
+    ],
+)
+def test_the_rule_that_suits_labels(labels: tuple[list[str], ...], rule: str | None) -> None:
+    assert rule_for_labels(*labels) == rule

@@ -18,7 +18,7 @@ from tagline.chain import constrain, viterbi
 from tagline.errors import InputError
 from tagline.features.dictionaries import Dictionary
 from tagline.readers.corpus import Column, Corpus
-from tagline.readers.roles import SCHEMES
+from tagline.readers.rules import SCHEMES
 from tagline.readers.schemes import spans_to_tags
 from tagline.readers.spans import Span
 from tagline.types import Chain

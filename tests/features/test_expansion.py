@@ -120,7 +120,7 @@ def test_new_attributes_are_those_of_the_definition(
     corpus = corpus_of(sentences)
     states, edges = strings(template, corpus)
     expanded = expand(template, corpus, min_frequency=least)
-    np.testing.assert_array_equal(expanded.features.bounds, corpus.offsets)
+    np.testing.assert_array_equal(expanded.features.offsets, corpus.offsets)
     check_new(states, expanded.features.states, expanded.states, least)
     check_new(edges, expanded.features.edges, expanded.edges, least)
 

@@ -66,11 +66,11 @@ def test_names_and_values_as_defined(X: list[list[Any]]) -> None:
     found = items_to_features(X)
     tokens = [flattened(item) for sentence in X for item in sentence]
     assert states(found) == rounded(tokens)
-    assert found.features.bounds.tolist() == np.cumsum([0, *map(len, X)]).tolist()
+    assert found.features.offsets.tolist() == np.cumsum([0, *map(len, X)]).tolist()
     assert found.states is not None
     assert found.states.names() == list(dict.fromkeys(name for pairs in tokens for name, _ in pairs))
     rows = found.features.states
-    assert (rows.ids.dtype, rows.offsets.dtype, found.features.bounds.dtype) == (np.int32, np.int64, np.int64)
+    assert (rows.ids.dtype, rows.offsets.dtype, found.features.offsets.dtype) == (np.int32, np.int64, np.int64)
     all_ones = all(value == 1 for pairs in rounded(tokens) for _, value in pairs)
     assert (rows.values is None) == all_ones
     assert rows.values is None or rows.values.dtype == np.float32
@@ -207,7 +207,7 @@ def test_generators_all_the_way_down() -> None:
             yield (iter(["a", "b"]) for _ in range(3))
 
     found = items_to_features(sentences(), sentences())
-    assert found.features.bounds.tolist() == [0, 3, 6]
+    assert found.features.offsets.tolist() == [0, 3, 6]
     assert found.features.states.ids.tolist() == [0, 1] * 6
 
 
@@ -255,7 +255,7 @@ def test_objects_that_change_while_they_are_read(size: int) -> None:
     found = items_to_features([sentence, [["c"]]])
     assert states(found) == [expected, [("c", 1)]]
     assert not item
-    assert found.features.bounds.tolist() == [0, 1, 2]
+    assert found.features.offsets.tolist() == [0, 1, 2]
 
 
 def test_objects_are_given_back() -> None:

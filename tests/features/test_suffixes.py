@@ -1,4 +1,4 @@
-"""Endings of words and the tags that they suggest, against the recursion written out for one word at a time."""
+"""Endings of words and the labels that they suggest, against the recursion written out for one word at a time."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_endings_are_those_of_the_definition(words: list[str], longest: int, K: 
     assert len(found.offsets) == len(names) + 1
     for number, name in enumerate(names):
         p = by_definition(words, counts, prior, name)
-        tags = np.flatnonzero((p > 0) & (p * ratio >= p.max()))
+        labels = np.flatnonzero((p > 0) & (p * ratio >= p.max()))
         here = slice(found.offsets[number], found.offsets[number + 1])
-        np.testing.assert_allclose(found.shares[here], p[found.tags[here]], rtol=1e-12)
+        np.testing.assert_allclose(found.shares[here], p[found.labels[here]], rtol=1e-12)
         if ratio == 1e3:  # at others rounding may decide
-            assert found.tags[here].tolist() == tags.tolist()
-        assert p[found.tags[here]].max() == p.max()
+            assert found.labels[here].tolist() == labels.tolist()
+        assert p[found.labels[here]].max() == p.max()
 
 
 @given(st.integers(1, 5), st.integers(0, 2**32))
@@ -57,7 +57,7 @@ def test_theta_is_the_standard_deviation() -> None:
     assert smoothing_weight(np.ones(1)) == 0
 
 
-def test_likely_tags() -> None:
+def test_likely_labels() -> None:
     shares = np.array([[0.8, 0.16, 0.04, 0.0], [0.0, 0.0, 0.0, 1.0]])
     assert likely(shares, 8.0).tolist() == [[True, True, False, False], [False, False, False, True]]
 
@@ -68,4 +68,4 @@ def test_no_words_have_no_endings() -> None:
     assert found.offsets.tolist() == [0]
     both = joined([found, found])
     assert both.offsets.tolist() == [0]
-    assert len(both.tags) == 0
+    assert len(both.labels) == 0

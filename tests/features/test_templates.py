@@ -1,4 +1,4 @@
-"""CRF++ templates: the language, its silent traps made loud, and the golden expansion of the seed document."""
+"""CRF++ templates: the language, its silent traps made loud, and a golden expansion."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_golden_counts_of_functions() -> None:
 
 
 def test_blanks_in_macros_are_named_with_the_remedy() -> None:
-    """As the seed document writes it (erratum E004-7)."""
+    """Textbooks print templates with blanks; CRF++ does not take them."""
     with pytest.raises(
         InputError,
         match=re.escape(

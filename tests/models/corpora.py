@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.models.crf import CRF
+from tagline.models.crf.estimator import CRF
 
 WORDS = ("the", "a", "cat", "dog", "Anna", "Bob", "sings", "sees", "in", "London")
 KINDS = {"the": "D", "a": "D", "cat": "N", "dog": "N", "Anna": "N", "Bob": "N", "sings": "V", "sees": "V", "in": "P"}

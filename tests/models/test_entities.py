@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -15,11 +15,11 @@ from tagline.chain import constrain, marginals, span_probability, using_engine, 
 from tagline.errors import InputError, NoPathError
 from tagline.evaluation import correct_spans, reliability
 from tagline.models import entities
-from tagline.models.answers import SequenceModel, known_labels
-from tagline.models.crf import CRF
+from tagline.models.answers import ChainModel
+from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Entity, PlacedSpan, Reading, span_probabilities
 from tagline.readers.corpus import Corpus
-from tagline.readers.roles import SCHEMES, legal
+from tagline.readers.rules import SCHEMES, legal
 from tagline.readers.text import corpus_of_texts
 from tagline.types import Chain, Float64Array, IntArray
 from tests.chain.cases import random_chain
@@ -237,20 +237,17 @@ def test_letters_tell_how_to_read(name: str) -> None:
     assert found.members.tolist() == told.members.tolist()
 
 
-class Fixed(SequenceModel):
+class Fixed(ChainModel):
     """A model whose scores are given, a chain for each two sentences."""
 
-    def __init__(self, labels: list[str], chains: list[Chain]) -> None:
-        self.labels_, self.chains = labels, chains
+    kind: ClassVar[str] = "fixed"
 
-    def _chains(self, X: Any, known: Any = None, **inputs: Any) -> Iterator[Chain]:
+    def __init__(self, labels: list[str], scored: list[Chain]) -> None:
+        self.labels_, self.scored = labels, scored
+
+    def _chains(self, X: Any, **inputs: Any) -> Iterator[Chain]:
         assert not inputs
-        done = 0
-        for chain in self.chains:
-            part = None if known is None else known[done : done + chain.num_sentences]
-            allowed = known_labels(part, self.labels_, chain.offsets)
-            yield chain if allowed is None else constrain(chain, allowed=allowed)
-            done += chain.num_sentences
+        return iter(self.scored)
 
 
 TEXTS = ["Anna  Bell, Rome", "", "so", "O Bo!", "Ann Lee"]
@@ -273,7 +270,7 @@ def test_predicted_spans_are_those_of_the_best_labelling() -> None:
     assert sum(map(len, found)) > 4
     expected: dict[PlacedSpan, float] = {}
     done = 0
-    for chain in model.chains:
+    for chain in model.scored:
         expected |= {(done + b, *rest): p for (b, *rest), p in enumerated(chain, model.labels_, "IOB2").items()}  # type: ignore[misc]
         done += chain.num_sentences
     for b, row in enumerate(found):
@@ -351,7 +348,7 @@ def test_a_feature_crf(scheme: str | None, used: str | None) -> None:
     X = [[{"word": word} for word in words] for words in SENTENCES]
     model = CRF(c2=0.5, scheme=scheme).fit(X, TAGS)
     assert model.scheme_name == used
-    chains = list(model._chains(X))
+    chains = list(model.chains(X))
     assert len(chains) == 1
     expected = enumerated(chains[0], model.labels_, "IOB2")
     found = model.predict_spans(X)

@@ -40,8 +40,8 @@ def poisoned(emissions: Tensor, mask: Tensor) -> Tensor:
 def chain_of(crf: CRF, emissions: Tensor, mask: Tensor) -> Chain:
     """The same scores as the layer's, compacted by hand."""
     rows = [row[kept].detach().numpy() for row, kept in zip(emissions, mask, strict=True)]
-    moves, start, end = (part.detach().numpy() for part in crf.scores(emissions.dtype))
-    return Chain.from_sentences(rows, moves, start, end)
+    transitions, start, end = (part.detach().numpy() for part in crf.scores(emissions.dtype))
+    return Chain.from_sentences(rows, transitions, start, end)
 
 
 def compact(values: Tensor, mask: Tensor) -> Any:

@@ -25,8 +25,8 @@ TABLE = FormTable.learn(Column.of(["anna", "sings", "a", "long", "Sentence", "in
 
 def batch_of(sentences: list[list[str]], table: FormTable = TABLE) -> WordBatch:
     column = Column.of(word for sentence in sentences for word in sentence)
-    bounds = np.cumsum([0, *map(len, sentences)])
-    ids = [column.ids[a:b] for a, b in pairwise(bounds)]
+    offsets = np.cumsum([0, *map(len, sentences)])
+    ids = [column.ids[a:b] for a, b in pairwise(offsets)]
     return WordBatch.of(table.forms(column.vocabulary).batch(ids))
 
 

@@ -217,11 +217,17 @@ def test_forbidden_tags_are_named() -> None:
         crf.loss(torch.randn(2, 2, 3), torch.tensor([[0, 1], [0, 2]]))
 
 
+def random_sets(seed: int, always: int) -> Any:
+    """A set of labels for each token, with one label in all of them."""
+    sets = torch.rand(B, T, L, generator=torch.Generator().manual_seed(seed)) < 0.5
+    sets[:, :, always] = True
+    return sets
+
+
 def test_allowed_labels() -> None:
     mask = make_mask("right", B, T)
     crf, emissions, _, _ = batch(mask)
-    allowed = torch.rand(B, T, L, generator=torch.Generator().manual_seed(1)) < 0.5
-    allowed[:, :, 1] = True
+    allowed = random_sets(seed=1, always=1)
     chain = chain_of(crf, torch.where(allowed, emissions, -torch.inf), mask)
     best = naive.viterbi(chain)
     assert crf.decode(emissions, mask, allowed=allowed) == [part.tolist() for part in chain.split(best.labels)]
@@ -239,8 +245,7 @@ def test_partial_labels() -> None:
     """The likelihood of sets is the sum over all labellings within them."""
     mask = make_mask("gaps", B, T)
     crf, emissions, _, chain = batch(mask)
-    sets = torch.rand(B, T, L, generator=torch.Generator().manual_seed(2)) < 0.5
-    sets[:, :, 2] = True
+    sets = random_sets(seed=2, always=2)
     within = chain_of(crf, torch.where(sets, emissions, -torch.inf), mask)
     expected = naive.log_partition(within) - naive.log_partition(chain)
     emissions.requires_grad_()
@@ -256,24 +261,28 @@ def test_partial_labels() -> None:
 def test_transitions_for_each_token(mask: Any) -> None:
     crf, emissions, tags, _ = batch(mask, constraints=np.array([[1, 1, 0], [1, 1, 1], [1, 1, 1]], np.bool_))
     tags = torch.where(tags == 2, 1, tags)
-    moves = torch.randn(B, T, L, L, dtype=torch.float64)
+    transitions = torch.randn(B, T, L, L, dtype=torch.float64)
     own, start, end = (part.detach().numpy() for part in crf.scores(torch.float64))
     chain = Chain(
-        compact(emissions, mask), own + compact(moves, mask), start, end, np.append(0, np.cumsum(mask.sum(1).numpy()))
+        compact(emissions, mask),
+        own + compact(transitions, mask),
+        start,
+        end,
+        np.append(0, np.cumsum(mask.sum(1).numpy())),
     )
     expected = naive.score(chain, compact(tags, mask)) - naive.log_partition(chain)
-    moves = torch.where(mask[:, :, None, None], moves, torch.nan).requires_grad_()
-    found = crf(emissions, tags, mask, reduction="none", transitions=moves)
+    transitions = torch.where(mask[:, :, None, None], transitions, torch.nan).requires_grad_()
+    found = crf(emissions, tags, mask, reduction="none", transitions=transitions)
     np.testing.assert_allclose(found.detach(), expected, atol=1e-10)
     found.sum().backward()
-    assert torch.isfinite(moves.grad).all()
+    assert torch.isfinite(transitions.grad).all()
     np.testing.assert_allclose(
-        compact(moves.grad, mask), naive.gradients(chain, compact(tags, mask)).transitions, atol=1e-10
+        compact(transitions.grad, mask), naive.gradients(chain, compact(tags, mask)).transitions, atol=1e-10
     )
     best = naive.viterbi(chain).labels
-    assert [tag for path in crf.decode(emissions, mask, transitions=moves) for tag in path] == best.tolist()
+    assert [tag for path in crf.decode(emissions, mask, transitions=transitions) for tag in path] == best.tolist()
     with pytest.raises(InputError, match="transitions: expected scores of shape"):
-        crf.decode(emissions, mask, transitions=moves[:, 1:])
+        crf.decode(emissions, mask, transitions=transitions[:, 1:])
 
 
 def test_low_rank_transitions() -> None:

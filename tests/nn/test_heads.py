@@ -44,13 +44,15 @@ def case(seed: int = 0) -> tuple[Any, Any]:
 
 def paths(head: Any, emissions: Any, kept: Any = None) -> dict[tuple[int, ...], float]:
     """The score of every legal labelling of one sentence, by the head's own definition of a chain."""
-    moves, start, end = head.scores() if isinstance(head, CRFHead) else (np.zeros((L, L)), np.zeros(L), np.zeros(L))
+    transitions, start, end = (
+        head.scores() if isinstance(head, CRFHead) else (np.zeros((L, L)), np.zeros(L), np.zeros(L))
+    )
     found = {}
     for path in product(range(L), repeat=len(emissions)):
         score = sum(float(emissions[t, k]) for t, k in enumerate(path))
         if path:
             score += float(start[path[0]]) + float(end[path[-1]])
-            score += sum(float(moves[i, j]) for i, j in pairwise(path))
+            score += sum(float(transitions[i, j]) for i, j in pairwise(path))
         if score > -np.inf and (kept is None or kept(path)):
             found[path] = score
     return found
@@ -73,7 +75,7 @@ def test_losses_by_enumeration(kind: Any, rules: Any, smoothing: float) -> None:
         gold = scores[tuple(tags[b, :length].tolist())]
         mean = sum(scores.values()) / len(scores)
         each.append(log_total(scores.values()) - (1 - smoothing) * gold - smoothing * mean)
-    torch.testing.assert_close(head.sequence_losses(emissions, tags, LENGTHS), torch.tensor(each), **CLOSE)
+    torch.testing.assert_close(head.sentence_losses(emissions, tags, LENGTHS), torch.tensor(each), **CLOSE)
     torch.testing.assert_close(head.loss(emissions, tags, LENGTHS), torch.tensor(sum(each) / 4), **CLOSE)
     weights = torch.tensor([2.0, 0.5, 3.0, 0.0])
     weighted = (torch.tensor(each) * weights).sum() / 4
@@ -95,7 +97,7 @@ def test_sets_of_labels_by_enumeration(kind: Any, rules: Any) -> None:
         rows = emissions[b, :length].detach()
         within = paths(head, rows, lambda path, b=b: all(sets[b, t, k] for t, k in enumerate(path)))
         each.append(log_total(paths(head, rows).values()) - log_total(within.values()))
-    torch.testing.assert_close(head.sequence_losses(emissions, sets, LENGTHS), torch.tensor(each), **CLOSE)
+    torch.testing.assert_close(head.sentence_losses(emissions, sets, LENGTHS), torch.tensor(each), **CLOSE)
     head.loss(emissions, sets, LENGTHS).backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
 
@@ -139,15 +141,15 @@ def test_batches_without_tokens(kind: Any, shape: tuple[int, int], smoothing: fl
 
 @HEADS
 def test_scores_forbid_what_the_rules_do(kind: Any) -> None:
-    moves, start, end = head_of(kind, rules=RULES).scores()
-    assert moves.dtype == start.dtype == end.dtype == np.float32
-    np.testing.assert_array_equal(np.isneginf(moves), ~RULES.transitions)
+    transitions, start, end = head_of(kind, rules=RULES).scores()
+    assert transitions.dtype == start.dtype == end.dtype == np.float32
+    np.testing.assert_array_equal(np.isneginf(transitions), ~RULES.transitions)
     np.testing.assert_array_equal(np.isneginf(start), ~RULES.start)
     np.testing.assert_array_equal(np.isneginf(end), ~RULES.end)
     for part in head_of(kind).scores():
         assert np.isfinite(part).all()
     if kind is SoftmaxHead:
-        assert set(np.unique(moves).tolist()) == {-np.inf, 0.0}
+        assert set(np.unique(transitions).tolist()) == {-np.inf, 0.0}
 
 
 def test_the_chain_decodes_as_the_layer_does() -> None:
@@ -185,7 +187,7 @@ def test_wrong_input(kind: Any) -> None:
         kind(D, L, smoothing=1)
     head = head_of(kind, smoothing=0.1)
     emissions, lengths = torch.zeros(1, 2, L), torch.tensor([2])
-    with pytest.raises(InputError, match="smoothing: expected one tag a token, got sets of labels"):
+    with pytest.raises(InputError, match="smoothing: expected one label a token, got sets of labels"):
         head.loss(emissions, torch.ones(1, 2, L, dtype=torch.bool), lengths)
     with pytest.raises(InputError, match=r"tags: expected 0 to 2 where the mask is on, got 3"):
         head.loss(emissions, torch.tensor([[0, 3]]), lengths)

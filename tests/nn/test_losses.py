@@ -207,7 +207,7 @@ OBJECTIVES = [
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: type(objective).__name__)
 @pytest.mark.parametrize("kind", ["nothing", "empty row"])
-def test_empty_sequences_cost_nothing(objective: Any, kind: str) -> None:
+def test_empty_sentences_cost_nothing(objective: Any, kind: str) -> None:
     problem = Problem(True, kind)
     found = problem.loss(objective)
     assert (found[~problem.mask.any(1)] == 0).all()
@@ -243,5 +243,5 @@ def test_sets_of_labels_are_for_nll() -> None:
     problem = Problem(False)
     sets = torch.ones(B, T, L, dtype=torch.bool)
     for objective in OBJECTIVES[3:7]:
-        with pytest.raises(InputError, match="expected one tag a token, got sets of labels"):
+        with pytest.raises(InputError, match="expected one label a token, got sets of labels"):
             problem.crf.loss(problem.emissions, sets, problem.mask, objective=objective)

@@ -166,7 +166,7 @@ def test_two_processes(tmp_path: Any) -> None:
 
 
 def test_it_learns_what_only_transitions_tell() -> None:
-    """0 → 1 → 2 → 0 with only the first token informative: corrected document 003 reaches accuracy 1."""
+    """0 → 1 → 2 → 0 with only the first token informative: accuracy 1 is reached."""
     crf = CRF(3)
     tags = torch.tensor([[(first + t) % 3 for t in range(6)] for first in range(3)])
     emissions = torch.zeros(3, 6, 3)
@@ -185,8 +185,8 @@ def test_gradients_by_finite_differences(engine: str) -> None:
     emissions = torch.randn(2, 3, L, dtype=torch.float64, requires_grad=True)
     tags, mask = torch.tensor([[0, 1, 2], [2, 0, 0]]), torch.tensor([[True, False, True], [True, True, False]])
 
-    def loss(scores: Any, moves: Any) -> Any:
-        return torch.func.functional_call(crf, {"transitions": moves}, (scores, tags, mask))
+    def loss(scores: Any, transitions: Any) -> Any:
+        return torch.func.functional_call(crf, {"transitions": transitions}, (scores, tags, mask))
 
     with using_tensor_engine(engine):
         inputs = (emissions, crf.transitions.detach().clone().requires_grad_())

@@ -81,8 +81,8 @@ def pieces_for(name: str, **settings: Any) -> PieceTable:
 
 def batch_of(subject: PieceTable, sentences: list[list[str]], **options: Any) -> SubwordBatch:
     column = Column.of(word for sentence in sentences for word in sentence)
-    bounds = np.cumsum([0, *map(len, sentences)])
-    found = subject.pieces(column.vocabulary).batch([column.ids[a:z] for a, z in pairwise(bounds)], **options)
+    offsets = np.cumsum([0, *map(len, sentences)])
+    found = subject.pieces(column.vocabulary).batch([column.ids[a:z] for a, z in pairwise(offsets)], **options)
     return SubwordBatch.of(found)
 
 

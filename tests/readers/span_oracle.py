@@ -24,28 +24,25 @@ def cut(tag: str) -> tuple[str, str]:
     return letter, kind
 
 
+STARTS = {"BB", "IB", "OB", "OI", "OE", "EE", "EI"}
+ENDS = {"BB", "BO", "IB", "IO", "EE", "EI", "EO"}
+
+
 def chunk_starts(before: tuple[str, str], now: tuple[str, str], whole: bool) -> bool:
     """Whether conlleval sees a chunk start at `now`; `whole`: E closes and B opens, whatever stands beside them."""
-    (left, left_type), (right, right_type) = before, now
-    if right == "O":
-        return False
-    if left_type != right_type or "S" in (left, right):
-        return True
-    if left + right in {"BB", "IB", "OB", "OI", "OE", "EE", "EI"}:
-        return True
-    return whole and left + right == "EB"
+    return now[0] != "O" and border(before, now, STARTS, whole)
 
 
 def chunk_ends(before: tuple[str, str], now: tuple[str, str], whole: bool) -> bool:
     """Whether conlleval sees a chunk end before `now`."""
+    return before[0] != "O" and border(before, now, ENDS, whole)
+
+
+def border(before: tuple[str, str], now: tuple[str, str], letters: set[str], whole: bool) -> bool:
     (left, left_type), (right, right_type) = before, now
-    if left == "O":
-        return False
     if left_type != right_type or "S" in (left, right):
         return True
-    if left + right in {"BB", "BO", "IB", "IO", "EE", "EI", "EO"}:
-        return True
-    return whole and left + right == "EB"
+    return left + right in letters or (whole and left + right == "EB")
 
 
 def conlleval_spans(tags: Sequence[str], whole: bool = False) -> list[Span]:

@@ -1,4 +1,4 @@
-"""Schemes: their names, their tags, and which sequences they allow."""
+"""Schemes: their names, their tags, and which labellings they allow."""
 
 from __future__ import annotations
 

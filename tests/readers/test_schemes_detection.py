@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagline.cli.convert import convert_file
 from tagline.errors import InputError
 from tagline.readers.columns import read_columns
 from tagline.readers.corpus import Corpus
+from tagline.readers.file_conversion import convert_file
 from tagline.readers.schemes import detect
 from tests.readers.span_oracle import LETTERS, Span, written
 

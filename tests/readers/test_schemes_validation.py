@@ -1,4 +1,4 @@
-"""Improper sequences: found where they are, repaired by policy."""
+"""Improper tags: found where they are, repaired by policy."""
 
 from __future__ import annotations
 

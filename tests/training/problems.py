@@ -10,7 +10,7 @@ import numpy as np
 
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure, structure_of
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.likelihood import Targets
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -89,7 +89,7 @@ def counts_of(problem: Problem, b: int, y: tuple[int, ...]) -> np.ndarray:
     s, f = problem.structure, problem.features
     counts = np.zeros(s.size)
     parts = s.parts
-    first = int(f.bounds[b])
+    first = int(f.offsets[b])
     for t, label in enumerate(y):
         n = first + t
         for k in range(f.states.offsets[n], f.states.offsets[n + 1]):
@@ -125,7 +125,7 @@ def legal(problem: Problem, y: tuple[int, ...]) -> bool:
 
 def fits(problem: Problem, b: int, y: tuple[int, ...]) -> bool:
     """Whether the targets allow a labelling."""
-    first, targets = int(problem.features.bounds[b]), problem.targets
+    first, targets = int(problem.features.offsets[b]), problem.targets
     for t, label in enumerate(y):
         if targets.labels[first + t] >= 0:
             if targets.labels[first + t] != label:
@@ -138,7 +138,7 @@ def fits(problem: Problem, b: int, y: tuple[int, ...]) -> bool:
 def likelihood_by_enumeration(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray]:
     """Σ_b weight_b (log Σ_legal e^(w·F) − log Σ_legal and allowed e^(w·F)), and its gradient."""
     total, gradient = 0.0, np.zeros(problem.structure.size)
-    for b, T in enumerate(np.diff(problem.features.bounds)):
+    for b, T in enumerate(np.diff(problem.features.offsets)):
         weight = 1.0 if problem.targets.weights is None else problem.targets.weights[b]
         paths = [y for y in product(range(problem.structure.num_labels), repeat=int(T)) if legal(problem, y)]
         counts = np.array([counts_of(problem, b, y) for y in paths])

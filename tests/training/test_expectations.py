@@ -435,7 +435,7 @@ def test_the_message_about_impossible_observations():
     with pytest.raises(NoPathError) as caught:
         expectations(rows, np.array([0, 0, 2]), np.zeros(2), np.zeros((2, 2)))
     assert str(caught.value) == (
-        "sequence 1: expected observations that some path of states explains, got probability 0; "
+        "sentence 1: expected observations that some path of states explains, got probability 0; "
         "smooth the emissions or allow more transitions"
     )
 
@@ -454,7 +454,7 @@ def test_what_is_no_score_is_refused(K, bad):
         expectations(np.zeros((40, K)), offsets, start, np.full((K, K), bad))
     with pytest.raises(InputError, match="table: expected finite"):
         symbol_expectations(SymbolChain(rows, np.zeros(40, np.int64), moves, start, None, offsets))
-    with pytest.raises(InputError, match="sequence 1"):
+    with pytest.raises(InputError, match=r"sequence 1|sentence 1"):
         gaussian_expectations(rows, np.zeros((2, K)), np.ones((2, K)), offsets, np.zeros(2), np.zeros((2, 2)))
 
 

@@ -246,7 +246,7 @@ def test_sums_by_sentence_against_enumeration(kind: str) -> None:
     expected = sums.at(weights)
     np.testing.assert_allclose(expected.log_z - weights @ sums.observed, value, rtol=1e-9)
     np.testing.assert_allclose(expected.features.sum(axis=0) - sums.observed, gradient, rtol=0, atol=1e-9)
-    lengths = np.diff(problem.features.bounds)
+    lengths = np.diff(problem.features.offsets)
     assert len(expected.totals) == len(lengths)
     most = sorted(
         max(counts_of(problem, b, y).sum() for y in product(range(problem.structure.num_labels), repeat=int(T)))

@@ -27,7 +27,7 @@ RULES = {
 
 def best_of(problem, b, w, allowed):
     """The best labelling; random real weights leave no ties."""
-    T = int(np.diff(problem.features.bounds)[b])
+    T = int(np.diff(problem.features.offsets)[b])
     paths = [y for y in product(range(problem.structure.num_labels), repeat=T) if legal(problem, y)]
     if allowed:
         paths = [y for y in paths if fits(problem, b, y)]
@@ -39,7 +39,7 @@ def by_definition(problem, start, order, rule, type=1, c=1.0, error_sensitive=Tr
     spread = np.full_like(start, variance)
     total, wrong = 0.0, 0
     for b in order:
-        if np.diff(problem.features.bounds)[b] == 0:
+        if np.diff(problem.features.offsets)[b] == 0:
             continue
         gold, best = best_of(problem, b, w, True), best_of(problem, b, w, False)
         errors = sum(x != y for x, y in zip(gold, best, strict=True))
@@ -94,8 +94,8 @@ def test_learns_what_can_be_learned(algorithm, precision):
     assert trained.reason.startswith("converged: every sentence")
     if algorithm is arow:
         for b in range(problem.features.num_sentences):
-            T = int(np.diff(problem.features.bounds)[b])
-            first = int(problem.features.bounds[b])
+            T = int(np.diff(problem.features.offsets)[b])
+            first = int(problem.features.offsets[b])
             assert best_of(problem, b, trained.weights, False) == tuple(problem.targets.labels[first : first + T])
 
 

@@ -44,7 +44,7 @@ def test_steps_equal_the_definition(kind, c1, c2):
 
     w, seen, expected = start.copy(), 0, 0.0
     for b in order:
-        if np.diff(problem.features.bounds)[b] == 0:
+        if np.diff(problem.features.offsets)[b] == 0:
             continue
         eta = rate / (1 + rate * decay * seen)
         value, gradient = likelihood_by_enumeration(one_sentence(problem, int(b)), w)

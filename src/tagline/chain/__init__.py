@@ -1,4 +1,8 @@
-"""The engine: scores on a chain in, answers out. `dispatch` says which backend runs; `constrain` forbids."""
+"""The engine: scores on chains in (`tagline.types.Chain`), labels, probabilities and gradients out.
+
+`dispatch` says which backend runs: `naive`, the definition in NumPy, or `native`, the compiled core; `constrain`
+forbids. The same for PyTorch tensors is in `tagline.chain.tensors`, which nothing here imports.
+"""
 
 from tagline.chain.constrain import constrain
 from tagline.chain.dispatch import (

@@ -20,30 +20,30 @@ def as_labels(chain: Chain, labels: ArrayLike) -> IntArray:
 def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntArray:
     """Return labels ``[num_tokens]`` as int64, or say which one is out of range."""
     try:
-        given = np.asarray(labels)
+        numbers = np.asarray(labels)
     except ValueError:
         raise InputError(
-            "labels: expected one flat array over all sentences, got sequences of unequal length; join them"
+            "labels: expected one flat array over all sentences, got sentences of unequal length; join them"
         ) from None
-    if given.shape != (num_tokens,):
-        raise InputError(f"labels: expected shape [{num_tokens}], one label a token, got {list(given.shape)}")
-    if given.size and given.dtype.kind not in "iu":
-        raise InputError(f"labels: expected integers, got dtype {given.dtype}")
-    wrong = np.flatnonzero((given < 0) | (given >= num_labels))
+    if numbers.shape != (num_tokens,):
+        raise InputError(f"labels: expected shape [{num_tokens}], one label a token, got {list(numbers.shape)}")
+    if numbers.size and numbers.dtype.kind not in "iu":
+        raise InputError(f"labels: expected integers, got dtype {numbers.dtype}")
+    wrong = np.flatnonzero((numbers < 0) | (numbers >= num_labels))
     if len(wrong):
         n = int(wrong[0])
-        raise InputError(f"labels[{n}]: expected 0 to {num_labels - 1}, got {given[n]}")
-    return np.ascontiguousarray(given, dtype=np.int64)
+        raise InputError(f"labels[{n}]: expected 0 to {num_labels - 1}, got {numbers[n]}")
+    return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
 def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
     """Return the random numbers ``[S, N]`` as float64 in [0, 1)."""
-    given = as_array("uniforms", uniforms)
-    if given.size and given.dtype.kind not in "fiu":
-        raise InputError(f"uniforms: expected numbers in [0, 1), got dtype {given.dtype}")
-    if given.ndim != 2 or given.shape[1] != chain.num_tokens:
-        raise InputError(f"uniforms: expected shape [samples, {chain.num_tokens}], got {list(given.shape)}")
-    numbers = np.ascontiguousarray(given, dtype=np.float64)
+    table = as_array("uniforms", uniforms)
+    if table.size and table.dtype.kind not in "fiu":
+        raise InputError(f"uniforms: expected numbers in [0, 1), got dtype {table.dtype}")
+    if table.ndim != 2 or table.shape[1] != chain.num_tokens:
+        raise InputError(f"uniforms: expected shape [samples, {chain.num_tokens}], got {list(table.shape)}")
+    numbers = np.ascontiguousarray(table, dtype=np.float64)
     wrong = np.argwhere(~((numbers >= 0) & (numbers < 1)))
     if len(wrong):
         s, n = wrong[0]
@@ -52,7 +52,7 @@ def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
 
 
 def as_count(name: str, value: int, least: int) -> int:
-    """Return a whole number of at least so many."""
+    """Return a value as a whole number, or say that it is none, or too small."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -85,7 +85,7 @@ def _as_span(chain: Chain, m: int, query: SpanQuery) -> tuple[int, int, BoolArra
             f"spans[{m}]: expected at least one token within the {length} of sentence {b}, "
             f"got tokens {first} to {first + len(sets) - 1}"
         )
-    return b, first, np.stack([as_label_set(f"spans[{m}]", chain.num_labels, one) for one in sets])
+    return b, first, np.stack([as_label_set(f"spans[{m}]", chain.num_labels, labels) for labels in sets])
 
 
 def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
@@ -118,7 +118,7 @@ def no_path(sentence: int) -> NoPathError:
 
 
 def forbidden_gold(sentence: int) -> NoPathError:
-    """The error for given labels that the chain forbids."""
+    """The error for labels that the chain forbids."""
     return NoPathError(
         f"labels of sentence {sentence}: expected a legal labelling, got one with a score of -inf (log p = -inf has "
         "no gradient); repair the labels or relax the constraints"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 
@@ -52,12 +52,12 @@ def constrain(
         emissions = _forbid(emissions, _allowed_rows(chain, allowed))
     if known is not None:
         emissions = _forbid(emissions, _known_rows(chain, known))
-    moves = chain.transitions
+    pairs = chain.transitions
     if transitions is not None:
-        moves = _forbid(moves, _rules("transitions", transitions, (L, L), chain.transitions.shape))
+        pairs = _forbid(pairs, _rules("transitions", transitions, (L, L), chain.transitions.shape))
     first = chain.start if start is None else _forbid(chain.start, _rules("start", start, (L,)))
     last = chain.end if end is None else _forbid(chain.end, _rules("end", end, (L,)))
-    return Chain(emissions, moves, first, last, chain.offsets)
+    return Chain(emissions, pairs, first, last, chain.offsets)
 
 
 def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
@@ -65,15 +65,15 @@ def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
 
 
 def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
-    given = as_array(name, rules)
-    if given.shape not in shapes:
+    allowed = as_array(name, rules)
+    if allowed.shape not in shapes:
         wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
-        raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(given.shape)}")
-    if given.dtype != np.bool_:
+        raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(allowed.shape)}")
+    if allowed.dtype != np.bool_:
         raise InputError(
-            f"{name}: expected booleans (True = allowed), got dtype {given.dtype}; use rules > 0 or the like"
+            f"{name}: expected booleans (True = allowed), got dtype {allowed.dtype}; use rules > 0 or the like"
         )
-    return given
+    return allowed
 
 
 def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
@@ -103,12 +103,12 @@ def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
 
 def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     N, L = chain.emissions.shape
-    given = as_array("known", known)
-    if given.shape != (N,) or (given.size and given.dtype.kind not in "iu"):
+    labels = as_array("known", known)
+    if labels.shape != (N,) or (labels.size and labels.dtype.kind not in "iu"):
         raise InputError(
-            f"known: expected integers of shape [{N}], negative where unknown, got {given.dtype} {list(given.shape)}"
+            f"known: expected integers of shape [{N}], negative where unknown, got {labels.dtype} {list(labels.shape)}"
         )
-    wrong = np.flatnonzero(given >= L)
+    wrong = np.flatnonzero(labels >= L)
     if len(wrong):
-        raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {given[wrong[0]]}")
-    return np.asarray((given < 0)[:, None] | (given[:, None] == np.arange(L)), np.bool_)
+        raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {labels[wrong[0]]}")
+    return np.asarray((labels < 0)[:, None] | (labels[:, None] == np.arange(L)), np.bool_)

@@ -6,9 +6,9 @@ definition and the stand-in where the core is missing. The functions below hold 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -17,56 +17,49 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.chain.checks import as_count
-from tagline.errors import InputError
+from tagline.chain.choice import EngineChoice
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
 ENGINES = ("native", "naive")
 
 
-def _backend(name: str, source: str) -> ModuleType:
-    if name not in ENGINES:
-        raise InputError(f"{source}: expected one of {', '.join(ENGINES)}, got {name!r}")
+def _require(name: str, source: str) -> None:
     if name == "native":
         compiled.require()
+
+
+compiled.check_environment()
+_choice = EngineChoice("engine", "TAGLINE_ENGINE", ENGINES, "naive" if compiled.core is None else "native", _require)
+_choice.use(_choice.name)  # the environment is read once, and what is wrong with it is said at import
+
+
+@cache
+def _module(name: str) -> ModuleType:
     return import_module(f"tagline.chain.{name}")
 
 
-def _default() -> ModuleType:
-    compiled.check_environment()
-    wanted = os.environ.get("TAGLINE_ENGINE")
-    if wanted:
-        return _backend(wanted, "TAGLINE_ENGINE")
-    return _backend("naive" if compiled.core is None else "native", "engine")
-
-
-_active = _default()
+def _backend() -> ModuleType:
+    return _module(_choice.name)
 
 
 def engine() -> str:
     """Name the backend that answers: "native" or "naive"."""
-    return _active.__name__.rpartition(".")[2]
+    return _choice.name
 
 
 def use_engine(name: str) -> None:
     """Choose the backend for every call from now on."""
-    global _active
-    _active = _backend(name, "engine")
+    _choice.use(name)
 
 
-@contextmanager
-def using_engine(name: str) -> Iterator[None]:
+def using_engine(name: str) -> AbstractContextManager[None]:
     """Choose the backend for the calls inside a ``with`` block.
 
     >>> with using_engine("naive"):
     ...     engine()
     'naive'
     """
-    before = engine()
-    use_engine(name)
-    try:
-        yield
-    finally:
-        use_engine(before)
+    return _choice.using(name)
 
 
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
@@ -78,7 +71,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     Returns:
         ``[B]``, −∞ where the labelling is forbidden, 0 for an empty sentence.
     """
-    return _active.score(chain, labels)
+    return _backend().score(chain, labels)
 
 
 def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
@@ -89,17 +82,17 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
     0.6931471805599453
     """
-    return _active.log_partition(chain, allow_no_path=allow_no_path)
+    return _backend().log_partition(chain, allow_no_path=allow_no_path)
 
 
 def forward(chain: Chain) -> Float64Array:
     """Compute log α ``[N, L]``: log Σ exp(score) over all beginnings that give a token a label, emission included."""
-    return _active.forward(chain)
+    return _backend().forward(chain)
 
 
 def backward(chain: Chain) -> Float64Array:
     """Compute log β ``[N, L]``: log Σ exp(score) over all continuations after a token's label, end included."""
-    return _active.backward(chain)
+    return _backend().backward(chain)
 
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
@@ -110,7 +103,7 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
-    return _active.marginals(chain, edges=edges)
+    return _backend().marginals(chain, edges=edges)
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -121,7 +114,7 @@ def viterbi(chain: Chain) -> Paths:
     >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
     [0, 1]
     """
-    return _active.viterbi(chain)
+    return _backend().viterbi(chain)
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
@@ -129,7 +122,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
 
     Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
     """
-    return _active.k_best(chain, k)
+    return _backend().k_best(chain, k)
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
@@ -142,7 +135,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     Returns:
         ``[S, N]`` labels.
     """
-    return _active.sample(chain, uniforms)
+    return _backend().sample(chain, uniforms)
 
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
@@ -153,7 +146,7 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
 
 def entropy(chain: Chain) -> Float64Array:
     """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L."""
-    return _active.entropy(chain)
+    return _backend().entropy(chain)
 
 
 def max_marginal(chain: Chain) -> IntArray:
@@ -161,7 +154,7 @@ def max_marginal(chain: Chain) -> IntArray:
 
     The labels together may be a labelling that is forbidden; `viterbi`'s never is. Of equals, the smaller label.
     """
-    return _active.max_marginal(chain)
+    return _backend().max_marginal(chain)
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -178,12 +171,12 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     >>> [round(p, 12) for p in span_probability(even, [(0, 0, [0, 1]), (0, 1, [{0, 1}, 1])]).tolist()]
     [0.25, 0.5]
     """
-    return _active.span_probability(chain, spans)
+    return _backend().span_probability(chain, spans)
 
 
 def expected_counts(chain: Chain) -> Counts:
     """Compute how often each score of the chain is used on average under p(y | x), summed over the batch."""
-    return _active.expected_counts(chain)
+    return _backend().expected_counts(chain)
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
@@ -192,4 +185,4 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     It is the observed count of each score less its expected count, and 0 at a score of −∞. Labels that the chain
     forbids raise `NoPathError`.
     """
-    return _active.gradients(chain, labels)
+    return _backend().gradients(chain, labels)

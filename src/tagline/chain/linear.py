@@ -1,7 +1,7 @@
-"""The linear-domain forms of seed 000, and the Viterbi that recomputes its back-pointers: for teaching.
+"""The recursions on products instead of logarithms, and a Viterbi that recomputes its back-pointers: for teaching.
 
-Potentials ``psi [T, L, L]`` are products' factors, not logarithms: ``psi[t, i, j]`` weighs label i at t-1 followed by
-j at t, and ``psi[0, 0, j]`` weighs j at the first token (the other rows of ``psi[0]`` are never read).
+Potentials ``psi [T, L, L]`` are factors of a product, not logarithms: ``psi[t, i, j]`` weighs label i at t-1 before
+label j at t, and ``psi[0, 0, j]`` weighs j at the first token (the other rows of ``psi[0]`` are never read).
 
     α_0(j) = ψ_0(j)     α_t(j) = Σ_i α_(t-1)(i) ψ_t(i, j)     Z = Σ_j α_(T-1)(j)     p(y) = ∏ ψ / Z
 
@@ -22,20 +22,20 @@ from tagline.types import Chain, Float64Array, IntArray, Paths, as_array
 
 
 def _as_cube(name: str, values: ArrayLike) -> NDArray[Any]:
-    given = as_array(name, values)
-    if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
-        raise InputError(f"{name}: expected shape [tokens, labels, labels], got {list(given.shape)}")
-    if given.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers, got dtype {given.dtype}")
-    return given
+    cube = as_array(name, values)
+    if cube.ndim != 3 or cube.shape[1] != cube.shape[2] or 0 in cube.shape:
+        raise InputError(f"{name}: expected shape [tokens, labels, labels], got {list(cube.shape)}")
+    if cube.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers, got dtype {cube.dtype}")
+    return cube
 
 
 def _as_potentials(psi: ArrayLike) -> Float64Array:
-    given = _as_cube("psi", psi).astype(np.float64)
-    given[0, 1:] = 0.0
-    if not (given >= 0).all() or np.isposinf(given).any():
+    potentials = _as_cube("psi", psi).astype(np.float64)
+    potentials[0, 1:] = 0.0
+    if not (potentials >= 0).all() or np.isposinf(potentials).any():
         raise InputError("psi: expected finite potentials of at least 0, got others; pass exp(scores)")
-    return given
+    return potentials
 
 
 def _in_range(what: str, value: float) -> float:
@@ -49,8 +49,8 @@ def _in_range(what: str, value: float) -> float:
 
 def chain_from_log_potentials(log_psi: ArrayLike) -> Chain:
     """Make the chain whose labellings score Σ log ψ: start from ``log_psi[0, 0]``, transitions for each token."""
-    given = _as_cube("log_psi", log_psi)
-    return Chain(np.zeros(given.shape[:2], given.dtype), given, start=given[0, 0])
+    cube = _as_cube("log_psi", log_psi)
+    return Chain(np.zeros(cube.shape[:2], cube.dtype), cube, start=cube[0, 0])
 
 
 def forward_linear(psi: ArrayLike) -> Float64Array:

@@ -7,8 +7,8 @@ Scores live in the log domain. For one sentence, with α and β over labels and 
     log Z = log Σ_j exp(α_(T-1)(j) + end(j))
 
 Every other backend is tested against this one, and this one against the enumeration of all paths.
-An empty sentence has one labelling, the empty one, with score 0. References: SEEDS.md 000 and 001 in their corrected
-form; Rabiner (1989) for the recursions; Lafferty, McCallum & Pereira (2001) for the model.
+An empty sentence has one labelling, the empty one, with score 0. References: Rabiner (1989) for the recursions;
+Lafferty, McCallum & Pereira (2001) for the model.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from tagline.types import (
 )
 
 __all__ = [
+    "NAME",
     "backward",
     "backward_linear",
     "chain_from_log_potentials",
@@ -74,13 +75,16 @@ __all__ = [
 ]
 
 
+NAME = "naive"
+
+
 def logsumexp(values: ArrayLike, axis: int = 0) -> Float64Array:
     """Compute log Σ exp(values) along an axis: −∞ for nothing but −∞, ∞ where there is an ∞, NaN only from NaN."""
     return np.asarray(np.logaddexp.reduce(np.asarray(values, dtype=np.float64), axis=axis))
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class _SentenceScores:
     """One sentence of a chain, in float64."""
 
     index: int
@@ -93,7 +97,7 @@ class _Sentence:
         return len(self.emissions)
 
 
-def _sentences(chain: Chain) -> Iterator[_Sentence]:
+def _sentences(chain: Chain) -> Iterator[_SentenceScores]:
     start, end = chain.start.astype(np.float64), chain.end.astype(np.float64)
     for index, emissions in enumerate(chain.split(chain.emissions)):
         if chain.per_position:
@@ -101,7 +105,7 @@ def _sentences(chain: Chain) -> Iterator[_Sentence]:
         else:
             T, L = emissions.shape
             transitions = np.broadcast_to(chain.transitions.astype(np.float64), (T, L, L))
-        yield _Sentence(index, emissions.astype(np.float64), transitions, start, end)
+        yield _SentenceScores(index, emissions.astype(np.float64), transitions, start, end)
 
 
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
@@ -110,7 +114,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     return np.array([_score(s, y) for s, y in zip(_sentences(chain), chain.split(gold), strict=True)])
 
 
-def _score(sentence: _Sentence, labels: IntArray) -> float:
+def _score(sentence: _SentenceScores, labels: IntArray) -> float:
     total = 0.0
     for t, label in enumerate(labels):
         total += sentence.start[label] if t == 0 else sentence.transitions[t, labels[t - 1], label]
@@ -118,7 +122,7 @@ def _score(sentence: _Sentence, labels: IntArray) -> float:
     return total + (sentence.end[labels[-1]] if len(labels) else 0.0)
 
 
-def _alpha(sentence: _Sentence) -> Float64Array:
+def _alpha(sentence: _SentenceScores) -> Float64Array:
     alpha = np.empty_like(sentence.emissions)
     for t, emission in enumerate(sentence.emissions):
         if t == 0:
@@ -128,7 +132,7 @@ def _alpha(sentence: _Sentence) -> Float64Array:
     return alpha
 
 
-def _beta(sentence: _Sentence) -> Float64Array:
+def _beta(sentence: _SentenceScores) -> Float64Array:
     beta = np.empty_like(sentence.emissions)
     T = len(sentence)
     for t in range(T - 1, -1, -1):
@@ -139,7 +143,7 @@ def _beta(sentence: _Sentence) -> Float64Array:
     return beta
 
 
-def _log_z(sentence: _Sentence, alpha: Float64Array) -> float:
+def _log_z(sentence: _SentenceScores, alpha: Float64Array) -> float:
     return float(logsumexp(alpha[-1] + sentence.end)) if len(sentence) else 0.0
 
 
@@ -167,7 +171,7 @@ def _require_paths(log_z: Float64Array) -> None:
         raise no_path(int(dead[0]))
 
 
-def _posterior(sentence: _Sentence) -> tuple[Float64Array, Float64Array, float]:
+def _posterior(sentence: _SentenceScores) -> tuple[Float64Array, Float64Array, float]:
     """Node marginals [T, L], edge marginals [T, L, L] (zeros at the first token) and log Z."""
     alpha, beta = _alpha(sentence), _beta(sentence)
     log_z = _log_z(sentence, alpha)
@@ -197,7 +201,7 @@ def viterbi(chain: Chain) -> Paths:
     return Paths(_join(labels), np.array(scores))
 
 
-def _viterbi(sentence: _Sentence) -> tuple[IntArray, float]:
+def _viterbi(sentence: _SentenceScores) -> tuple[IntArray, float]:
     T = len(sentence)
     if T == 0:
         return np.empty(0, np.int64), 0.0
@@ -226,7 +230,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     return [_k_best(s, number) for s in _sentences(chain)]
 
 
-def _k_best(sentence: _Sentence, k: int) -> RankedPaths:
+def _k_best(sentence: _SentenceScores, k: int) -> RankedPaths:
     """Keep the k best beginnings at each (token, label), sorted by score, then from the last label to the first."""
     T, L = sentence.emissions.shape
     if T == 0:
@@ -285,7 +289,7 @@ def entropy(chain: Chain) -> Float64Array:
     return np.array([_entropy(s) for s in _sentences(chain)])
 
 
-def _entropy(sentence: _Sentence) -> float:
+def _entropy(sentence: _SentenceScores) -> float:
     nodes, edges, _ = _posterior(sentence)
     if len(sentence) < 2:
         return float(_plogp(nodes).sum())
@@ -310,7 +314,7 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
         sentence = sentences[b]
         masked = sentence.emissions.copy()
         masked[first : first + len(allowed)][~allowed] = -np.inf
-        inside = _Sentence(b, masked, sentence.transitions, sentence.start, sentence.end)
+        inside = _SentenceScores(b, masked, sentence.transitions, sentence.start, sentence.end)
         log_z = _log_z(sentence, _alpha(sentence))
         if np.isneginf(log_z):
             raise no_path(b)

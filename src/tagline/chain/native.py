@@ -6,9 +6,8 @@ otherwise; sentences whose scores span too much for either are worked out in the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from tagline import _core
 from tagline.chain.checks import as_count, as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
+
+NAME = "native"
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 _Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -31,10 +35,10 @@ def _wide(chain: Chain) -> _Arrays:
     return emissions, transitions, start, end, chain.offsets
 
 
-@contextmanager
-def _naming_sentences() -> Iterator[None]:
+def call_core(function: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+    """Call a function of the core; a sentence without a legal labelling raises an error that names it."""
     try:
-        yield
+        return function(*args, **kwargs)
     except _core.NoPath as error:
         raise no_path(int(str(error))) from None
 
@@ -46,8 +50,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
 
 def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     """Compute log Z."""
-    with _naming_sentences():
-        return _core.log_partition(*_arrays(chain), allow_no_path)
+    return call_core(_core.log_partition, *_arrays(chain), allow_no_path)
 
 
 def forward(chain: Chain) -> Float64Array:
@@ -62,42 +65,36 @@ def backward(chain: Chain) -> Float64Array:
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     """Compute node and edge probabilities, in the chain's own type of number."""
-    with _naming_sentences():
-        return Marginals(*_core.marginals(*_arrays(chain), edges))
+    return Marginals(*call_core(_core.marginals, *_arrays(chain), edges))
 
 
 def viterbi(chain: Chain) -> Paths:
     """Find the best labelling."""
-    with _naming_sentences():
-        return Paths(*_core.viterbi(*_arrays(chain)))
+    return Paths(*call_core(_core.viterbi, *_arrays(chain)))
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence."""
     number = as_count("k", k, 1)
     arrays = _wide(chain)
-    with _naming_sentences():
-        found = _core.k_best(*arrays, min(number, np.iinfo(np.int64).max))
-        log_z = _core.log_partition(*arrays, False)
-    return [RankedPaths(labels, scores, np.exp(scores - z)) for (labels, scores), z in zip(found, log_z, strict=True)]
+    ranked = call_core(_core.k_best, *arrays, min(number, np.iinfo(np.int64).max))
+    log_z = call_core(_core.log_partition, *arrays, False)
+    return [RankedPaths(labels, scores, np.exp(scores - z)) for (labels, scores), z in zip(ranked, log_z, strict=True)]
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     """Draw labellings by given uniform numbers."""
-    with _naming_sentences():
-        return _core.sample(*_wide(chain), as_uniforms(chain, uniforms))
+    return call_core(_core.sample, *_wide(chain), as_uniforms(chain, uniforms))
 
 
 def entropy(chain: Chain) -> Float64Array:
     """Compute the entropy of p(y | x)."""
-    with _naming_sentences():
-        return _core.entropy(*_wide(chain))
+    return call_core(_core.entropy, *_wide(chain))
 
 
 def max_marginal(chain: Chain) -> IntArray:
     """Choose the most probable label of each token."""
-    with _naming_sentences():
-        return _core.max_marginal(*_arrays(chain))
+    return call_core(_core.max_marginal, *_arrays(chain))
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -105,20 +102,17 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     queries = as_span_arrays(chain, spans)
     rows = np.array([(b, first, len(allowed)) for b, first, allowed in queries], np.int64).reshape(-1, 3)
     sets = np.concatenate([np.empty((0, chain.num_labels), np.bool_), *(allowed for _, _, allowed in queries)])
-    with _naming_sentences():
-        return _core.span_probability(*_wide(chain), rows, sets)
+    return call_core(_core.span_probability, *_wide(chain), rows, sets)
 
 
 def expected_counts(chain: Chain) -> Counts:
     """Compute how often each score is used on average."""
-    with _naming_sentences():
-        return Counts(*_core.expected_counts(*_arrays(chain)))
+    return Counts(*call_core(_core.expected_counts, *_arrays(chain)))
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     """Compute the gradient of Σ log p(labels)."""
-    with _naming_sentences():
-        result = Gradients(*_core.gradients(*_arrays(chain), as_labels(chain, labels)))
+    result = Gradients(*call_core(_core.gradients, *_arrays(chain), as_labels(chain, labels)))
     forbidden = np.flatnonzero(np.isneginf(result.log_likelihood))
     if len(forbidden):
         raise forbidden_gold(int(forbidden[0]))

@@ -1,7 +1,8 @@
 """Chains whose emissions are rows of a table: token n has the scores ``table[ids[n]]``, and zeros where ids[n] is −1.
 
-What an HMM over words asks most, without the array ``[N, L]`` of a `Chain`: each symbol's scores are brought to exp
-space once. Answers are those of `tagline.chain` for the chain that `as_chain` writes out, which answers all else.
+These are the questions that an HMM over words asks most, without the array ``[N, L]`` of a `Chain`: each symbol's
+scores are brought to exp space once. The answers are those of `tagline.chain` for the chain that `as_chain` writes out;
+all other questions are asked of that chain.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tagline.types import BoolArray, Chain, Float64Array, IntArray, Paths
 
 @dataclass(frozen=True, eq=False)
 class SymbolChain:
-    """Scores on sequences of symbols.
+    """Scores on sentences of symbols.
 
     Attributes:
         table: ``[V, L]``.
@@ -46,14 +47,14 @@ class SymbolChain:
                 raise InputError(f"{name}: expected finite scores or -inf (forbidden), got NaN or +inf")
 
     def as_chain(self, allowed: BoolArray | None = None) -> Chain:
-        """Write the emissions out, −∞ where ``allowed [N, L]`` says so."""
+        """Write the emissions out, −∞ where ``allowed [N, L]`` is False."""
         rows = np.concatenate([self.table, np.zeros((1, self.table.shape[1]))])[self.ids]
         if allowed is not None:
             rows = np.where(allowed, rows, -np.inf)
         return Chain(rows, self.transitions, self.start, self.end, self.offsets)
 
     def arrays(self) -> tuple[Float64Array, IntArray, Float64Array, Float64Array, Float64Array, IntArray]:
-        """All of it, as the compiled core takes it."""
+        """Return all of it, as the compiled core takes it."""
         end = np.zeros(len(self.start)) if self.end is None else self.end
         scores = [np.ascontiguousarray(part, np.float64) for part in (self.table, self.start, self.transitions, end)]
         ids, offsets = (np.ascontiguousarray(part, np.int64) for part in (self.ids, self.offsets))
@@ -65,28 +66,28 @@ def log_partition(chain: SymbolChain) -> Float64Array:
     if dispatch.engine() != "native":
         return dispatch.log_partition(chain.as_chain(), allow_no_path=True)
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         return np.asarray(compiled.core.symbol_log_partition(*chain.arrays()))
 
 
 def viterbi(chain: SymbolChain) -> Paths:
-    """Find the best labelling of each sequence."""
+    """Find the best labelling of each sentence."""
     if dispatch.engine() != "native":
         return dispatch.viterbi(chain.as_chain())
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         return Paths(*compiled.core.symbol_viterbi(*chain.arrays()))
 
 
 @contextmanager
-def naming_sequences() -> Iterator[None]:
-    """Say which sequence has no legal path, and what else the core refuses."""
+def naming_sentences() -> Iterator[None]:
+    """Say which sentence has no legal path, and what else the core refuses."""
     assert compiled.core is not None
     try:
         yield
     except compiled.core.NoPath as error:
         raise NoPathError(
-            f"sequence {error}: expected observations that some path of states explains, got probability 0; "
+            f"sentence {error}: expected observations that some path of states explains, got probability 0; "
             "smooth the emissions or allow more transitions"
         ) from None
     except ValueError as error:

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line; errors meant for users end it with one line and exit code 1."""
     try:
-        from tagline.cli.app import app
+        from tagline.cli.app import make_app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -16,7 +16,7 @@ def main() -> None:
     from tagline.errors import TaglineError
 
     try:
-        app(prog_name="tagline")
+        make_app()(prog_name="tagline")
     except TaglineError as error:
         sys.exit(f"tagline: {error}")
     except ImportError as error:

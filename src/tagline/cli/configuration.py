@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from tagline.cli.kinds import NETWORKS, kind_of, option_of
 from tagline.errors import InputError
+from tagline.models.registry import kind_named, kinds
 from tagline.readers.sources import open_target, read_bytes
 
 MARK = "# Written by tagline train."  # the first line of files that may be overwritten
@@ -34,25 +34,26 @@ def read_config(path: str, model: str | None) -> tuple[str, dict[str, Any]]:
         model: the kind that was asked for; None where the file is to say it.
     """
     try:
-        found = tomllib.loads(read_bytes(path).tobytes().decode())
+        values = tomllib.loads(read_bytes(path).tobytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: expected TOML, got: {error}") from None
-    tables = [name for name in NETWORKS if isinstance(found.get(name), dict)]
+    configurable = [name for name, kind in kinds().items() if kind.takes("config")]
+    tables = [name for name in configurable if isinstance(values.get(name), dict)]
     shown = " and ".join(f"[{name}]" for name in tables) or "none"
     if model is None and len(tables) != 1:
-        wanted = " or ".join(f"[{name}]" for name in NETWORKS)
+        wanted = " or ".join(f"[{name}]" for name in configurable)
         raise InputError(f"{path}: expected one table {wanted}, got {shown}; say which with --model")
     chosen = model or tables[0]
     if tables and chosen not in tables:
         raise InputError(f"{path}: expected a table [{chosen}], got {shown}")
-    common = {name: value for name, value in found.items() if name not in tables}
-    return chosen, _checked(path, chosen, {**common, **(found[chosen] if tables else {})})
+    common = {name: value for name, value in values.items() if name not in tables}
+    return chosen, _checked(path, chosen, {**common, **(values[chosen] if tables else {})})
 
 
 def defaults_of(model: str) -> dict[str, Any]:
     """Return the parameters of a network's estimator that a file may set, with their defaults."""
-    known = signature(kind_of(model).estimator).parameters
-    return {name: one.default for name, one in known.items() if name not in _OF_THE_MOMENT}
+    parameters = signature(kind_named(model).estimator).parameters
+    return {name: given.default for name, given in parameters.items() if name not in _OF_THE_MOMENT}
 
 
 def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,11 +104,11 @@ def _toml(name: str, value: Any) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{option_of(name)}: expected text that is UTF-8, got {value!r}") from None
+            raise InputError(f"--{name.replace('_', '-')}: expected text that is UTF-8, got {value!r}") from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML does not allow
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, one)}" for key, one in value.items()) + "}"
-    return "[" + ", ".join(_toml(name, one) for one in value) + "]"
+        return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, part)}" for key, part in value.items()) + "}"
+    return "[" + ", ".join(_toml(name, part) for part in value) + "]"
 
 
 def save_config(text: str, output: str) -> str:

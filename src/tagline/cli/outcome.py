@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from tagline.cli.inspect import summary_of
-from tagline.cli.progress import Done, duration, number_of
+from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
-from tagline.features.templates import Template
-from tagline.training.neural.journal import Epoch
+from tagline.models.contract import Model
+from tagline.models.recipes import Material
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,20 +20,19 @@ class Training:
     Attributes:
         path: of the model file.
         model: the estimator.
-        sentences, tokens: learned from.
-        template: of the features; None where the model has none.
-        skipped: broken sentences that were left out.
+        material: what it learned from.
+        template: where the features' template comes from; None where the model has none.
+        units: what one pass is called, and several.
         seconds: of the whole.
         dev: scores on the dev set.
         config: of a network, the path of its configuration.
     """
 
     path: str
-    model: Any
-    sentences: int
-    tokens: int
-    template: Template | None
-    skipped: int
+    model: Model
+    material: Material
+    template: str | None
+    units: tuple[str, str]
     seconds: float
     dev: Report | None
     config: str | None = None
@@ -47,54 +45,42 @@ class Training:
     @property
     def reason(self) -> str:
         """Why training stopped."""
-        return str(self.model.training_.reason)
+        return str(self.model.summary().training["reason"])
 
     @property
     def size(self) -> int:
         """Of the file, in bytes."""
         return os.path.getsize(self.path)
 
-    @property
-    def best_pass(self) -> Done | None:
-        """The pass with the best dev score, whose weights are kept: by a network always, by a CRF with patience.
-
-        Of several with that score a network keeps the last, a CRF the first.
-        """
-        scored = [one for one in getattr(self.model, "training_log_", ()) if one.dev_score is not None]
-        sign = 1 if any(isinstance(one, Epoch) for one in scored) else -1
-        return max(scored, key=lambda one: (one.dev_score or 0.0, sign * number_of(one)), default=None)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
-        summary = summary_of(self.model)
-        best = self.best_pass
+        summary, best = self.model.summary(), self.model.best_pass_
         return {
             "model": self.path,
             "bytes": self.size,
-            "sentences": self.sentences,
-            "tokens": self.tokens,
-            "skipped": self.skipped,
-            "template": None if self.template is None else self.template.source,
+            "sentences": self.material.sentences,
+            "tokens": self.material.tokens,
+            "skipped": len(self.material.problems),
+            "template": self.template,
             **{key: value for key, value in summary.as_dict().items() if key not in ("features", "training")},
             "training": summary.training,
             "interrupted": self.interrupted,
             "seconds": round(self.seconds, 3),
             "config": self.config,
-            "best_pass": None if best is None else number_of(best),
+            "best_pass": None if best is None else best.number,
             "dev": None if self.dev is None else self.dev.as_dict(),
         }
 
 
 def report_lines(done: Training) -> list[str]:
     """Say how training ended, how good the model is, and what to try next."""
-    summary = summary_of(done.model)
+    summary = done.model.summary()
     lines = [*summary.training.get("notes", ())]
     if done.reason == "counted":
         lines.append(f"counted, {duration(done.seconds)} in all")
     else:
         passes = len(done.model.training_log_)
-        one, more = ("pass", "passes") if done.config is None else ("epoch", "epochs")
-        count = f"{passes} {one if passes == 1 else more}"
+        count = f"{passes} {done.units[passes != 1]}"
         lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
     lines.append(summary.line())
     if done.dev is not None:
@@ -106,7 +92,6 @@ def report_lines(done: Training) -> list[str]:
 
 
 def _reason(done: Training) -> str:
-    best = done.best_pass
     words = {
         "patience": "the dev score no longer rises",
         "max_iterations": "--max-iterations is reached, before it had converged",
@@ -115,9 +100,8 @@ def _reason(done: Training) -> str:
         "passes": "all passes are made",
         "epochs": "all epochs are made",
     }.get(done.reason, done.reason)
-    if best is not None and (isinstance(best, Epoch) or getattr(done.model, "patience", None) is not None):
-        kind = "epoch" if isinstance(best, Epoch) else "pass"
-        words += f"; {kind} {number_of(best)} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
+    if (best := done.model.kept_pass_) is not None:
+        words += f"; {best.noun} {best.number} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
     return words
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tagline.cli.configuration import config_text, defaults_of, read_config
-from tagline.cli.kinds import KINDS, kind_of, settings_for
-from tagline.cli.labelled import Source
-from tagline.cli.networks import Run
-from tagline.cli.progress import Limits
-from tagline.cli.settings import most_passes
+from tagline.errors import InputError
+from tagline.models.options import Option
+from tagline.models.recipes import Recipe
+from tagline.models.registry import Kind, kind_named, kinds
+from tagline.readers.labelled import LabelledFiles
 
 
 @dataclass(frozen=True)
@@ -20,33 +20,18 @@ class Plan:
 
     Attributes:
         train, output: the file to learn from and the model to write.
-        template: the name of a ready-made set or a path; chosen from the data when None.
+        recipe: how it is trained.
         dev: a file to score after each pass.
-        source: how files are read.
-        settings: of the estimator, by name.
-        cache: a folder for the compiled corpus, where the data are larger than memory.
-        model: the kind of it, as of `kinds`.
-        run: what a network leaves on the way.
+        files: how files are read.
+        config: the configuration to save beside the model, as TOML; empty for none.
     """
 
     train: str
     output: str
-    template: str | None = None
+    recipe: Recipe
     dev: str | None = None
-    source: Source = field(default_factory=Source)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    cache: str | None = None
-    model: str = "crf"
-    run: Run = field(default_factory=Run)
-
-    @property
-    def limits(self) -> Limits:
-        """When training stops at the latest."""
-        of = self.settings.get
-        if kind_of(self.model).network:
-            return Limits(of("epochs"), of("max_seconds"), period=0)
-        most = most_passes(of("algorithm", ""), of("max_iterations"), of("passes"))
-        return Limits(most, of("max_seconds"), of("period", 0), of("delta", 0.0))
+    files: LabelledFiles = field(default_factory=LabelledFiles)
+    config: str = ""
 
 
 def plan_of(
@@ -54,35 +39,69 @@ def plan_of(
     output: str,
     model: str,
     values: Mapping[str, Any],
-    given: Sequence[str],
+    given: Sequence[str] = (),
     *,
     dev: str | None = None,
-    source: Source | None = None,
+    files: LabelledFiles | None = None,
 ) -> Plan:
-    """Put a plan together.
+    """Put a plan together; raise where an option cannot be meant.
 
     Arguments:
-        model: the kind; a configuration file says it where the option is not on the command line.
-        values: of the options, by the names of parameters.
-        given: those that stand on the command line.
+        model: the name of the kind; a configuration file says it where the option is not on the command line.
+        values: of the options of all kinds, by the names of settings; those that are left out have their defaults.
+        given: the parameters whose options stand on the command line.
     """
+    named, path = "model" in given, values.get("config")
     config: dict[str, Any] = {}
-    named = "model" in given
-    if values.get("config") is not None and (not named or (model in KINDS and kind_of(model).network)):
-        model, config = read_config(values["config"], model if named else None)
-    settings = settings_for(model, values, given, config)
-    source = source or Source()
-    if not kind_of(model).network:
-        template, cache = settings.pop("template", None), settings.pop("cache", None)
-        return Plan(train, output, template, dev, source, settings, cache, model)
-    files = {name: settings.pop(name) for name in ("checkpoint", "resume", "log", "tensorboard") if name in settings}
-    settings.pop("config", None)
-    if dev is None:
+    if path is not None and (not named or (model in kinds() and kind_named(model).takes("config"))):
+        model, config = read_config(path, model if named else None)
+    kind = kind_named(model)
+    _check_taken(kind, [name for name in given if name in values])
+    if dev is None and "patience" in given and values["patience"]:
+        raise InputError("--patience: expected --dev FILE, whose score it waits for, got none")
+    settings = _settings(kind, values, given, config)
+    if dev is None or settings.get("patience") == 0:
         settings["patience"] = None
-    usual = defaults_of(model)
-    settings = {**usual, **settings}
-    told = f"What {output!r} was trained with, on {train!r}" + ("" if dev is None else f" with --dev {dev!r}")
+    if not kind.takes("patience") or (settings["patience"] is None and not kind.takes("config")):
+        settings.pop("patience", None)
+    run = {option.name: option.checked(_value(option, values)) for option in kind.options if option.of_run}
+    text = ""
+    if kind.takes("config"):
+        settings = {**defaults_of(model), **settings}
+        text = _config(model, settings, train, output, dev)
+    return Plan(train, output, kind.recipe_class(kind, settings, run), dev, files or LabelledFiles(), text)
+
+
+def _check_taken(kind: Kind, names: Sequence[str]) -> None:
+    """Refuse options that stand on the command line and are another kind's."""
+    for name in names:
+        if not kind.takes(name):
+            takes = ", ".join(option.flag for option in kind.options) or "none of its own"
+            owner, option = next(
+                (other, option) for other in kinds().values() for option in other.options if option.name == name
+            )
+            raise InputError(
+                f"{option.flag}: expected an option of --model {kind.name} ({takes}), got one of --model {owner.name}"
+            )
+
+
+def _settings(kind: Kind, values: Mapping[str, Any], given: Sequence[str], config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the estimator: those of options, of a configuration file, of the command line, in this order."""
+    own = [option for option in kind.options if not option.of_run]
+    checked = {option.name: option.checked(_value(option, values)) for option in own}
+    usual = {option.name: checked[option.name] for option in own if _value(option, values) is not None}
+    known = {option.name: option for option in own}
+    read = {name: known[name].checked(value) if name in known else value for name, value in config.items()}
+    return {**usual, **read, **{name: value for name, value in checked.items() if name in given}}
+
+
+def _value(option: Option, values: Mapping[str, Any]) -> Any:
+    return values.get(option.name, option.default)
+
+
+def _config(model: str, settings: Mapping[str, Any], train: str, output: str, dev: str | None) -> str:
+    """The whole configuration, so that a later version with other defaults trains the same."""
+    what = f"What {output!r} was trained with, on {train!r}" + ("" if dev is None else f" with --dev {dev!r}")
     again = "TRAIN -o MODEL --config THIS" + ("" if dev is None else " --dev DEV")
-    about = f"{told}; tagline train {again} trains it again."
-    text = config_text(model, settings, {**usual, "patience": dev}, about)  # with a dev set there is some patience
-    return Plan(train, output, None, dev, source, settings, None, model, Run(text, **files))
+    usual = {**defaults_of(model), "patience": dev}  # with a dev set there is some patience
+    return config_text(model, settings, usual, f"{what}; tagline train {again} trains it again.")

@@ -12,74 +12,50 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.progress import Progress as RichProgress
 from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 
-from tagline.training.monitor import Pass
-from tagline.training.neural.journal import Epoch
-
-Done: TypeAlias = Pass | Epoch
-"""A pass over the sentences, by a feature CRF or by a network."""
+from tagline.models.contract import Progress
+from tagline.models.recipes import Budget
 
 EVERY = 10.0  # seconds between lines where nothing can be redrawn
 SOME = (1, 2, 5)  # passes that get a line there, and ten times as many, …
 FEWEST = 5  # passes over which a rate is worth anything
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When training stops at the latest, and by tolerance.
-
-    Attributes:
-        passes: the largest number there can be; None for no limit.
-        seconds: the budget; None for none.
-        period, delta: as of `Monitor`.
-    """
-
-    passes: int | None = None
-    seconds: float | None = None
-    period: int = 10
-    delta: float = 1e-5
-
-
-def number_of(done: Done) -> int:
-    """Return which pass it is, from 1."""
-    return done.epoch if isinstance(done, Epoch) else done.iteration
-
-
-def seconds_left(history: Sequence[Done], limits: Limits) -> float | None:
+def seconds_left(history: Sequence[Progress], budget: Budget) -> float | None:
     """Guess how long training still takes; None where there is nothing to go by.
 
+    >>> from tagline.training.monitor import Pass
     >>> passes = [Pass(n, 100.0, 0.1, 1, seconds=2.0 * n, evaluations=n) for n in range(1, 5)]
-    >>> seconds_left(passes, Limits(passes=10))
+    >>> seconds_left(passes, Budget(passes=10))
     12.0
     """
     if not history:
         return None
-    done, number = history[-1], number_of(history[-1])
+    done, number = history[-1], history[-1].number
     recent = history[-FEWEST - 1 :]
     several = len(recent) > 1  # a network's first epoch may be a later one, where it was resumed
     pace = (done.seconds - recent[0].seconds) / (len(recent) - 1) if several else done.seconds / number
     guesses = []
-    if limits.passes is not None:
-        guesses.append((limits.passes - number) * pace)
-    if limits.seconds is not None:
-        guesses.append(limits.seconds - done.seconds)
-    settled = _passes_to_settle([one.objective for one in history if isinstance(one, Pass)], limits)
+    if budget.passes is not None:
+        guesses.append((budget.passes - number) * pace)
+    if budget.seconds is not None:
+        guesses.append(budget.seconds - done.seconds)
+    settled = _passes_to_settle([done.objective for done in history], budget)
     if settled is not None:
         guesses.append(settled * pace)
     return max(0.0, min(guesses)) if guesses else None
 
 
-def _passes_to_settle(objectives: Sequence[float], limits: Limits) -> float | None:
-    period = limits.period
+def _passes_to_settle(objectives: Sequence[float], budget: Budget) -> float | None:
+    period = budget.period
     known = len(objectives) - period  # passes of which r is known
-    if not limits.delta or not period or known < FEWEST:
+    if not budget.delta or not period or known < FEWEST:
         return None
     span = min(known, period) - 1
     now, before = (
@@ -88,26 +64,7 @@ def _passes_to_settle(objectives: Sequence[float], limits: Limits) -> float | No
     )
     if not (0 < now < before < math.inf):
         return 0.0 if now == 0 else None
-    return max(0.0, math.log(now / limits.delta) / (math.log(before / now) / span))
-
-
-class Reporter(Protocol):
-    """What training tells how it goes."""
-
-    def say(self, text: str) -> None:
-        """A line for people."""
-
-    def stage(self, text: str) -> None:
-        """What is being done now."""
-
-    def passed(self, done: Done, weights: Any = None) -> None:
-        """A pass over the sentences is done: a callback of `CRF`, and of networks."""
-
-    def stepped(self, done: int, total: int, loss: float) -> None:
-        """So many batches of an epoch are done, with this mean loss."""
-
-    def finish(self) -> None:
-        """Training is over."""
+    return max(0.0, math.log(now / budget.delta) / (math.log(before / now) / span))
 
 
 class Silent:
@@ -119,7 +76,7 @@ class Silent:
     def stage(self, text: str) -> None:
         """Keep it."""
 
-    def passed(self, done: Done, weights: Any = None) -> None:
+    def passed(self, done: Progress, weights: Any = None) -> None:
         """Keep it."""
 
     def stepped(self, done: int, total: int, loss: float) -> None:
@@ -133,10 +90,10 @@ class Lines:
     """Writes lines: every pass, or the first few and then one now and then; of a network every epoch."""
 
     def __init__(
-        self, console: Console, limits: Limits, every_pass: bool, clock: Callable[[], float] = time.monotonic
+        self, console: Console, budget: Budget, every_pass: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.console, self.limits, self.every_pass, self.clock = console, limits, every_pass, clock
-        self.history: list[Done] = []
+        self.console, self.budget, self.every_pass, self.clock = console, budget, every_pass, clock
+        self.history: list[Progress] = []
         self.told = clock()
 
     def say(self, text: str) -> None:
@@ -146,15 +103,15 @@ class Lines:
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
 
-    def passed(self, done: Done, weights: Any = None) -> None:
+    def passed(self, done: Progress, weights: Any = None) -> None:
         """Write a line where it is time."""
         self.history.append(done)
-        n = number_of(done)
+        n = done.number
         round_one = n == int(f"{n}"[0]) * 10 ** (len(f"{n}") - 1) and int(f"{n}"[0]) in SOME
         if self.every_pass:
             self.say(done.line())
-        elif isinstance(done, Epoch) or round_one or self.clock() - self.told >= EVERY:
-            self.say(pass_line(done, seconds_left(self.history, self.limits), of=self.limits.passes))
+        elif done.lasting or round_one or self.clock() - self.told >= EVERY:
+            self.say(pass_line(done, seconds_left(self.history, self.budget), of=self.budget.passes))
         else:
             return
         self.told = self.clock()
@@ -178,9 +135,9 @@ class _Steps(ProgressColumn):
 class Bar:
     """Redraws one line on a terminal."""
 
-    def __init__(self, console: Console, limits: Limits) -> None:
-        self.console, self.limits = console, limits
-        self.history: list[Done] = []
+    def __init__(self, console: Console, budget: Budget) -> None:
+        self.console, self.budget = console, budget
+        self.history: list[Progress] = []
         text = TextColumn("{task.description}")
         self.bar = RichProgress(SpinnerColumn(), text, _Steps(), TimeElapsedColumn(), console=console, transient=True)
         self.task = self.bar.add_task("", total=None, steps=None)
@@ -194,18 +151,18 @@ class Bar:
         """Show what is being done."""
         self.bar.update(self.task, description=_plain(text), steps=None)
 
-    def passed(self, done: Done, weights: Any = None) -> None:
+    def passed(self, done: Progress, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
-        left = seconds_left(self.history, self.limits)
-        if isinstance(done, Epoch):
-            self.say(pass_line(done, left, of=self.limits.passes))
+        left = seconds_left(self.history, self.budget)
+        if done.lasting:
+            self.say(pass_line(done, left, of=self.budget.passes))
         else:
             self.stage(pass_line(done, left, elapsed=False))
 
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Draw how much of an epoch is done."""
-        now = f"epoch {number_of(self.history[-1]) + 1}" if self.history else "training"
+        now = f"epoch {self.history[-1].number + 1}" if self.history else "training"
         self.bar.update(self.task, description=f"{now}  loss {loss:.4f}", steps=(done, total))
 
     def finish(self) -> None:
@@ -217,7 +174,7 @@ def _plain(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def pass_line(done: Done, left: float | None, elapsed: bool = True, of: int | None = None) -> str:
+def pass_line(done: Progress, left: float | None, elapsed: bool = True, of: int | None = None) -> str:
     """Say how far training is.
 
     Arguments:
@@ -225,19 +182,19 @@ def pass_line(done: Done, left: float | None, elapsed: bool = True, of: int | No
         elapsed: whether to say how long it took so far.
         of: how many epochs of a network there are at most.
 
+    >>> from tagline.training.monitor import Pass
+    >>> from tagline.training.neural.journal import Epoch
     >>> pass_line(Pass(12, 1234.5, 0.1, 1000, 3.2, 14, dev_score=0.9312), 7.9)
     'pass 12  objective 1234.50  dev 93.12  3 s  about 8 s left'
     >>> pass_line(Epoch(3, 1.25, 0.9312, 1e-3, 2.5, 75.0, 51234.0), 7.9, of=30)
     'epoch 3 of 30  loss 1.2500  dev 93.12  51,234 tokens/s  1 min 15 s  about 8 s left'
     """
-    if isinstance(done, Epoch):
-        parts = [f"epoch {done.epoch}" + ("" if of is None else f" of {of}"), f"loss {done.loss:.4f}"]
-    else:
-        parts = [f"pass {done.iteration}", f"objective {done.objective:.2f}"]
+    limit = f" of {of}" if of is not None and done.lasting else ""
+    parts = [f"{done.noun} {done.number}{limit}", done.headline()]
     if done.dev_score is not None:
         parts.append(f"dev {100 * done.dev_score:.2f}")
-    if isinstance(done, Epoch):
-        parts.append(f"{done.tokens_per_second:,.0f} tokens/s")
+    if done.speed:
+        parts.append(done.speed)
     if elapsed:
         parts.append(duration(done.seconds))
     if left is not None and left >= 1:
@@ -261,16 +218,16 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def reporting(limits: Limits, *, quiet: bool = False, verbose: bool = False) -> Iterator[Reporter]:
+def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> Iterator[Silent | Lines | Bar]:
     """Choose how to tell: not at all, line by line, or on one line that is redrawn, which needs a terminal."""
     console = Console(stderr=True)
-    reporter: Reporter
+    reporter: Silent | Lines | Bar
     if quiet:
         reporter = Silent()
     elif verbose or not console.is_terminal:
-        reporter = Lines(console, limits, verbose)
+        reporter = Lines(console, budget, verbose)
     else:
-        reporter = Bar(console, limits)
+        reporter = Bar(console, budget)
     try:
         yield reporter
     finally:

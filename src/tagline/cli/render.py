@@ -1,6 +1,6 @@
-"""Answers as text: columns, JSON lines, inline brackets, a table of spans, a page of HTML.
+"""Labellings as text: columns, JSON lines, inline brackets, a table of spans, a page of HTML.
 
-Each is a `Format`: what stands before all sentences, what a batch of sentences becomes, what stands behind them.
+Each is a `Format`: what stands before all sentences, what a block of sentences becomes, what stands behind them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from tagline.cli.streams import Batch
-from tagline.cli.tokens import is_wide
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
+from tagline.models.entities import Entity
 from tagline.readers.corpus import Corpus, Sentence
+from tagline.readers.streams import Block
+from tagline.readers.text import is_wide
 
 # Backgrounds that black letters stand out on, in pages and terminals; types take them in turn.
 PALETTE = ("#ffd6a5", "#a8dadc", "#cdb4db", "#b7e4c7", "#ffadad", "#fdffb6", "#bde0fe", "#e2c2a8")
@@ -40,8 +41,7 @@ PAGE_TAIL = "</body>\n</html>\n"
 SPAN_HEAD = "\t".join(("place", "start", "end", "type", "probability", "text")) + "\n"
 
 
-@dataclass(frozen=True)
-class Mark:
+class ShownSpan(NamedTuple):
     """A span of tokens, `end` exclusive, and its probability where that was asked for."""
 
     start: int
@@ -50,49 +50,48 @@ class Mark:
     probability: float | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
+class ShownLabelling(NamedTuple):
     """One labelling of a sentence.
 
     Attributes:
-        tags: one a token.
+        labels: one a token.
         probability: of the labelling, where the k best were asked for.
-        marginals: probability of each tag, where they were asked for.
-        marks: the spans of the tags; None where they were not asked for or where tags mark none.
+        marginals: the probability of each label, where they were asked for.
+        spans: those of the labels; None where they were not asked for or where the labels mark none.
     """
 
-    tags: Sequence[str]
+    labels: Sequence[str]
     probability: float | None = None
     marginals: Sequence[float] | None = None
-    marks: Sequence[Mark] | None = None
+    spans: Sequence[ShownSpan | Entity] | None = None
 
 
-Answers: TypeAlias = Sequence[Sequence[Answer]]
-"""For each sentence its answers, the best first."""
+Labellings: TypeAlias = Sequence[Sequence[ShownLabelling]]
+"""For each sentence its labellings, the best first."""
 
 
 @dataclass(frozen=True)
 class Format:
     """A way to write answers."""
 
-    body: Callable[[Batch, Answers], str]
+    body: Callable[[Block, Labellings], str]
     head: str = ""
     tail: str = ""
 
 
-def columns(batch: Batch, answers: Answers) -> str:
+def columns(block: Block, labellings: Labellings) -> str:
     """Write the columns of the input, the tag and its probability; above each of the k best ``# rank probability``."""
-    _refuse_blanks(batch.corpus)
-    given = [column.strings for column in batch.corpus.columns.values()]
-    offsets = batch.corpus.offsets.tolist()
+    _refuse_blanks(block.corpus)
+    strings = [column.strings for column in block.corpus.columns.values()]
+    offsets = block.corpus.offsets.tolist()
     lines: list[str] = []
-    for b, ranked in enumerate(answers):
-        words = [column[offsets[b] : offsets[b + 1]] for column in given]
-        for rank, answer in enumerate(ranked):
-            if answer.probability is not None:
-                lines.append(f"# {rank} {answer.probability:.6f}")
-            more = [] if answer.marginals is None else [[f"{p:.6f}" for p in answer.marginals]]
-            lines.extend(map("\t".join, zip(*words, answer.tags, *more, strict=True)))
+    for b, ranked in enumerate(labellings):
+        words = [column[offsets[b] : offsets[b + 1]] for column in strings]
+        for rank, labelling in enumerate(ranked):
+            if labelling.probability is not None:
+                lines.append(f"# {rank} {labelling.probability:.6f}")
+            more = [] if labelling.marginals is None else [[f"{p:.6f}" for p in labelling.marginals]]
+            lines.extend(map("\t".join, zip(*words, labelling.labels, *more, strict=True)))
             lines.append("")
     return "".join(f"{line}\n" for line in lines)
 
@@ -109,11 +108,11 @@ def _refuse_blanks(corpus: Corpus) -> None:
             )
 
 
-def json_lines(batch: Batch, answers: Answers) -> str:
+def json_lines(block: Block, labellings: Labellings) -> str:
     """Write an object a sentence: what the input had (its own tags and spans as ``gold_…``), and the answers."""
     lines = []
-    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
-        item: dict[str, Any] = {} if batch.items is None else dict(batch.items[b])
+    for b, (sentence, ranked) in enumerate(zip(block.corpus, labellings, strict=True)):
+        item: dict[str, Any] = {} if block.objects is None else dict(block.objects[b])
         for key in ("tags", "spans"):
             if key in item:
                 item[f"gold_{key}"] = item.pop(key)
@@ -121,50 +120,54 @@ def json_lines(batch: Batch, answers: Answers) -> str:
             item["text"] = sentence.text
         item["tokens"] = sentence.tokens
         if ranked and ranked[0].probability is not None:
-            item["k_best"] = [_fields(sentence, one) | {"probability": one.probability} for one in ranked]
+            item["k_best"] = [
+                _fields(sentence, labelling) | {"probability": labelling.probability} for labelling in ranked
+            ]
         else:
             item |= _fields(sentence, ranked[0])
         lines.append(json.dumps(item, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
-def _fields(sentence: Sentence, answer: Answer) -> dict[str, Any]:
-    fields: dict[str, Any] = {"tags": list(answer.tags)}
-    if answer.marginals is not None:
-        fields["probabilities"] = list(answer.marginals)
-    if answer.marks is not None:
+def _fields(sentence: Sentence, labelling: ShownLabelling) -> dict[str, Any]:
+    fields: dict[str, Any] = {"tags": list(labelling.labels)}
+    if labelling.marginals is not None:
+        fields["probabilities"] = list(labelling.marginals)
+    if labelling.spans is not None:
         text, places = written(sentence)
         fields["spans"] = []
-        for mark in answer.marks:
-            first, last = places[mark.start][0], places[mark.end - 1][1]
-            span = {"start": mark.start, "end": mark.end, "type": mark.type, "text": text[first:last]}
+        for span in labelling.spans:
+            first, last = places[span.start][0], places[span.end - 1][1]
+            entry = {"start": span.start, "end": span.end, "type": span.type, "text": text[first:last]}
             if sentence.spans is not None:
-                span |= {"char_start": first, "char_end": last}
-            fields["spans"].append(span | ({} if mark.probability is None else {"probability": mark.probability}))
+                entry |= {"char_start": first, "char_end": last}
+            fields["spans"].append(entry | ({} if span.probability is None else {"probability": span.probability}))
     return fields
 
 
-def span_lines(batch: Batch, answers: Answers) -> str:
+def span_lines(block: Block, labellings: Labellings) -> str:
     """Write a line a span: where its sentence stands, first token and the one behind, type, probability, text."""
     lines = []
-    for b, (sentence, ranked) in enumerate(zip(batch.corpus, answers, strict=True)):
-        text, places = written(sentence)
-        for mark in ranked[0].marks or ():
-            words = _one_line(text[places[mark.start][0] : places[mark.end - 1][1]])
-            facts = (batch.corpus.place(b), mark.start, mark.end, mark.type, f"{mark.probability:.6f}", words)
-            lines.append("\t".join(map(str, facts)) + "\n")
+    text_of = span_texts(block.corpus)
+    for b, ranked in enumerate(labellings):
+        if spans := ranked[0].spans:
+            place, text = block.corpus.place(b), text_of(b)
+            for span in spans:
+                where = f"{place}\t{span.start}\t{span.end}"
+                words = _one_line(text(span.start, span.end))
+                lines.append(f"{where}\t{span.type}\t{span.probability:.6f}\t{words}\n")
     return "".join(lines)
 
 
-def brackets(batch: Batch, answers: Answers) -> str:
-    """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where tags mark no spans."""
+def brackets(block: Block, labellings: Labellings) -> str:
+    """Write ``[PER Anna Smith] lives here``, or ``word/TAG`` where labels mark no spans."""
     lines = []
-    for sentence, ranked in zip(batch.corpus, answers, strict=True):
-        for answer in ranked:
-            rank = "" if answer.probability is None else f"{answer.probability:.6f}\t"
-            shown = "".join(bracketed(piece) for piece in pieces(sentence, answer))
-            if answer.marks is None:
-                shown = " ".join(f"{token}/{tag}" for token, tag in zip(sentence.tokens, answer.tags, strict=True))
+    for sentence, ranked in zip(block.corpus, labellings, strict=True):
+        for labelling in ranked:
+            rank = "" if labelling.probability is None else f"{labelling.probability:.6f}\t"
+            shown = "".join(bracketed(piece) for piece in pieces(sentence, labelling))
+            if labelling.spans is None:
+                shown = " ".join(f"{token}/{tag}" for token, tag in zip(sentence.tokens, labelling.labels, strict=True))
             lines.append(rank + _one_line(shown) + "\n")
     return "".join(lines)
 
@@ -173,12 +176,14 @@ def page(types: Sequence[str]) -> Format:
     """Return the format that writes a page of HTML, with a background for each type."""
     colours = colours_of(types)
 
-    def body(batch: Batch, answers: Answers) -> str:
+    def body(block: Block, labellings: Labellings) -> str:
         lines = []
-        for sentence, ranked in zip(batch.corpus, answers, strict=True):
-            for answer in ranked:
-                rank = "" if answer.probability is None else f'<span class="quiet">{answer.probability:.4f}</span> '
-                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, answer))
+        for sentence, ranked in zip(block.corpus, labellings, strict=True):
+            for labelling in ranked:
+                rank = (
+                    "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
+                )
+                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, labelling))
                 lines.append(f"<p>{rank}{shown}</p>\n")
         return "".join(lines)
 
@@ -196,7 +201,7 @@ class Piece:
 
     Attributes:
         text: of the sentence.
-        label: the type of a span, which may be empty, or the tag of a token; None for text between them.
+        label: the type of a span, which may be empty, or the label of a token; None for text between them.
         probability: of a span, where it is known.
     """
 
@@ -205,16 +210,16 @@ class Piece:
     probability: float | None = None
 
 
-def pieces(sentence: Sentence, answer: Answer) -> Iterator[Piece]:
-    """Cut a sentence at its spans, or at its tokens where the tags mark no spans."""
+def pieces(sentence: Sentence, labelling: ShownLabelling) -> Iterator[Piece]:
+    """Cut a sentence at its spans, or at its tokens where the labels mark no spans."""
     text, places = written(sentence)
-    tokens = [Mark(t, t + 1, tag) for t, tag in enumerate(answer.tags)]
+    tokens = [ShownSpan(t, t + 1, tag) for t, tag in enumerate(labelling.labels)]
     at = 0
-    for mark in tokens if answer.marks is None else answer.marks:
-        first, last = places[mark.start][0], places[mark.end - 1][1]
+    for span in tokens if labelling.spans is None else labelling.spans:
+        first, last = places[span.start][0], places[span.end - 1][1]
         if at < first:
             yield Piece(text[at:first])
-        yield Piece(text[first:last], mark.type, mark.probability)
+        yield Piece(text[first:last], span.type, span.probability)
         at = last
     if at < len(text):
         yield Piece(text[at:])
@@ -237,7 +242,7 @@ def bracketed(piece: Piece) -> str:
 
 def _one_line(text: str) -> str:
     """Texts of JSON lines may have tabs and line breaks."""
-    return re.sub(r"[\t\n\r]", " ", text)
+    return text if text.isprintable() else re.sub(r"[\t\n\r]", " ", text)
 
 
 def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
@@ -249,13 +254,33 @@ def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
     return f'<mark style="{style}" title="{escape(title)}">{escape(piece.text)}{small}</mark>'
 
 
+def span_texts(corpus: Corpus) -> Callable[[int], Callable[[int, int], str]]:
+    """Return what finds the texts of spans: sentence → (first token, the one behind the last) → text, as `written`."""
+    offsets, texts, places = corpus.offsets.tolist(), corpus.texts, corpus.token_spans
+    strings = [] if texts is not None and places is not None else corpus.columns[corpus.names[0]].strings
+
+    def of_sentence(b: int) -> Callable[[int, int], str]:
+        first, last = offsets[b], offsets[b + 1]
+        if texts is not None and places is not None:
+            return lambda start, end: texts[b][places[first + start, 0] : places[first + end - 1, 1]]
+        tokens = strings[first:last]
+        gap = _gap(tokens)
+        return lambda start, end: gap.join(tokens[start:end])
+
+    return of_sentence
+
+
+def _gap(tokens: Sequence[str]) -> str:
+    """What stands between the tokens of a sentence: nothing where they are Chinese characters, else a blank."""
+    return "" if all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens)) else " "
+
+
 def written(sentence: Sentence) -> tuple[str, Sequence[tuple[int, int]]]:
     """Return the text of a sentence and the characters of its tokens: as read, else put together from the tokens."""
     if sentence.text is not None and sentence.spans is not None:
         return sentence.text, sentence.spans
     tokens = sentence.tokens
-    by_character = all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens))  # Chinese has no blanks
-    gap = "" if by_character else " "
+    gap = _gap(tokens)
     places, at = [], 0
     for token in tokens:
         places.append((at, at + len(token)))
@@ -277,8 +302,8 @@ def score_lines(report: Report) -> list[str]:
     rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
     width = max(8, *(len(name) for name, _ in rows))
     lines = [f"{'':{width}}   precision  recall      F1    gold"]
-    for name, one in rows:
-        figures = (100 * one.precision, 100 * one.recall, 100 * one.f1)
-        shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{one.gold:6d}"])
+    for name, row in rows:
+        figures = (100 * row.precision, 100 * row.recall, 100 * row.f1)
+        shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{row.gold:6d}"])
         lines.append(f"{name or '(words)':{width}}   {shown}")
     return lines

@@ -1,13 +1,13 @@
 """Chinese sentences by character: our own lists of names, and patterns.
 
-As in `tagline.datasets.english`, but the characters that names are made of are few and known to every reader, so it is
-the names that are halved between training and test, by `Draw.own`. Many characters of names begin ordinary words too
+As in `tagline.datasets.english`, but names are made of few characters that every reader knows, so whole names, not
+parts, are halved between training and test, by `Draw.own`. Many characters of names begin ordinary words too
 (高兴, 马上, 黄金), and ``{ANY}`` stands where a person, a place or an organisation could.
 """
 
 from __future__ import annotations
 
-from tagline.datasets.drawing import Draw, Language, Slot
+from tagline.datasets.drawing import Draw, Language, Slot, number_between, one_of
 
 SURNAMES = (
     "王李张刘陈赵周徐胡高何马梁郑韩冯董程袁许沈彭苏蒋贾魏叶余杜夏汪任范石谭邹金郝白康"
@@ -142,30 +142,24 @@ def number(draw: Draw) -> str:
     )
 
 
-def _of(words: str) -> Slot:
-    """A slot filled with one of these, which are parted by blanks."""
-    choices = tuple(words.split())
-    return lambda draw: draw.pick(choices)
-
-
 SLOTS: dict[str, Slot] = {
     **{"PER": person, "SURNAME": surname, "GIVEN": given, "LOC": place, "ORG": organisation, "TEAM": town},
     **{"DATE": date, "YEAR": year, "SOON": soon},
     **{"EARLY": lambda draw: f"{draw.number(1900, 1960)}年", "LATE": lambda draw: f"{draw.number(1961, 2025)}年"},
     "number": number,
-    "age": lambda draw: str(draw.number(18, 90)),
-    "score": lambda draw: str(draw.number(0, 6)),
-    "title": _of("先生 女士 教授 医生 主任 经理 老师 局长 总统 同学"),
-    "role": _of("董事长 校长 院长 市长 主编 教练 创始人 发言人 总工程师 秘书长"),
-    "job": _of("护士 画家 飞行员 律师 农民 司机 诗人 门将 化学家 记者"),
-    "people": _of("工人 学生 游客 选民 儿童 工程师 医生 球员 居民 志愿者"),
-    "thing": _of("罢工 收成 贸易 新法律 干旱 研究 争议 音乐会 和平谈判 市场改革"),
-    "things": _of("自行车 图书 机器 门票 椅子 手机 苹果 信件 油画 电池"),
-    "building": _of("大桥 图书馆 博物馆 体育馆 工厂 学校 医院 车站 剧院 商场"),
-    "quality": _of("耐心 好酒 勤奋 便宜的面包 诚实 长篇讲话 沉默 高山 黄金 白菜"),
-    "money": _of("元 万元 美元 欧元 亿元"),
-    "remark": _of("走着瞧 这是个错误 春天来了 没人告诉我们 门开着 时间会证明一切 马上就好 我很高兴"),
-    "mood": _of("高兴 平静 着急 马虎 安静 大方 明白 清楚 宁愿等待 白忙一场"),
+    "age": number_between(18, 90),
+    "score": number_between(0, 6),
+    "title": one_of("先生, 女士, 教授, 医生, 主任, 经理, 老师, 局长, 总统, 同学"),
+    "role": one_of("董事长, 校长, 院长, 市长, 主编, 教练, 创始人, 发言人, 总工程师, 秘书长"),
+    "job": one_of("护士, 画家, 飞行员, 律师, 农民, 司机, 诗人, 门将, 化学家, 记者"),
+    "people": one_of("工人, 学生, 游客, 选民, 儿童, 工程师, 医生, 球员, 居民, 志愿者"),
+    "thing": one_of("罢工, 收成, 贸易, 新法律, 干旱, 研究, 争议, 音乐会, 和平谈判, 市场改革"),
+    "things": one_of("自行车, 图书, 机器, 门票, 椅子, 手机, 苹果, 信件, 油画, 电池"),
+    "building": one_of("大桥, 图书馆, 博物馆, 体育馆, 工厂, 学校, 医院, 车站, 剧院, 商场"),
+    "quality": one_of("耐心, 好酒, 勤奋, 便宜的面包, 诚实, 长篇讲话, 沉默, 高山, 黄金, 白菜"),
+    "money": one_of("元, 万元, 美元, 欧元, 亿元"),
+    "remark": one_of("走着瞧, 这是个错误, 春天来了, 没人告诉我们, 门开着, 时间会证明一切, 马上就好, 我很高兴"),
+    "mood": one_of("高兴, 平静, 着急, 马虎, 安静, 大方, 明白, 清楚, 宁愿等待, 白忙一场"),
 }
 
 TYPES = {

@@ -20,7 +20,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def half_of(name: str) -> int:
-    """The half that a name belongs to where no list says so: 0 or 1."""
+    """Return the half that a name belongs to, 0 or 1, where no list says so."""
     return sum(map(ord, name)) % 2
 
 
@@ -39,7 +39,7 @@ class Draw:
         self._next = random.Random(seed).random
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """Choose one."""
+        """Choose one of these."""
         return items[int(self._next() * len(items))]
 
     def name(self, names: Names) -> str:
@@ -47,11 +47,11 @@ class Draw:
         return self.pick(names[self.half])
 
     def part(self, names: Names) -> str:
-        """Choose one of either half: a part of a name that another part keeps apart."""
+        """Choose a part of a name from either half; another part of the name must keep the halves apart."""
         return self.pick(self.pick(names))
 
     def own(self, make: Callable[[], str]) -> str:
-        """Make names until one is of this half; the characters of a name say to which it belongs."""
+        """Make names until one belongs to this half; the characters of a name say to which half it belongs."""
         while half_of(name := make()) != self.half:
             pass
         return name
@@ -66,6 +66,17 @@ class Draw:
 
 
 Slot = Callable[[Draw], str]
+
+
+def one_of(words: str) -> Slot:
+    """Return a slot that is filled with one of these words, which commas part."""
+    choices = tuple(word.strip() for word in words.split(","))
+    return lambda draw: draw.pick(choices)
+
+
+def number_between(first: int, last: int) -> Slot:
+    """Return a slot that is filled with a whole number, both ends included."""
+    return lambda draw: str(draw.number(first, last))
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,8 @@ class Language:
             if piece == "ANY":
                 piece = draw.pick(("PER", "LOC", "ORG"))
             kind = self.types.get(piece) if place % 2 else None
-            new = [token for token in self.tokens(self.slots[piece](draw) if place % 2 else piece) if token]
-            tokens += new
-            tags += ["O"] * len(new) if kind is None else [f"{'I' if n else 'B'}-{kind}" for n in range(len(new))]
+            filling = [token for token in self.tokens(self.slots[piece](draw) if place % 2 else piece) if token]
+            tokens += filling
+            inside = "O" if kind is None else f"I-{kind}"
+            tags += [f"B-{kind}" if n == 0 and kind is not None else inside for n in range(len(filling))]
         return tokens, tags

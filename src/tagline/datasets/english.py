@@ -8,7 +8,7 @@ where a person, a place or an organisation could: there only the name itself tel
 
 from __future__ import annotations
 
-from tagline.datasets.drawing import Draw, Language, Names, Slot
+from tagline.datasets.drawing import Draw, Language, Names, Slot, number_between, one_of
 
 
 def _halves(training: str, test: str) -> Names:
@@ -174,35 +174,35 @@ def number(draw: Draw) -> str:
     return draw.pick((str(draw.number(2, 31)), str(draw.number(32, 999)), year(draw), str(draw.number(2026, 9999))))
 
 
-def _of(words: str) -> Slot:
-    """A slot filled with one of these, which are parted by commas."""
-    choices = tuple(word.strip() for word in words.split(","))
-    return lambda draw: draw.pick(choices)
-
-
 SLOTS: dict[str, Slot] = {
     **{"PER": person, "SURNAME": surname, "GIVEN": lambda draw: draw.name(GIVEN), "LOC": place, "ORG": organisation},
     **{"TEAM": town, "DATE": date, "YEAR": year, "MONTH": month, "WHEN": when, "DAY": lambda draw: draw.pick(WEEKDAYS)},
-    **{"EARLY": lambda draw: str(draw.number(1900, 1960)), "LATE": lambda draw: str(draw.number(1961, 2025))},
+    **{"EARLY": number_between(1900, 1960), "LATE": number_between(1961, 2025)},
     "number": number,
-    "age": lambda draw: str(draw.number(18, 90)),
-    "score": lambda draw: str(draw.number(0, 6)),
-    "title": _of("Mr, Mrs, Ms, Dr, Professor, President, Judge, Captain, Sister, Minister"),
-    "role": _of("chairman, director, founder, president, mayor, editor, head coach, treasurer, chief engineer, singer"),
-    "job": _of("nurse, painter, pilot, lawyer, farmer, teacher, driver, poet, goalkeeper, chemist"),
-    "people": _of("workers, students, visitors, voters, refugees, children, tourists, engineers, doctors, players"),
-    "thing": _of("the strike, the harvest, trade, the new law, the drought, research, the dispute, the concert, peace"),
-    "things": _of("bicycles, books, machines, tickets, chairs, phones, apples, letters, paintings, batteries"),
-    "building": _of("bridge, library, museum, stadium, factory, school, hospital, station, theatre, airport"),
-    "quality": _of(
+    "age": number_between(18, 90),
+    "score": number_between(0, 6),
+    "title": one_of("Mr, Mrs, Ms, Dr, Professor, President, Judge, Captain, Sister, Minister"),
+    "role": one_of(
+        "chairman, director, founder, president, mayor, editor, head coach, treasurer, chief engineer, singer"
+    ),
+    "job": one_of("nurse, painter, pilot, lawyer, farmer, teacher, driver, poet, goalkeeper, chemist"),
+    "people": one_of("workers, students, visitors, voters, refugees, children, tourists, engineers, doctors, players"),
+    "thing": one_of(
+        "the strike, the harvest, trade, the new law, the drought, research, the dispute, the concert, peace"
+    ),
+    "things": one_of("bicycles, books, machines, tickets, chairs, phones, apples, letters, paintings, batteries"),
+    "building": one_of("bridge, library, museum, stadium, factory, school, hospital, station, theatre, airport"),
+    "quality": one_of(
         "patience, good wine, hard work, cheap bread, honesty, long speeches, silence, bad luck, late nights"
     ),
-    "money": _of("euros, dollars, crowns, francs, pounds"),
-    "remark": _of("We will see, It was a mistake, Spring has come, Nobody told us, The door was open, Time will tell"),
-    "product": _of("Sonata, Model T, Windows, Thunderbird, Galaxy, Java, Pluto, Falcon, Monopoly, Bluetooth"),
-    "nationality": _of("French, Brazilian, Chinese, Danish, Kenyan, Turkish, Canadian, Polish, Korean, Mexican"),
-    "capital": _of("Parliament, Congress, Christmas, Easter, Internet, Olympics, God, Latin, Renaissance, Earth"),
-    "letters": _of("GDP, DNA, CEO, VAT, TV, USB, PDF, AIDS, NGO, WC"),
+    "money": one_of("euros, dollars, crowns, francs, pounds"),
+    "remark": one_of(
+        "We will see, It was a mistake, Spring has come, Nobody told us, The door was open, Time will tell"
+    ),
+    "product": one_of("Sonata, Model T, Windows, Thunderbird, Galaxy, Java, Pluto, Falcon, Monopoly, Bluetooth"),
+    "nationality": one_of("French, Brazilian, Chinese, Danish, Kenyan, Turkish, Canadian, Polish, Korean, Mexican"),
+    "capital": one_of("Parliament, Congress, Christmas, Easter, Internet, Olympics, God, Latin, Renaissance, Earth"),
+    "letters": one_of("GDP, DNA, CEO, VAT, TV, USB, PDF, AIDS, NGO, WC"),
 }
 
 TYPES = {

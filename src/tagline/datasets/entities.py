@@ -10,6 +10,7 @@ from tagline.datasets.chinese import CHINESE
 from tagline.datasets.drawing import Draw, Language
 from tagline.datasets.english import ENGLISH
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 
 LANGUAGES = {"en": (ENGLISH,), "zh": (CHINESE,), "mixed": (ENGLISH, CHINESE)}
@@ -35,7 +36,7 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
 
     Arguments:
         num_sentences: how many.
-        seed: another number, other sentences.
+        seed: another number makes other sentences.
         language: ``en``, ``zh``, or ``mixed``: one of each in turn.
         split: ``train`` or ``test``.
 
@@ -52,12 +53,12 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
     if num_sentences < 0:
         raise InputError(f"num_sentences: expected 0 or more, got {num_sentences}")
     draw = Draw(f"tagline entities {seed} {language} {split}", SPLITS.index(split))
-    kinds = [(kind, _patterns(kind, split)) for kind in LANGUAGES[language]]
-    return _corpus([_sentence(*kinds[n % len(kinds)], draw) for n in range(num_sentences)])
+    languages = [(chosen, _patterns(chosen, split)) for chosen in LANGUAGES[language]]
+    return _corpus([_sentence(*languages[n % len(languages)], draw) for n in range(num_sentences)])
 
 
 def _patterns(language: Language, split: str) -> list[str]:
-    """All patterns for test; all but each sixth for training."""
+    """Return all patterns for test; all but every sixth for training."""
     return [pattern for n, pattern in enumerate(language.patterns) if split == "test" or n % 6 < 5]
 
 
@@ -72,7 +73,7 @@ def _sentence(language: Language, patterns: list[str], draw: Draw) -> Made:
 
 
 def _written(tokens: list[str], separator: str) -> tuple[str, list[Place]]:
-    """The sentence as it is written, and the characters of each token in it."""
+    """Return the sentence as it is written, and the characters of each token in it."""
     text, places = "", []
     for token in tokens:
         tight = not text or token in _TIGHT_LEFT or text[-1] in _TIGHT_RIGHT
@@ -86,7 +87,7 @@ def _corpus(made: list[Made]) -> Corpus:
     texts, places, tokens, tags = zip(*made, strict=True) if made else ((), (), (), ())
     return Corpus(
         {TOKEN: Column.of(chain.from_iterable(tokens)), TAG: Column.of(chain.from_iterable(tags))},
-        np.cumsum([0, *map(len, tokens)]),
+        offsets_of([len(row) for row in tokens]),
         texts=texts,
         token_spans=np.array(list(chain.from_iterable(places)), np.int64).reshape(-1, 2),
     )

@@ -6,6 +6,7 @@
 """
 
 from tagline.evaluation.calibration import Reliability, brier_score, reliability, token_reliability
+from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.mistakes import FoundSpan, Mistake, Mistakes, find_mistakes
 from tagline.evaluation.partial import PartialScore, PartialScores, evaluate_partial
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
@@ -47,6 +48,7 @@ __all__ = [
     "plot_reliability",
     "plot_types",
     "reliability",
+    "rule_for_labels",
     "sentence_counts",
     "token_reliability",
 ]

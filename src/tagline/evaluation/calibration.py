@@ -5,7 +5,7 @@ right. With n_k answers in bin k, ECE = Σ_k (n_k / n)·|accuracy_k − confiden
 of equal width, or of equal mass (as many answers in each), which keeps sparse bins from deciding.
 Brier = mean squared distance between probabilities and what came true.
 
-Guo et al. (2017), "On Calibration of Modern Neural Networks"; Brier (1950). `temperature.py` repairs.
+Guo et al. (2017), "On Calibration of Modern Neural Networks"; Brier (1950). `temperature.py` repairs them.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, bi
         binning: ``width``, edges at 0, 1/bins, …, 1; or ``mass``, as many answers in each bin (± 1), in the order of
             confidence. Equal confidences that fall on both sides of an edge are split.
 
-    >>> found = reliability([0.9, 0.9, 0.6, 0.6], [True, True, True, False], bins=2)
-    >>> round(found.ece, 3), found.count.tolist()
+    >>> curve = reliability([0.9, 0.9, 0.6, 0.6], [True, True, True, False], bins=2)
+    >>> round(curve.ece, 3), curve.count.tolist()
     (0.0, [4])
     """
     p = _probabilities("confidence", confidence, 1)

@@ -44,7 +44,9 @@ def page(report: Report, title: str) -> str:
     if report.mistakes is not None:
         body.append("<h2>Mistakes</h2>" + _mistakes(report.mistakes))
     body.append("<h2>Tokens</h2>" + _tokens(report.tokens))
-    body += [f"<h2>Calibration of {escape(name)}</h2>{_reliability(one)}" for name, one in report.calibration.items()]
+    body += [
+        f"<h2>Calibration of {escape(name)}</h2>{_reliability(curve)}" for name, curve in report.calibration.items()
+    ]
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -71,15 +73,14 @@ def _scores(name: str, scores: dict[str, Score]) -> str:
 
 
 def _tokens(tokens: TokenScores) -> str:
-    found = f"<p>Accuracy {_percent(tokens.accuracy)} of {tokens.num_tokens} tokens.</p>" + _scores(
-        "label", tokens.by_label
-    )
+    lead = f"<p>Accuracy {_percent(tokens.accuracy)} of {tokens.num_tokens} tokens.</p>"
+    scores = lead + _scores("label", tokens.by_label)
     if len(tokens.labels) > LARGEST_MATRIX:
-        rows = [[escape(one), escape(two), str(count)] for one, two, count in tokens.confusions(20)]
-        return found + "<h3>Most frequent confusions</h3>" + _table(["gold", "predicted", "tokens"], rows)
+        rows = [[escape(gold), escape(wrong), str(count)] for gold, wrong, count in tokens.confusions(20)]
+        return scores + "<h3>Most frequent confusions</h3>" + _table(["gold", "predicted", "tokens"], rows)
     head = ["gold \\ predicted", *map(escape, tokens.labels)]
     rows = [[escape(tokens.labels[i]), *_cells(row, i)] for i, row in enumerate(tokens.confusion.tolist())]
-    return found + "<h3>Confusion matrix</h3>" + _table(head, rows)
+    return scores + "<h3>Confusion matrix</h3>" + _table(head, rows)
 
 
 def _cells(row: list[int], diagonal: int) -> Iterable[str]:
@@ -93,14 +94,14 @@ def _mistakes(mistakes: Mistakes) -> str:
         for kind in ("correct", *KINDS)
     ]
     parts = [_table(["class", "gold spans", "predicted spans"], rows)]
-    if any(example.tokens for found in mistakes.examples.values() for example in found):
+    if any(example.tokens for examples in mistakes.examples.values() for example in examples):
         parts.append(
             '<p class="quiet">In the examples: <mark class="gold">gold</mark>, '
             '<mark class="predicted">predicted</mark>, <mark class="shared">both</mark>.</p>'
         )
-    for kind, found in mistakes.examples.items():
-        if found:
-            items = "".join(f"<li>{_example(example)}</li>" for example in found)
+    for kind, examples in mistakes.examples.items():
+        if examples:
+            items = "".join(f"<li>{_example(example)}</li>" for example in examples)
             parts.append(f"<h3>{kind}</h3><ul>{items}</ul>")
     return "".join(parts)
 
@@ -125,13 +126,13 @@ def _within(n: int, span: FoundSpan | None) -> bool:
     return span is not None and span.start <= n < span.end
 
 
-def _reliability(found: Reliability) -> str:
-    columns = (found.low, found.high, found.count, found.confidence, found.accuracy)
+def _reliability(curve: Reliability) -> str:
+    columns = (curve.low, curve.high, curve.count, curve.confidence, curve.accuracy)
     rows = [
         [f"{low:.3f} to {high:.3f}", str(count), f"{mean:.4f}", f"{right:.4f}", _bar(right)]
         for low, high, count, mean, right in zip(*columns, strict=True)
     ]
-    lead = f"<p>ECE {found.ece:.4f}, MCE {found.mce:.4f}, Brier {found.brier:.4f}; bins of equal {found.binning}.</p>"
+    lead = f"<p>ECE {curve.ece:.4f}, MCE {curve.mce:.4f}, Brier {curve.brier:.4f}; bins of equal {curve.binning}.</p>"
     return lead + _table(["confidence", "answers", "mean confidence", "right", ""], rows)
 
 

@@ -1,18 +1,20 @@
 """Gold spans beside predicted ones: which are equal, which overlap.
 
 The spans of one side never overlap each other and come in the order of the text, so each question is a binary search.
-Positions count the tokens of the whole corpus, which keeps spans of different sentences apart by themselves.
+Positions count the tokens of the whole corpus, so that spans of different sentences never meet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
-from tagline.evaluation.sequences import Aligned
+from tagline.evaluation.alignment import Aligned
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.spans import SpanArray, find_spans
@@ -23,8 +25,8 @@ SCRIPT_LETTERS = "BIE[]."
 
 
 @dataclass(frozen=True, eq=False)
-class Spans:
-    """The M spans of one side, in the order of the text.
+class PlacedSpans:
+    """The M spans of one side, in the order of the text, by their places in the whole corpus.
 
     Attributes:
         start, end: ``[M]``, int64, tokens of the whole corpus, ``end`` exclusive.
@@ -49,20 +51,20 @@ class SpanPair:
         labels: the types of both, sorted.
         gold, predicted: the spans.
         offsets: ``[B + 1]``, where each sentence begins.
-        rule: how tags became spans.
+        rule: how labels became spans.
     """
 
     labels: tuple[str, ...]
-    gold: Spans
-    predicted: Spans
+    gold: PlacedSpans
+    predicted: PlacedSpans
     offsets: IntArray
     rule: str
 
     @property
     def correct(self) -> BoolArray:
         """Whether each predicted span is a gold one, boundary and type: ``[predicted]``."""
-        partner, found = self.same_boundary
-        return found & (self.gold.label[partner] == self.predicted.label) if len(self.gold) else found
+        partner, same = self.same_boundary
+        return same & (self.gold.label[partner] == self.predicted.label) if len(self.gold) else same
 
     @property
     def same_boundary(self) -> tuple[IntArray, BoolArray]:
@@ -81,9 +83,15 @@ class SpanPair:
         last = np.searchsorted(gold.start, predicted.end, side="left")
         sizes = last - first  # [predicted], never negative: both sides are in order
         of_predicted = np.repeat(np.arange(len(predicted)), sizes)
-        begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        of_gold = np.repeat(first, sizes) + np.arange(len(of_predicted)) - begins
+        of_gold = np.repeat(first - offsets_of(sizes)[:-1], sizes) + np.arange(len(of_predicted))
         return of_gold, of_predicted
+
+    def agreement(self, of_gold: IntArray, of_predicted: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Say of pairs, as `overlaps` gives them, whether they have the same boundary, and whether the same type."""
+        gold, predicted = self.gold, self.predicted
+        start = gold.start[of_gold] == predicted.start[of_predicted]
+        end = gold.end[of_gold] == predicted.end[of_predicted]
+        return start & end, gold.label[of_gold] == predicted.label[of_predicted]
 
     def per_sentence(self) -> IntArray:
         """Count correct, found and gold spans of each sentence: ``[B, 3]``."""
@@ -104,25 +112,46 @@ def pair_spans(pair: Aligned, rule: str) -> SpanPair:
 
 
 def full_rule(pair: Aligned, rule: str) -> str:
-    """Complete ``conlleval`` and ``strict`` by the scheme of the tags, where one is needed.
+    """Complete ``conlleval`` and ``strict`` by the tag scheme of the labels, where one is needed.
 
-    The CoNLL script knows B, I, E and O. Tags with other letters (S, U, L, M, W …) are read by ``conlleval:<scheme>``,
-    so that a B after an E starts a span; the scheme is detected in gold and predicted tags together.
+    The CoNLL script knows B, I, E and O. Labels with other letters (S, U, L, M, W …) are read by
+    ``conlleval:<scheme>``, so that a B after an E starts a span; the scheme is detected in gold and predicted labels
+    together.
     """
-    beyond = any(tag != "O" and tag[:1] not in SCRIPT_LETTERS for tag in pair.labels)
+    beyond = any(label != "O" and label[:1] not in SCRIPT_LETTERS for label in pair.labels)
     if rule != STRICT and not (rule == CONLLEVAL and beyond):
         return rule
-    tags = Column(pair.labels, np.concatenate([pair.gold, pair.predicted]))
-    found = detect(Corpus({TAG: tags}, np.concatenate([pair.offsets, pair.offsets[1:] + pair.num_tokens])))
-    if found.scheme is None:
+    both = Column(pair.labels, np.concatenate([pair.gold, pair.predicted]))
+    detection = detect(Corpus({TAG: both}, np.concatenate([pair.offsets, pair.offsets[1:] + pair.num_tokens])))
+    if detection.scheme is None:
         raise InputError(
-            f"tags: expected those of a known scheme, got others: {found.reason}; name the scheme, or score tokens only"
+            f"labels: expected those of a known tag scheme, got others: {detection.reason}; name the scheme, or score "
+            "tokens only"
         )
-    return f"{rule}:{found.scheme.name}"
+    return f"{rule}:{detection.scheme.name}"
 
 
-def _placed(spans: SpanArray, offsets: IntArray, labels: tuple[str, ...]) -> Spans:
+def rule_for_labels(*labels: Iterable[str]) -> str | None:
+    """Return the rule that reads the spans of these labels: ``conlleval:<scheme>``.
+
+    Arguments:
+        labels: one or more sets of labels that are read together, such as those of gold and of predicted sentences.
+
+    Returns:
+        None where the labels are of no tag scheme, such as parts of speech: then only tokens can be scored.
+
+    Where the letters are those of several schemes, all of these schemes read the spans in the same way.
+
+    >>> rule_for_labels(["O", "B-PER"], ["O", "I-PER"]), rule_for_labels(["NN", "VB"])
+    ('conlleval:IOB2', None)
+    """
+    distinct = sorted({label for part in labels for label in part})
+    scheme = detect([[label] for label in distinct]).scheme
+    return None if scheme is None else f"{CONLLEVAL}:{scheme.name}"
+
+
+def _placed(spans: SpanArray, offsets: IntArray, labels: tuple[str, ...]) -> PlacedSpans:
     table: NDArray[np.int64] = np.array([labels.index(label) for label in spans.labels], np.int64)
     label = table[spans.label] if len(table) else np.empty(0, np.int64)
     first = offsets[spans.sentence]
-    return Spans(spans.start + first, spans.end + first, label, spans.sentence)
+    return PlacedSpans(spans.start + first, spans.end + first, label, spans.sentence)

@@ -1,7 +1,7 @@
 """Error analysis: what went wrong with each span, counted and shown.
 
-Each gold span and each predicted span is in exactly one class, the first that holds for it and some span of the other
-side:
+Each gold span and each predicted span is in exactly one class: the first that holds for it and a span of the other
+side.
 
     correct    same boundary, same type
     type       same boundary, another type
@@ -9,7 +9,7 @@ side:
     both       they share a token
     missed     nothing overlaps (gold spans)      spurious  nothing overlaps (predicted spans)
 
-One gold span may be found in two pieces, so the two sides count boundary errors and ``both`` each by itself.
+A gold span may be predicted in two pieces, so the two sides count ``boundary`` and ``both`` each by itself.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
-from tagline.evaluation.matching import CONLLEVAL, SpanPair, Spans, pair_spans
-from tagline.evaluation.sequences import TagSequences, align, columns_of
+from tagline.evaluation.alignment import Labellings, align, columns_of
+from tagline.evaluation.matching import CONLLEVAL, PlacedSpans, SpanPair, pair_spans
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
 
@@ -58,9 +58,9 @@ class Mistake:
 
     def text(self) -> str:
         """Return one line, such as ``sentence 3: PER "Anna" found as PER "Anna Berg"``."""
-        parts = [f"{'' if span is None else self._show(span)}" for span in (self.gold, self.predicted)]
-        told = {"missed": f"{parts[0]} missed", "spurious": f"{parts[1]} is nothing in gold"}
-        return f"sentence {self.sentence}: {told.get(self.kind, f'{parts[0]} found as {parts[1]}')}"
+        gold, predicted = ("" if span is None else self._show(span) for span in (self.gold, self.predicted))
+        verdicts = {"missed": f"{gold} missed", "spurious": f"{predicted} is nothing in gold"}
+        return f"sentence {self.sentence}: {verdicts.get(self.kind, f'{gold} found as {predicted}')}"
 
     def _show(self, span: FoundSpan) -> str:
         words = f'"{" ".join(self.tokens[span.start : span.end])}"' if self.tokens else f"{span.start}–{span.end}"
@@ -72,7 +72,7 @@ class Mistakes:
     """Counts of each class of error, and examples.
 
     Attributes:
-        rule: how tags became spans.
+        rule: how labels became spans.
         gold: gold spans by class: ``correct``, ``type``, ``boundary``, ``both``, ``missed``; together all gold spans.
         predicted: predicted spans by class, with ``spurious`` for ``missed``; together all predicted spans.
         types: (gold type, predicted type, count) of the ``type`` errors, most frequent first.
@@ -102,16 +102,16 @@ class Mistakes:
             "gold": dict(self.gold),
             "predicted": dict(self.predicted),
             "types": [list(row) for row in self.types],
-            "examples": {kind: [_example(one) for one in found] for kind, found in self.examples.items()},
+            "examples": {kind: list(map(_as_dict, mistakes)) for kind, mistakes in self.examples.items()},
         }
 
 
 def find_mistakes(
-    gold: TagSequences,
-    predicted: TagSequences,
+    gold: Labellings,
+    predicted: Labellings,
     rule: str = CONLLEVAL,
     *,
-    tokens: TagSequences | None = None,
+    tokens: Labellings | None = None,
     examples: int = 5,
     offsets: ArrayLike | None = None,
 ) -> Mistakes:
@@ -121,17 +121,22 @@ def find_mistakes(
         tokens: the words, for the examples; those of ``gold`` where it is a corpus.
         examples: how many of each kind are kept.
 
-    >>> found = find_mistakes([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]], tokens=[["Anna", "Berg", "sings"]])
-    >>> found.gold["boundary"], found.predicted["spurious"], found.examples["boundary"][0].text()
+    >>> gold, guess = [["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]]
+    >>> mistakes = find_mistakes(gold, guess, tokens=[["Anna", "Berg", "sings"]])
+    >>> mistakes.gold["boundary"], mistakes.predicted["spurious"], mistakes.examples["boundary"][0].text()
     (1, 1, 'sentence 0: PER "Anna Berg" found as PER "Anna"')
     """
     pair = align(gold, predicted, offsets)
-    words = tokens if tokens is not None else gold if isinstance(gold, Corpus) else None
-    return mistakes_of(pair_spans(pair, rule), words_of(words, pair.num_tokens), examples)
+    return mistakes_of(pair_spans(pair, rule), words_beside(gold, tokens, pair.num_tokens), examples)
 
 
-def words_of(tokens: TagSequences | None, num_tokens: int) -> Column | None:
-    """Return the words as a column of as many tokens, None where there are none."""
+def words_beside(gold: Labellings, tokens: Labellings | None, num_tokens: int) -> Column | None:
+    """Return `tokens` as a column; where they are left out, the words of `gold` if it is a corpus."""
+    return words_of(tokens if tokens is not None else gold if isinstance(gold, Corpus) else None, num_tokens)
+
+
+def words_of(tokens: Labellings | None, num_tokens: int) -> Column | None:
+    """Return words as a column, which must have this many; None where there are none."""
     if tokens is None:
         return None
     if isinstance(tokens, Corpus):
@@ -139,7 +144,7 @@ def words_of(tokens: TagSequences | None, num_tokens: int) -> Column | None:
     else:
         column, _ = columns_of("tokens", tokens)
     if len(column) != num_tokens:
-        raise InputError(f"tokens: expected {num_tokens}, one for each tag, got {len(column)}")
+        raise InputError(f"tokens: expected {num_tokens}, one for each label, got {len(column)}")
     return column
 
 
@@ -151,10 +156,10 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
     predicted, _ = _best(kinds, of_predicted, of_gold, len(pair.predicted))
     listed: dict[str, tuple[Mistake, ...]] = {}
     for number, kind in ((TYPE, "type"), (BOUNDARY, "boundary"), (BOTH, "both"), (ALONE, "missed")):
-        some = np.flatnonzero(gold == number)[:examples]
-        listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in some)
-    some = np.flatnonzero(predicted == ALONE)[:examples]
-    listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in some)
+        first = np.flatnonzero(gold == number)[:examples]
+        listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in first)
+    first = np.flatnonzero(predicted == ALONE)[:examples]
+    listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in first)
     return Mistakes(
         pair.rule,
         _counts(gold, "missed"),
@@ -165,12 +170,8 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
 
 
 def _kinds_of_pairs(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> NDArray[np.int64]:
-    gold, predicted = pair.gold, pair.predicted
-    boundary = (gold.start[of_gold] == predicted.start[of_predicted]) & (
-        gold.end[of_gold] == predicted.end[of_predicted]
-    )
-    label = gold.label[of_gold] == predicted.label[of_predicted]
-    return np.where(boundary, np.where(label, CORRECT, TYPE), np.where(label, BOUNDARY, BOTH))
+    same_boundary, same_type = pair.agreement(of_gold, of_predicted)
+    return np.where(same_boundary, np.where(same_type, CORRECT, TYPE), np.where(same_type, BOUNDARY, BOTH))
 
 
 def _best(kinds: IntArray, mine: IntArray, theirs: IntArray, count: int) -> tuple[IntArray, IntArray]:
@@ -202,7 +203,7 @@ def _mistake(pair: SpanPair, kind: str, g: int, p: int, words: Column | None) ->
     return Mistake(kind, sentence, _span(pair, pair.gold, g), _span(pair, pair.predicted, p), tokens)
 
 
-def _span(pair: SpanPair, spans: Spans, index: int) -> FoundSpan | None:
+def _span(pair: SpanPair, spans: PlacedSpans, index: int) -> FoundSpan | None:
     if index < 0:
         return None
     first = pair.offsets[spans.sentence[index]]
@@ -211,7 +212,7 @@ def _span(pair: SpanPair, spans: Spans, index: int) -> FoundSpan | None:
     )
 
 
-def _example(mistake: Mistake) -> dict[str, Any]:
+def _as_dict(mistake: Mistake) -> dict[str, Any]:
     sides: Sequence[FoundSpan | None] = (mistake.gold, mistake.predicted)
     gold, predicted = (None if span is None else list(span) for span in sides)
     return {"sentence": mistake.sentence, "gold": gold, "predicted": predicted, "tokens": list(mistake.tokens)}

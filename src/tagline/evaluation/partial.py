@@ -2,7 +2,7 @@
 
 Four ways for a predicted and a gold span to match, from strict to lenient: ``exact`` (boundary and type), ``boundary``
 (any type), ``type`` (they share a token and the type) and ``overlap`` (they share a token). In the last two one span
-may match several, so each side is counted by itself: a span counts once, when it has at least one partner.
+may match several, so each side is counted by itself: a span counts once if it has at least one partner.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.types import BoolArray, IntArray
 
 
@@ -82,7 +82,7 @@ class PartialScores:
 
 
 def evaluate_partial(
-    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
 ) -> PartialScores:
     """Score spans with boundaries or types forgiven. Arguments as in `evaluate_spans`.
 
@@ -96,17 +96,18 @@ def evaluate_partial(
 def partial_of(pair: SpanPair) -> PartialScores:
     """Score spans that are paired already."""
     of_gold, of_predicted = pair.overlaps
-    gold, predicted = pair.gold, pair.predicted
-    boundary = (gold.start[of_gold] == predicted.start[of_predicted]) & (
-        gold.end[of_gold] == predicted.end[of_predicted]
-    )
-    type_ = gold.label[of_gold] == predicted.label[of_predicted]
+    same_boundary, same_type = pair.agreement(of_gold, of_predicted)
 
     def score(matches: BoolArray) -> PartialScore:
-        return PartialScore(_distinct(of_predicted[matches]), len(predicted), _distinct(of_gold[matches]), len(gold))
+        matched_found, matched_gold = _distinct(of_predicted[matches]), _distinct(of_gold[matches])
+        return PartialScore(matched_found, len(pair.predicted), matched_gold, len(pair.gold))
 
     return PartialScores(
-        pair.rule, score(boundary & type_), score(boundary), score(type_), score(np.ones(len(type_), np.bool_))
+        pair.rule,
+        exact=score(same_boundary & same_type),
+        boundary=score(same_boundary),
+        type=score(same_type),
+        overlap=score(np.ones(len(of_gold), np.bool_)),
     )
 
 

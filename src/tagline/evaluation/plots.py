@@ -18,6 +18,7 @@ from tagline.errors import InputError, TaglineError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.scores import Score
 from tagline.evaluation.tokens import TokenScores
+from tagline.types import Float64Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ DPI = 150
 LONGEST_NAME = 24
 NUMBERED_CELLS = 30  # labels up to which each cell carries its count
 COLOURS = {"precision": "#9ecae9", "recall": "#ffbf79", "F1": "#4c78a8"}
-# Fonts with Chinese, Japanese and Korean characters, the first one installed is used where a name needs it.
+# Fonts with Chinese, Japanese and Korean characters; the first one installed is used where a name needs it.
 EAST_ASIAN = ("Noto Sans CJK SC", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei")
 INK, QUIET = "#1b1f24", "#8c959f"
 
@@ -48,26 +49,12 @@ def plot_confusion(tokens: TokenScores, path: str | PathLike[str]) -> None:
     L = len(tokens.labels)
     if not L:
         raise InputError("tokens: expected at least one label to draw, got none")
-    side = min(max(3.2, 0.42 * L), 24)
-    names = [_short(label) for label in tokens.labels]
-    room = 0.085 * max([len(name) for name in names], default=0) + 0.8
-    figure = _figure(side + room + 0.9, side + room)
-    axes = figure.add_subplot()
     shares = tokens.confusion / np.maximum(tokens.confusion.sum(axis=1, keepdims=True), 1)  # [L, L]
     # A square root: one token in a hundred can be seen.
-    image = axes.imshow(shares, cmap="Blues", norm=_square_root())
-    size = min(8.0, 0.62 * 72 * side / max(L, 1))
-    axes.set_xticks(range(L), names, rotation=90, fontsize=size, fontfamily=_families(names))
-    axes.set_yticks(range(L), names, fontsize=size, fontfamily=_families(names))
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("gold")
-    axes.tick_params(length=0)
+    look = {"cmap": "Blues", "norm": _square_root()}
+    figure, axes, cell = _label_grid(tokens.labels, shares, ("gold", "predicted"), "share of the gold label", 0.9, look)
     if L <= NUMBERED_CELLS:
-        _number_cells(axes, tokens, shares, 72 * side / max(L, 1))
-    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
-    bar.set_label("share of the gold label", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    bar.outline.set_visible(False)
+        _number_cells(axes, tokens, shares, cell)
     axes.set_title(f"{tokens.num_tokens} tokens, accuracy {100 * tokens.accuracy:.2f} %", fontsize=10)
     _save(figure, path)
 
@@ -129,30 +116,56 @@ def plot_transitions(labels: Sequence[str], weights: ArrayLike, path: str | Path
     L, values = len(labels), np.asarray(weights, np.float64)
     if not L or values.shape != (L, L):
         raise InputError(f"weights: expected [L, L] for {L} labels, got {list(values.shape)}")
-    side = min(max(3.2, 0.42 * L), 24)
-    names = [_short(label) for label in labels]
-    room = 0.085 * max(len(name) for name in names) + 0.8
-    figure = _figure(side + room + 1.8, side + room)
-    axes = figure.add_subplot()
     most = float(np.abs(values).max()) or 1.0
-    image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most)
-    size = min(8.0, 0.62 * 72 * side / L)
-    axes.set_xticks(range(L), names, rotation=90, fontsize=size, fontfamily=_families(names))
-    axes.set_yticks(range(L), names, fontsize=size, fontfamily=_families(names))
-    axes.set_xlabel("next")
-    axes.set_ylabel("previous")
-    axes.tick_params(length=0)
+    look = {"cmap": "RdBu", "vmin": -most, "vmax": most}
+    figure, axes, cell = _label_grid(labels, values, ("previous", "next"), "weight", 1.8, look)
     if L <= NUMBERED_CELLS:
-        number = min(9.0, 72 * side / L / 3.2)
         for (i, j), value in np.ndenumerate(values):
             if abs(value) >= 0.05:  # others would read 0.0
                 colour = "white" if abs(value) > 0.6 * most else INK
-                axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=number, color=colour)
+                size = min(9.0, cell / 3.2)
+                axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=size, color=colour)
+    _save(figure, path)
+
+
+def _label_grid(
+    labels: Sequence[str],
+    values: Float64Array,
+    sides: tuple[str, str],
+    meaning: str,
+    margin: float,
+    look: dict[str, Any],
+) -> tuple[Figure, Any, float]:
+    """Draw a value for each pair of labels as a shade, with a colour bar.
+
+    Arguments:
+        labels: L, both down and across.
+        values: ``[L, L]``.
+        sides: what the labels down and those across are.
+        meaning: of a value, beside the colour bar.
+        margin: width for the colour bar, in inches.
+        look: how values become colours, as ``imshow`` takes it.
+
+    Returns:
+        The figure, its axes, and the side of a cell in points.
+    """
+    L, names = len(labels), [_short(label) for label in labels]
+    side = min(max(3.2, 0.42 * L), 24)
+    room = 0.085 * max(len(name) for name in names) + 0.8
+    figure = _figure(side + room + margin, side + room)
+    axes = figure.add_subplot()
+    image = axes.imshow(values, **look)
+    cell = 72 * side / L
+    ticks: dict[str, Any] = {"fontsize": min(8.0, 0.62 * cell), "fontfamily": _families(names)}
+    axes.set_xticks(range(L), names, rotation=90, **ticks)
+    axes.set_yticks(range(L), names, **ticks)
+    axes.set(ylabel=sides[0], xlabel=sides[1])
+    axes.tick_params(length=0)
     bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
-    bar.set_label("weight", fontsize=8)
+    bar.set_label(meaning, fontsize=8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
-    _save(figure, path)
+    return figure, axes, cell
 
 
 def _figure(width: float, height: float) -> Figure:

@@ -1,7 +1,7 @@
 """Everything about one output in one place, as text, JSON or HTML.
 
-`evaluate` reads the tags once and hands the same arrays to every scorer. The parts of a `Report` that do not apply are
-None: there are no spans in part-of-speech tags, and no comparison without another output.
+`evaluate` reads the labels once and hands the same arrays to every scorer. The parts of a `Report` that do not apply
+are None: parts of speech have no spans, and without another output there is no comparison.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.matching import CONLLEVAL, pair_spans
-from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_of
+from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
 from tagline.evaluation.partial import PartialScores, partial_of
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.spans import SpanScores, spans_of
 from tagline.evaluation.tokens import TokenScores, tokens_of
-from tagline.readers.corpus import Corpus
 
 FORMAT, VERSION = "tagline-evaluation", 1
 
@@ -61,7 +60,7 @@ class Report:
             ("Partial matches", self.partial),
             ("Mistakes", self.mistakes),
             ("Tokens", self.tokens),
-            *((f"Calibration of {name}", found) for name, found in self.calibration.items()),
+            *((f"Calibration of {name}", curve) for name, curve in self.calibration.items()),
         ]
         return [(title, part.text()) for title, part in parts if part is not None]
 
@@ -82,7 +81,7 @@ class Report:
                 ("comparison", self.comparison),
             )
         }
-        calibration = {name: found.as_dict() for name, found in self.calibration.items()}
+        calibration = {name: curve.as_dict() for name, curve in self.calibration.items()}
         return {"format": FORMAT, "version": VERSION, **parts, "calibration": calibration}
 
     def json(self, indent: int | None = 2) -> str:
@@ -97,12 +96,12 @@ class Report:
 
 
 def evaluate(
-    gold: TagSequences,
-    predicted: TagSequences,
+    gold: Labellings,
+    predicted: Labellings,
     rule: str | None = CONLLEVAL,
     *,
-    other: TagSequences | None = None,
-    tokens: TagSequences | None = None,
+    other: Labellings | None = None,
+    tokens: Labellings | None = None,
     examples: int = 5,
     resamples: int = 0,
     seed: int = 0,
@@ -112,7 +111,7 @@ def evaluate(
 
     Arguments:
         gold, predicted, offsets: as in `evaluate_spans`.
-        rule: as in `evaluate_spans`; None for tags without spans, such as parts of speech.
+        rule: as in `evaluate_spans`; None for labels without spans, such as parts of speech.
         other: another output for the same sentences, to compare with: does it differ in F1?
         tokens: the words, for the examples; those of ``gold`` where it is a corpus.
         examples: how many of each kind of mistake are shown.
@@ -127,7 +126,7 @@ def evaluate(
     if rule is None:
         return Report(tokens_of(pair))
     spans = pair_spans(pair, rule)
-    words = words_of(tokens if tokens is not None else gold if isinstance(gold, Corpus) else None, pair.num_tokens)
+    words = words_beside(gold, tokens, pair.num_tokens)
     counts = spans.per_sentence() if resamples or other is not None else None
     comparison = None
     if counts is not None and other is not None:

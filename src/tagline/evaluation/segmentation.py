@@ -1,7 +1,7 @@
-"""Scores of word segmentation: tags mark where words begin and end, and a word is right when both its ends are.
+"""Scores of word segmentation: labels mark where words begin and end, and a word is right if both its ends are.
 
-Every token is in a word. One begins at the first token of a sentence, at B, S, U, W or O, and after E, L, S, U, W or O;
-types (``B-NOUN``) are ignored. This reads BMES, BMEWO, BIES, BILOU and BI(O) tags alike, proper or not.
+Every token is in a word. A word begins at the first token of a sentence, at B, S, U, W or O, and after E, L, S, U, W or
+O; types (``B-NOUN``) are ignored. This reads BMES, BMEWO, BIES, BILOU and BI(O) alike, proper or not.
 Recall is also given apart for words that the training text has (IV) and has not (OOV), as the SIGHAN bake-offs do.
 """
 
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.mistakes import words_of
 from tagline.evaluation.scores import Score
-from tagline.evaluation.sequences import TagSequences, align
+from tagline.ragged import first_entries, offsets_of
 from tagline.readers.corpus import Column
 from tagline.types import BoolArray, IntArray
 
@@ -85,14 +86,14 @@ class SegmentationScores:
 
 
 def evaluate_segmentation(
-    gold: TagSequences,
-    predicted: TagSequences,
+    gold: Labellings,
+    predicted: Labellings,
     *,
-    tokens: TagSequences | None = None,
+    tokens: Labellings | None = None,
     training_words: Iterable[str] | None = None,
     offsets: ArrayLike | None = None,
 ) -> SegmentationScores:
-    """Score the words that tags cut a text into.
+    """Score the words that labels cut a text into.
 
     Arguments:
         gold, predicted, offsets: as in `evaluate_spans`.
@@ -106,11 +107,10 @@ def evaluate_segmentation(
     (1.0, 1.0)
     """
     pair = align(gold, predicted, offsets)
-    gold_begins = word_begins(pair.gold_column, pair.offsets)
-    found_begins = word_begins(pair.predicted_column, pair.offsets)
-    starts, ends = _words(gold_begins)
-    right = _right(starts, ends, found_begins)
-    words = Score(int(right.sum()), int(found_begins.sum()), len(starts))
+    starts, ends = _words(word_begins(pair.gold_column, pair.offsets))
+    predicted_begins = word_begins(pair.predicted_column, pair.offsets)
+    right = _right(starts, ends, predicted_begins)
+    words = Score(int(right.sum()), int(predicted_begins.sum()), len(starts))
     if training_words is None:
         return SegmentationScores(words)
     column = words_of(tokens, pair.num_tokens)
@@ -121,23 +121,19 @@ def evaluate_segmentation(
     return SegmentationScores(words, oov, iv)
 
 
-def word_begins(tags: Column, offsets: IntArray) -> BoolArray:
+def word_begins(labels: Column, offsets: IntArray) -> BoolArray:
     """Say of each token whether a word begins there: ``[N]``."""
-    positions = [tag.split("-", 1)[0] for tag in tags.vocabulary]
-    for tag, position in zip(tags.vocabulary, positions, strict=True):
+    positions = [label.split("-", 1)[0] for label in labels.vocabulary]
+    for label, position in zip(labels.vocabulary, positions, strict=True):
         if len(position) != 1 or position not in POSITIONS:
             raise InputError(
-                f"tag {tag!r}: expected one of {', '.join(POSITIONS)}, alone or before a hyphen and a type"
+                f"label {label!r}: expected one of {', '.join(POSITIONS)}, alone or before a hyphen and a type"
             )
-    begins = np.array([position in BEGINS for position in positions], np.bool_)[tags.ids] if positions else _none(tags)
-    ends = np.array([position in ENDS for position in positions], np.bool_)[tags.ids] if positions else _none(tags)
+    begins, ends = (
+        np.array([position in letters for position in positions], np.bool_)[labels.ids] for letters in (BEGINS, ENDS)
+    )
     begins[1:] |= ends[:-1]
-    begins[offsets[:-1][np.diff(offsets) > 0]] = True
-    return begins
-
-
-def _none(tags: Column) -> BoolArray:
-    return np.zeros(len(tags), np.bool_)
+    return np.asarray(begins | first_entries(offsets), np.bool_)
 
 
 def _words(begins: BoolArray) -> tuple[IntArray, IntArray]:
@@ -145,11 +141,11 @@ def _words(begins: BoolArray) -> tuple[IntArray, IntArray]:
     return starts, np.append(starts[1:], len(begins))[: len(starts)]
 
 
-def _right(starts: IntArray, ends: IntArray, found: BoolArray) -> BoolArray:
-    """Say of each gold word whether it is found: a word begins at its start, the next at its end, none between."""
-    before = np.append(0, np.cumsum(found))  # [N + 1], begins before each token
-    closed = np.append(found, True)[ends]
-    return np.asarray(found[starts] & closed & (before[ends] - before[starts] == 1), np.bool_)
+def _right(starts: IntArray, ends: IntArray, begins: BoolArray) -> BoolArray:
+    """Say of each gold word whether it was predicted: a word begins at its start, the next at its end, none between."""
+    before = offsets_of(begins)  # [N + 1], words that begin before each token
+    closed = np.append(begins, True)[ends]
+    return np.asarray(begins[starts] & closed & (before[ends] - before[starts] == 1), np.bool_)
 
 
 def _known(tokens: Column, starts: IntArray, ends: IntArray, training_words: Iterable[str]) -> BoolArray:

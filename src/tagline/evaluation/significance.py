@@ -1,6 +1,6 @@
 """How sure is a score: bootstrap intervals, and whether one output is better than another.
 
-Sentences are the units of chance. Micro-averaged scores depend on a set of sentences only through its sums of
+Chance draws sentences. Micro-averaged scores depend on a set of sentences only through its sums of
 (correct, found, gold), so sentences with equal counts are interchangeable: K distinct rows of counts stand for B
 sentences, and a resample is one multinomial draw over K instead of B drawn sentences. This is exact, not a shortcut.
 
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import CONLLEVAL, pair_spans
-from tagline.evaluation.sequences import TagSequences, align
 from tagline.types import Float64Array, IntArray
 
 METHODS = ("randomisation", "bootstrap")
@@ -99,7 +99,7 @@ class Comparison:
 
 
 def sentence_counts(
-    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
 ) -> IntArray:
     """Count correct, found and gold spans of each sentence: ``[B, 3]``. Arguments as in `evaluate_spans`.
 
@@ -159,22 +159,24 @@ def compare(
     >>> compare(worse, better).p_value < 0.001, compare(worse, worse).p_value
     (True, 1.0)
     """
-    one, two = _checked("first", first), _checked("second", second)
+    first_counts, second_counts = _checked("first", first), _checked("second", second)
     _check_options(metric, resamples)
     if method not in METHODS:
         raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    if len(one) != len(two):
-        raise InputError(f"second: expected {len(one)} sentences as in first, got {len(two)}")
-    unequal = np.flatnonzero(one[:, 2] != two[:, 2])
+    if len(first_counts) != len(second_counts):
+        raise InputError(f"second: expected {len(first_counts)} sentences as in first, got {len(second_counts)}")
+    unequal = np.flatnonzero(first_counts[:, 2] != second_counts[:, 2])
     if len(unequal):
         b = int(unequal[0])
-        raise InputError(f"second, sentence {b}: expected {one[b, 2]} gold spans as in first, got {two[b, 2]}")
-    scores = float(score(one.sum(axis=0), metric)), float(score(two.sum(axis=0), metric))
+        raise InputError(
+            f"second, sentence {b}: expected {first_counts[b, 2]} gold spans as in first, got {second_counts[b, 2]}"
+        )
+    scores = float(score(first_counts.sum(axis=0), metric)), float(score(second_counts.sum(axis=0), metric))
     observed = scores[1] - scores[0]
     if method == "randomisation":
-        moved = _swapped(one, two, metric, resamples, seed)
+        moved = _swapped(first_counts, second_counts, metric, resamples, seed)
     else:
-        totals = _bootstrap(np.hstack([one, two]), resamples, seed)  # [R, 6]
+        totals = _bootstrap(np.hstack([first_counts, second_counts]), resamples, seed)  # [R, 6]
         moved = score(totals[:, 3:], metric) - score(totals[:, :3], metric) - observed
     extreme = int(np.count_nonzero(np.abs(moved) >= abs(observed) - ROUNDING))
     return Comparison(metric, *scores, (1 + extreme) / (1 + resamples), method, resamples, seed)
@@ -200,14 +202,16 @@ def _bootstrap(rows: IntArray, resamples: int, seed: int) -> IntArray:
     return np.concatenate(totals)
 
 
-def _swapped(one: IntArray, two: IntArray, metric: str, resamples: int, seed: int) -> Float64Array:
+def _swapped(first_counts: IntArray, second_counts: IntArray, metric: str, resamples: int, seed: int) -> Float64Array:
     """Return the difference of the scores after each random swap: ``[R]``."""
-    distinct, copies = np.unique(two - one, axis=0, return_counts=True)  # [K, 3], [K]
+    distinct, copies = np.unique(second_counts - first_counts, axis=0, return_counts=True)  # [K, 3], [K]
     rng = np.random.default_rng(seed)
     differences = []
     for size in _blocks(resamples, len(distinct)):
         moved = _dot(rng.binomial(copies, 0.5, size=(size, len(copies))), distinct)  # [size, 3]
-        differences.append(score(two.sum(axis=0) - moved, metric) - score(one.sum(axis=0) + moved, metric))
+        differences.append(
+            score(second_counts.sum(axis=0) - moved, metric) - score(first_counts.sum(axis=0) + moved, metric)
+        )
     return np.concatenate(differences)
 
 

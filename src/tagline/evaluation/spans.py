@@ -1,7 +1,7 @@
-"""Scores of spans: a predicted span counts when its boundary and its type are those of a gold span.
+"""Scores of spans: a predicted span is right if its boundary and its type are those of a gold span.
 
-The rule says how tags become spans: ``conlleval`` is the chunking of the CoNLL shared tasks' script, on proper and
-improper sequences; ``strict:<scheme>`` takes only what is well formed in that scheme. Scores by different rules are
+The rule says how labels become spans: ``conlleval`` is the chunking of the CoNLL shared tasks' script, on proper and
+improper labels; ``strict:<scheme>`` takes only what is well formed in that scheme. Scores by different rules are
 not comparable, so each result carries its rule.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
 from tagline.evaluation.scores import Score
-from tagline.evaluation.sequences import Aligned, TagSequences, align
 from tagline.types import BoolArray
 
 
@@ -24,11 +24,11 @@ class SpanScores:
     """Scores of spans, overall and by type.
 
     Attributes:
-        rule: how tags became spans.
+        rule: how labels became spans.
         overall: counts and scores of all spans.
         by_type: the same for each type that gold or predicted has, sorted by name.
         num_tokens: N, tokens outside spans included.
-        correct_tokens: tokens whose predicted tag is the gold tag.
+        correct_tokens: tokens whose predicted label is the gold label.
     """
 
     rule: str
@@ -59,7 +59,7 @@ class SpanScores:
 
     @property
     def accuracy(self) -> float:
-        """Share of all tokens whose tag is right; 0 where there are none."""
+        """Share of all tokens whose label is right; 0 where there are none."""
         return self.correct_tokens / self.num_tokens if self.num_tokens else 0.0
 
     def text(self, by_type: bool = True) -> str:
@@ -91,13 +91,13 @@ class SpanScores:
 
 
 def evaluate_spans(
-    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
 ) -> SpanScores:
     """Score predicted spans against gold spans.
 
     Arguments:
-        gold, predicted: tags of B sentences with N tokens: lists of tag lists, `Column`s, or `Corpus` objects with a
-            column ``tag``.
+        gold, predicted: labels of B sentences with N tokens: lists of label lists, `Column`s, or `Corpus` objects with
+            a column ``tag``.
         rule: ``conlleval``, which is the CoNLL script for the letters that it knows (B, I, E, O) and
             ``conlleval:<scheme>`` otherwise; or ``strict:`` and a scheme, such as ``strict:IOB2``. A scheme that is
             left out is detected, and the result's `rule` names it.
@@ -118,7 +118,7 @@ def evaluate_spans(
 
 
 def correct_spans(
-    gold: TagSequences, predicted: TagSequences, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
 ) -> BoolArray:
     """Say of each predicted span, in the order of the text, whether it is right: ``[M]``.
 
@@ -131,7 +131,7 @@ def correct_spans(
 
 
 def spans_of(pair: Aligned, spans: SpanPair) -> SpanScores:
-    """Score spans that are found already; ``pair`` holds their tags."""
+    """Score spans that were read already; ``pair`` holds their labels."""
     L = len(spans.labels)
     correct, found, gold = (
         np.bincount(labels, minlength=L).tolist()

@@ -1,4 +1,4 @@
-"""Scores of single tokens: accuracy, each label by itself, and who is taken for whom.
+"""Scores of single tokens: accuracy, each label by itself, and which label is taken for which.
 
 Everything follows from the confusion matrix ``[L, L]`` of gold × predicted labels.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.scores import Score
-from tagline.evaluation.sequences import Aligned, TagSequences, align
 from tagline.types import IntArray
 
 
@@ -81,7 +81,7 @@ class TokenScores:
         }
 
 
-def evaluate_tokens(gold: TagSequences, predicted: TagSequences, *, offsets: ArrayLike | None = None) -> TokenScores:
+def evaluate_tokens(gold: Labellings, predicted: Labellings, *, offsets: ArrayLike | None = None) -> TokenScores:
     """Score predicted labels token by token.
 
     Arguments:

@@ -1,6 +1,6 @@
 """What features are made of once names are numbers: the attributes of each token, in compressed rows.
 
-Expansion of templates and Python features both end here; weights, scores and training begin here.
+Templates and Python features both end up as these; weights, scores and training begin with them.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ class Features:
     """The attributes of the tokens of B sentences.
 
     Attributes:
-        bounds: ``[B + 1]``; sentence b is tokens ``bounds[b]`` to ``bounds[b + 1] - 1``.
+        offsets: ``[B + 1]``; sentence b is tokens ``offsets[b]`` to ``offsets[b + 1] - 1``.
         states: crossed with the label of the token.
         edges: crossed with the pair (label of the token before, label of this token); those of a first token are
             never used. None where transitions do not depend on the input.
     """
 
-    bounds: IntArray
+    offsets: IntArray
     states: Attributes
     edges: Attributes | None = None
 
     @property
     def num_tokens(self) -> int:
         """N."""
-        return int(self.bounds[-1])
+        return int(self.offsets[-1])
 
     @property
     def num_sentences(self) -> int:
         """B."""
-        return len(self.bounds) - 1
+        return len(self.offsets) - 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 Entries are kept as a trie over words. A corpus is matched on integers, all positions at once: the trie goes one level
 down for every position that is still alive. From left to right the longest match at each position is taken, and the
-search goes on behind it. What the matches are worth is declared by a priority:
+search goes on behind it. A priority declares what the matches are worth:
 
 - ``feature``: a column of tags (`Dictionary.column`) for templates; the model learns how far to trust them;
 - ``over`` the model: labels that decoding must keep (`Dictionary.known`, `Dictionary.allowed`);
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.trie import UNKNOWN, Trie, edge_key, leftmost
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.roles import OUTSIDE, SCHEMES, Scheme, tag_codes
-from tagline.readers.roles import scheme as scheme_of
-from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
+from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
+from tagline.readers.rules import scheme as scheme_of
+from tagline.readers.sources import PathLike, name_of, read_string, shown
 from tagline.readers.spans import Span, SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.text import tokenize
@@ -68,7 +68,7 @@ class Dictionary:
         if isinstance(entries, str) or not isinstance(entries, Iterable):
             raise InputError(f"entries: expected a mapping or a list of phrases, got {entries!r:.60}")
         pairs = entries.items() if isinstance(entries, Mapping) else ((entry, None) for entry in entries)
-        rows = ((f"entries[{n}]", entry, given) for n, (entry, given) in enumerate(pairs))
+        rows = ((f"entries[{n}]", entry, type_name) for n, (entry, type_name) in enumerate(pairs))
         self.priority = _one_of("priority", priority, PRIORITIES)
         self.fold_case = fold_case
         self._build(rows, kind, tokenizer, _one_of("conflicts", conflicts, CONFLICTS))
@@ -86,25 +86,25 @@ class Dictionary:
         encoding: str = "utf-8",
     ) -> Dictionary:
         """Read a file with one phrase a line and, after a TAB, its type; blank lines are skipped."""
-        found = cls((), kind, tokenizer=tokenizer, fold_case=fold_case, priority=priority, conflicts=conflicts)
-        found._build(_lines(path, encoding), kind, tokenizer, conflicts)
-        return found
+        dictionary = cls((), kind, tokenizer=tokenizer, fold_case=fold_case, priority=priority, conflicts=conflicts)
+        dictionary._build(_lines(path, encoding), kind, tokenizer, conflicts)
+        return dictionary
 
     def _build(
         self, rows: Iterable[tuple[str, object, object]], kind: str | None, tokenizer: str, conflicts: str
     ) -> None:
-        tokenize("", tokenizer)  # says what is wrong with its name
+        tokenize("", tokenizer)  # raises where there is no tokenizer of that name
         words: dict[str, int] = {}
         edges: dict[int, int] = {}
         types: dict[str, int] = {}
         type_of: dict[int, int] = {}  # by node
         places: dict[int, str] = {}
-        for where, entry, given in rows:
+        for where, entry, type_name in rows:
             node = 0
             for token in self._tokens(where, entry, tokenizer):
                 word = words.setdefault(token, len(words))
                 node = edges.setdefault(edge_key(node, word), len(edges) + 1)
-            number = types.setdefault(_type(where, kind if given is None else given), len(types))
+            number = types.setdefault(_type(where, kind if type_name is None else type_name), len(types))
             earlier = type_of.setdefault(node, number)
             if earlier != number and conflicts == "error":
                 names = list(types)
@@ -119,7 +119,7 @@ class Dictionary:
         self._words, self._trie = words, Trie.of(edges, type_of)
 
     def __len__(self) -> int:
-        """The number of phrases."""
+        """Return the number of phrases."""
         return int((self._trie.types != UNKNOWN).sum())
 
     def entries(self) -> dict[tuple[str, ...], str]:
@@ -177,19 +177,19 @@ class Dictionary:
     def known(
         self, corpus: Corpus, labels: Sequence[str], scheme: str | Scheme = "BIOES", column: str = TOKEN
     ) -> IntArray:
-        """Give the label of each token inside a match, ``[N]``, −1 elsewhere; for `tagline.chain.constrain`.
+        """Return the label of each token inside a match, ``[N]``, −1 elsewhere; for `tagline.chain.constrain`.
 
-        In schemes that do not mark both ends of a span, the model may still make the match longer; `allowed` does not
-        let it.
+        In schemes that do not mark both ends of a span, the model may still make the match longer; with `allowed` it
+        may not.
 
         Arguments:
             labels: those of the model, in its order; every label that a match needs must be there.
         """
-        rules, spans = scheme_of(scheme), self.match(corpus, column)
-        if not rules.typed:  # words are spans without a type, and what is in no match is unknown
-            rules, spans = SCHEMES["BMES"], replace(spans, labels=("",) * len(spans.labels))
+        tag_scheme, spans = scheme_of(scheme), self.match(corpus, column)
+        if not tag_scheme.typed:  # words are spans without a type, and what is in no match is unknown
+            tag_scheme, spans = SCHEMES["BMES"], replace(spans, labels=("",) * len(spans.labels))
         separator = separator_of(Column(tuple(labels), np.zeros(0, np.int32)))
-        tags = write_tags(spans, corpus.offsets, rules, separator)
+        tags = write_tags(spans, corpus.offsets, tag_scheme, separator)
         numbers = {label: number for number, label in enumerate(labels)}
         table = []
         for tag in tags.vocabulary:
@@ -204,7 +204,7 @@ class Dictionary:
     def allowed(
         self, corpus: Corpus, labels: Sequence[str], scheme: str | Scheme = "BIOES", column: str = TOKEN
     ) -> BoolArray:
-        """Give the labels that each token may take, ``[N, L]``, so that every match is a span of its own.
+        """Say which labels each token may take, ``[N, L]``, so that every match is a span of its own.
 
         A token in a match has its label; the tokens beside a match may not join it.
         """
@@ -240,16 +240,16 @@ class Dictionary:
                 f"tags: expected one for each token of {len(corpus)} sentences ({corpus.num_tokens} tokens), got "
                 f"{len(tagged.column)} tags in {len(tagged.offsets) - 1} sentences"
             )
-        filled: Form | Corpus = tagged.like_given(self._filled(corpus.column(column), tagged, scheme_of(scheme)))
+        filled: Form | Corpus = tagged.like_original(self._filled(corpus.column(column), tagged, scheme_of(scheme)))
         return filled
 
-    def _filled(self, tokens: Column, tagged: Tagged, rules: Scheme) -> Column:
+    def _filled(self, tokens: Column, tagged: Tagged, tag_scheme: Scheme) -> Column:
         offsets = tagged.offsets
-        there = find_spans(tagged.column, offsets, f"conlleval:{rules.name}")
-        outside = tag_codes(tagged.column.vocabulary, rules).roles[tagged.column.ids] == OUTSIDE  # [N]
+        old = find_spans(tagged.column, offsets, f"conlleval:{tag_scheme.name}")
+        outside = tag_codes(tagged.column.vocabulary, tag_scheme).roles[tagged.column.ids] == OUTSIDE  # [N]
         added = self._spans(np.where(outside, self._numbers(tokens), UNKNOWN), offsets)
-        both, is_new = _union(there, added, offsets)
-        written = write_tags(both, offsets, rules, separator_of(tagged.column))
+        both, is_new = _union(old, added, offsets)
+        written = write_tags(both, offsets, tag_scheme, separator_of(tagged.column))
         # A tag of the model changes only where the scheme marks that its span touches a match.
         base = offsets[both.sentence]
         first, last = base + both.start, base + both.end
@@ -264,42 +264,42 @@ class Dictionary:
         return Column.of(np.where(changed, _strings(written), _strings(tagged.column)).tolist())
 
     def _numbers(self, tokens: Column) -> IntArray:
-        """Each token's number among the dictionary's words, ``[N]``."""
+        """Return the number of each token among the words of the dictionary, ``[N]``."""
         fold = str.casefold if self.fold_case else str
         table = [self._words.get(fold(word), UNKNOWN) for word in tokens.vocabulary]
         return np.array(table or [UNKNOWN], np.int64)[tokens.ids]
 
     def _spans(self, words: IntArray, offsets: IntArray) -> SpanArray:
         start, length, kind = self._trie.longest(words, offsets)
-        taken = leftmost(start, start + length)
-        start, length, kind = start[taken], length[taken], kind[taken]
+        chosen = leftmost(start, start + length)
+        start, length, kind = start[chosen], length[chosen], kind[chosen]
         sentence = np.searchsorted(offsets, start, "right") - 1
         first = start - offsets[sentence]
         return SpanArray(sentence, first, first + length, kind.astype(np.int32), self.types)
 
 
-def _joins(labels: Sequence[str], rules: str | Scheme) -> BoolArray:
-    """Whether two tokens with these labels, one after the other, are in one span, ``[L, L]``."""
+def _joins(labels: Sequence[str], tag_scheme: str | Scheme) -> BoolArray:
+    """Say whether two tokens with these labels, one after the other, are in one span: ``[L, L]``."""
     L = len(labels)
     pairs = Column(tuple(labels), np.stack([np.repeat(np.arange(L), L), np.tile(np.arange(L), L)], 1).ravel())
-    spans = find_spans(pairs, np.arange(L * L + 1) * 2, f"conlleval:{scheme_of(rules).name}")
+    spans = find_spans(pairs, np.arange(L * L + 1) * 2, f"conlleval:{scheme_of(tag_scheme).name}")
     joined = np.zeros(L * L, np.bool_)
     joined[spans.sentence[spans.end - spans.start == 2]] = True
     return joined.reshape(L, L)
 
 
-def _union(one: SpanArray, other: SpanArray, offsets: IntArray) -> tuple[SpanArray, BoolArray]:
-    """Spans of both, which do not overlap, in order, and which of them are the other's."""
-    labels = tuple(dict.fromkeys((*one.labels, *other.labels)))
+def _union(old: SpanArray, new: SpanArray, offsets: IntArray) -> tuple[SpanArray, BoolArray]:
+    """Return the spans of both, which do not overlap, in the order of the text, and which of them are new."""
+    labels = tuple(dict.fromkeys((*old.labels, *new.labels)))
     joined = SpanArray(
-        np.concatenate([one.sentence, other.sentence]),
-        np.concatenate([one.start, other.start]),
-        np.concatenate([one.end, other.end]),
-        np.concatenate([one.numbered(labels), other.numbered(labels)]),
+        np.concatenate([old.sentence, new.sentence]),
+        np.concatenate([old.start, new.start]),
+        np.concatenate([old.end, new.end]),
+        np.concatenate([old.numbered(labels), new.numbered(labels)]),
         labels,
     )
     order = np.argsort(offsets[joined.sentence] + joined.start)
-    return joined.take(order), np.asarray(order >= len(one), np.bool_)
+    return joined.take(order), np.asarray(order >= len(old), np.bool_)
 
 
 def _strings(column: Column) -> NDArray[np.object_]:
@@ -323,13 +323,9 @@ def _type(where: str, kind: object) -> str:
 
 
 def _lines(path: PathLike, encoding: str) -> Iterator[tuple[str, str, str | None]]:
-    """(place, phrase, type) of each line that is not blank."""
-    data, name = read_bytes(path, encoding), name_of(path)
-    try:
-        text = data.tobytes().decode()
-    except UnicodeDecodeError:
-        raise bad_utf8(name, data) from None
-    for number, line in enumerate(text.split("\n"), 1):
+    """Yield place, phrase and type of each line that is not blank."""
+    name = name_of(path)
+    for number, line in enumerate(read_string(path, encoding).split("\n"), 1):
         fields = line.removesuffix("\r").split("\t")
         if len(fields) > 2:
             raise InputError(f"{name}:{number}: expected a phrase, a TAB and a type, got {shown(line)}")

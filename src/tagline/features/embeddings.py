@@ -81,9 +81,9 @@ class Embeddings:
         table[UNKNOWN] = self.vectors.mean(0)
         own = Vocabulary.of(self.words)
         names = words.names()
-        found = own.find_all(names)
-        found = np.where(found < 0, own.find_all([name.lower() for name in names]), found)
-        table[KNOWN:][found >= 0] = self.vectors[found[found >= 0]]
+        rows = own.find_all(names)
+        rows = np.where(rows < 0, own.find_all([name.lower() for name in names]), rows)
+        table[KNOWN:][rows >= 0] = self.vectors[rows[rows >= 0]]
         return table
 
 
@@ -110,7 +110,7 @@ def read_embeddings(
 
 
 class _Reader:
-    """Takes blocks of lines, keeps words and vectors."""
+    """A file that is being read: it takes blocks of lines and keeps words and vectors."""
 
     def __init__(self, name: str, wanted: frozenset[str] | None) -> None:
         self.name = name
@@ -131,7 +131,7 @@ class _Reader:
         if not self.dim:  # blank lines so far
             return
         quick = not any(odd in block for odd in _ODD)
-        kept = []
+        rows = []  # (line, its numbers) of the words that are kept
         for number, line in zip(numbers, lines, strict=True):
             word, _, rest = line.rstrip().partition(b" ")
             if not quick or not word or rest.count(b" ") != self.dim - 1:
@@ -140,8 +140,8 @@ class _Reader:
                 word, rest = self._cut(number, line)
             self.num_lines += 1
             if self._keeps(word):
-                kept.append((number, rest))
-        self.vectors.append(self._parse(kept))
+                rows.append((number, rest))
+        self.vectors.append(self._parse(rows))
 
     def finish(self) -> Embeddings:
         """Return what was kept; say what was not."""
@@ -156,7 +156,7 @@ class _Reader:
         return Embeddings(tuple(self.words), np.concatenate(self.vectors))
 
     def _begin(self, lines: list[bytes], numbers: range) -> tuple[list[bytes], range]:
-        """Find out D; return the lines after the header, if there is one."""
+        """Find D; return the lines after the header, if there is one."""
         filled = [k for k, line in enumerate(lines) if line.strip()][:2]
         if not filled:
             return lines, numbers
@@ -188,7 +188,7 @@ class _Reader:
         return word, b" ".join(rest)
 
     def _keeps(self, raw: bytes) -> bool:
-        """Whether the vector of a word is kept; the word then is."""
+        """Say whether the vector of a word is to be kept; if so, keep the word."""
         try:
             word = raw.decode()
         except UnicodeDecodeError:
@@ -199,24 +199,25 @@ class _Reader:
         self.words[word] = None
         return True
 
-    def _parse(self, kept: Sequence[tuple[int, bytes]]) -> Vectors:
+    def _parse(self, rows: Sequence[tuple[int, bytes]]) -> Vectors:
         """Turn the numbers of lines into an array ``[lines, D]``."""
-        values = _numbers(b" ".join([rest for _, rest in kept]))
-        if len(values) != len(kept) * self.dim or not np.isfinite(values).all():
-            values = np.array([self._one(number, field) for number, rest in kept for field in rest.split()], np.float32)
-        return values.reshape(len(kept), self.dim)
+        values = _numbers(b" ".join([rest for _, rest in rows]))
+        if len(values) != len(rows) * self.dim or not np.isfinite(values).all():
+            fields = ((number, field) for number, rest in rows for field in rest.split())
+            values = np.array([self._number(number, field) for number, field in fields], np.float32)
+        return values.reshape(len(rows), self.dim)
 
-    def _one(self, number: int, field: bytes) -> float:
+    def _number(self, number: int, field: bytes) -> float:
         if not _is_number(field) or not abs(float(field)) <= _LARGEST:
             raise InputError(f"{self.name}:{number}: expected finite numbers after the word, got {_quote(field)}")
         return float(field)
 
 
 def _blocks(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """Cut a stream into blocks of whole lines; give the number of the first line of each."""
+    """Cut a stream into blocks of whole lines, each with the number of its first line."""
     first, rest = 1, b""
-    while chunk := stream.read(BLOCK):
-        block, newline, rest = (rest + chunk).rpartition(b"\n")
+    while data := stream.read(BLOCK):
+        block, newline, rest = (rest + data).rpartition(b"\n")
         if newline:
             yield first, block.removeprefix(BOM) if first == 1 else block
             first += block.count(b"\n") + 1
@@ -229,7 +230,7 @@ def _blocks(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _numbers(text: bytes) -> Vectors:
-    """Parse numbers as far as they are any."""
+    """Parse numbers, up to the first field that is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # older NumPy's way to say that it stopped early
         try:
@@ -251,6 +252,6 @@ def _quote(text: bytes) -> str:
 
 
 def _position(stream: IO[bytes]) -> int:
-    """How far a file has been read, in bytes as they lie on the disk."""
+    """Return how many bytes of a file were read, as they lie on the disk."""
     raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
     return raw.tell() if raw is not None and raw.seekable() else 0

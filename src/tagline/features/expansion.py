@@ -15,7 +15,7 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
-from tagline.features.patterns import Derivation
+from tagline.features.macros import Derivation
 from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
@@ -41,8 +41,8 @@ def expand(
         template: what to expand; its columns are those of the corpus by position, the tag left out.
         corpus: the sentences.
         vocabularies: of states and edges, to look attributes up in; those that are not there are left out.
-        min_frequency: number only attributes that come up at least so often.
-        hash_bits: number attributes by so many bits of their hashes, 1 to 30, and keep no names: for endless streams.
+        min_frequency: number only attributes that occur at least this often.
+        hash_bits: number attributes by this many bits of their hashes, 1 to 30, and keep no names: for endless streams.
 
     >>> corpus = Corpus.from_sentences([(["the", "cat"], ["D", "N"])])
     >>> expanded = expand(Template.parse("U00:%x[0,0]\\nU01:%x[-1,0]"), corpus)
@@ -119,7 +119,7 @@ def _expand(
 
 
 def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Source:
-    """A column as the core takes it: words, a number for each token, padding as far as the rows reach."""
+    """Return a column as the core takes it: words, a number for each token, padding as far as the rows reach."""
     before = tuple(derivation.of_padding(f"_B-{k}") for k in range(1, 1 - min(rows)))
     after = tuple(derivation.of_padding(f"_B+{k}") for k in range(1, 1 + max(rows)))
     words = column.vocabulary if derivation.is_plain else tuple(derivation.of_all(column.vocabulary))
@@ -127,7 +127,7 @@ def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Sou
 
 
 def _compact(column: Column) -> Column:
-    """The column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
+    """Return the column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
     if column.ids.min(initial=0) < 0 or column.ids.max(initial=-1) >= len(column.vocabulary):
         raise InputError(f"ids: expected numbers of words, 0 to {len(column.vocabulary) - 1}, got others")
     if len(column.vocabulary) <= 4 * len(column.ids) + 64:

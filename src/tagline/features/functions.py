@@ -8,7 +8,9 @@ with transition features t, state features s and one weight each, shared by all 
 global feature vector and p(y | x) = exp(w · F(y, x)) / Z(x). Positions count from 0, as Python does: x[i] is the token,
 and transition features are asked from i = 1 on. Where a text counts from 1 (its sums run from i = 2 and i = 1), pass
 ``first=1`` and copy its functions as they stand; the token is then x[i − 1]. Every function is called for every
-label (pair) at every position: for teaching and small problems. Reference: Lafferty, McCallum and Pereira, 2001.
+label (pair) at every position, so this is for teaching and small problems.
+
+Reference: Lafferty, McCallum and Pereira, 2001.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from tagline.chain import log_partition, marginals
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.types import Chain, Float64Array, IntArray, as_array
 
 Function: TypeAlias = Callable[..., Any]
@@ -32,7 +35,7 @@ Function: TypeAlias = Callable[..., Any]
 
 @dataclass(frozen=True)
 class StateFeature:
-    """A function s(label, x, i), said to be one; `name` stands in messages."""
+    """A function s(label, x, i) that is declared as a state feature; `name` stands in messages."""
 
     function: Function
     weight: float
@@ -41,7 +44,7 @@ class StateFeature:
 
 @dataclass(frozen=True)
 class TransitionFeature:
-    """A function t(previous, label, x, i), said to be one; `name` stands in messages."""
+    """A function t(previous, label, x, i) that is declared as a transition feature; `name` stands in messages."""
 
     function: Function
     weight: float
@@ -64,10 +67,10 @@ class FunctionValues:
     transitions: Float64Array
 
     def along(self, path: IntArray) -> Float64Array:
-        """The global feature vector ``[K]`` of one labelling, label numbers ``[T]``."""
-        steps = np.arange(len(path))
-        moves = self.transitions[steps[1:], path[:-1], path[1:]]
-        return np.asarray(self.states[steps, path].sum(axis=0) + moves.sum(axis=0), np.float64)
+        """Return the global feature vector ``[K]`` of one labelling, label numbers ``[T]``."""
+        places = np.arange(len(path))
+        transitions = self.transitions[places[1:], path[:-1], path[1:]]
+        return np.asarray(self.states[places, path].sum(axis=0) + transitions.sum(axis=0), np.float64)
 
 
 class FeatureFunctions:
@@ -98,7 +101,7 @@ class FeatureFunctions:
         *,
         first: int = 0,
     ) -> None:
-        self.features = tuple(_feature(k, given) for k, given in enumerate(functions))
+        self.features = tuple(_feature(k, entry) for k, entry in enumerate(functions))
         self.labels = tuple(labels)
         self.first = first
         if not self.features:
@@ -118,11 +121,12 @@ class FeatureFunctions:
 
     def with_weights(self, weights: ArrayLike) -> FeatureFunctions:
         """Return the same functions with other weights ``[K]``."""
-        given = as_array("weights", weights)
-        if given.shape != (len(self.features),):
-            raise InputError(f"weights: expected {len(self.features)}, one a function, got shape {list(given.shape)}")
-        rows = zip(self.features, given.tolist(), strict=True)
-        return FeatureFunctions([replace(one, weight=weight) for one, weight in rows], self.labels, first=self.first)
+        new = as_array("weights", weights)
+        if new.shape != (len(self.features),):
+            raise InputError(f"weights: expected {len(self.features)}, one a function, got shape {list(new.shape)}")
+        pairs = zip(self.features, new.tolist(), strict=True)
+        features = [replace(feature, weight=weight) for feature, weight in pairs]
+        return FeatureFunctions(features, self.labels, first=self.first)
 
     def values(self, x: Sized, where: str = "x") -> FunctionValues:
         """Call every function on a sentence, for every label (pair) and position."""
@@ -148,15 +152,15 @@ class FeatureFunctions:
         return self._chain([self.values(x, _place(b, len(sentences))) for b, x in enumerate(sentences)])
 
     def score(self, x: Sized, y: Sequence[Hashable]) -> float:
-        """w · F(y, x) of one sentence; y are labels, not their numbers."""
+        """Return w · F(y, x) of one sentence; y are labels, not their numbers."""
         return float(self.weights @ self.feature_counts(x, y))
 
     def feature_counts(self, x: Sized, y: Sequence[Hashable]) -> Float64Array:
-        """The global feature vector F(y, x), ``[K]``: each function summed over the positions."""
+        """Return the global feature vector F(y, x), ``[K]``: each function summed over the positions."""
         return self.values(x).along(self._path(x, y, "y"))
 
     def expected_counts(self, x: Sized) -> Float64Array:
-        """E[F(Y, x)] under p(y | x), ``[K]``: each function weighted by the probability of its labels."""
+        """Return E[F(Y, x)] under p(y | x), ``[K]``: each function weighted by the probability of its labels."""
         values = self.values(x)
         return self._expected(self._chain([values]), [values])[0]
 
@@ -170,7 +174,7 @@ class FeatureFunctions:
         values = [self.values(x, f"sentence {b}") for b, x in enumerate(sentences)]
         rows = zip(sentences, labellings, strict=True)
         paths = [self._path(x, y, f"labels of sentence {b}") for b, (x, y) in enumerate(rows)]
-        observed = [one.along(path) for one, path in zip(values, paths, strict=True)]
+        observed = [sentence.along(path) for sentence, path in zip(values, paths, strict=True)]
         return FunctionLikelihood(self, tuple(values), np.sum(observed, axis=0) if observed else 0 * self.weights)
 
     def _path(self, x: Sized, y: Sequence[Hashable], where: str) -> IntArray:
@@ -183,18 +187,18 @@ class FeatureFunctions:
 
     def _chain(self, values: Sequence[FunctionValues]) -> Chain:
         L, w = len(self.labels), self.weights
-        emissions = np.concatenate([np.zeros((0, L)), *(one.states @ w for one in values)])
-        transitions = np.concatenate([np.zeros((0, L, L)), *(one.transitions @ w for one in values)])
-        return Chain(emissions, transitions, offsets=np.cumsum([0, *(len(one.states) for one in values)]))
+        emissions = np.concatenate([np.zeros((0, L)), *(sentence.states @ w for sentence in values)])
+        transitions = np.concatenate([np.zeros((0, L, L)), *(sentence.transitions @ w for sentence in values)])
+        return Chain(emissions, transitions, offsets=offsets_of([len(sentence.states) for sentence in values]))
 
     def _expected(self, chain: Chain, values: Sequence[FunctionValues]) -> list[Float64Array]:
-        """E[F] of each sentence."""
+        """Return E[F] of each sentence."""
         posterior = marginals(chain, edges=True)
         assert posterior.edges is not None
         nodes, edges = chain.split(posterior.nodes), chain.split(posterior.edges)
         return [
-            np.einsum("tj,tjk->k", node, one.states) + np.einsum("tij,tijk->k", edge, one.transitions)
-            for node, edge, one in zip(nodes, edges, values, strict=True)
+            np.einsum("tj,tjk->k", node, sentence.states) + np.einsum("tij,tijk->k", edge, sentence.transitions)
+            for node, edge, sentence in zip(nodes, edges, values, strict=True)
         ]
 
 
@@ -226,12 +230,12 @@ class FunctionLikelihood:
         return value, expected - self.observed
 
 
-def _feature(k: int, given: object) -> Feature:
-    if isinstance(given, StateFeature | TransitionFeature):
-        return replace(given, weight=_weight(given.name, given.weight))
-    if not isinstance(given, tuple) or len(given) != 2 or not callable(given[0]):
-        raise InputError(f"functions[{k}]: expected (function, weight), got {given!r}")
-    function, weight = given
+def _feature(k: int, entry: object) -> Feature:
+    if isinstance(entry, StateFeature | TransitionFeature):
+        return replace(entry, weight=_weight(entry.name, entry.weight))
+    if not isinstance(entry, tuple) or len(entry) != 2 or not callable(entry[0]):
+        raise InputError(f"functions[{k}]: expected (function, weight), got {entry!r}")
+    function, weight = entry
     name = getattr(function, "__name__", "function").replace("<lambda>", "lambda") + f" (functions[{k}])"
     if _num_arguments(function, name) == 3:
         return StateFeature(function, _weight(name, weight), name)
@@ -244,8 +248,12 @@ def _num_arguments(function: Function, name: str) -> int:
     except (TypeError, ValueError):  # some builtin functions have none
         parameters = None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [one for one in parameters or () if one.kind in positional and one.default is inspect.Parameter.empty]
-    open_ended = parameters is None or any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    needed = [
+        argument
+        for argument in parameters or ()
+        if argument.kind in positional and argument.default is inspect.Parameter.empty
+    ]
+    open_ended = parameters is None or any(argument.kind is inspect.Parameter.VAR_POSITIONAL for argument in parameters)
     if open_ended or len(needed) not in (3, 4):
         got = "an unknown number of" if open_ended else len(needed)
         raise InputError(

@@ -9,8 +9,8 @@ A token is a dict, or a list, tuple or set of strings:
     {"suffix": ["na", "nna"]}           attributes suffix:na and suffix:nna, value 1
     ["word:Anna", "capital"]            attributes of these names, value 1
 
-A name that a token has twice counts twice. The compiled core reads the objects as they lie and looks names up in
-pieces, so that no joined name is made for a known one. A set is read in the order of its strings.
+A name that a token has twice counts twice. A set is read in the order of its strings. The compiled core reads the
+objects as they are and looks a name up by its parts, so that only new names are joined.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
+from tagline.ragged import offsets_of
 from tagline.types import IntArray
 
 Item: TypeAlias = Mapping[str, Any] | Iterable[str]
@@ -60,14 +61,14 @@ def items_to_features(
     known_states, known_edges = vocabularies or (None, None)
     if vocabularies is not None and known_states is None and hash_bits is None:
         raise InputError("vocabularies: expected that of X, got None; leave vocabularies out to build them")
-    bounds, states, names = _numbered(X, "", known_states, min_frequency, hash_bits)
+    offsets, states, names = _numbered(X, "", known_states, min_frequency, hash_bits)
     if edges is None:
-        return Expanded(Features(bounds, states), names, known_edges)
+        return Expanded(Features(offsets, states), names, known_edges)
     if vocabularies is not None and known_edges is None and hash_bits is None:
         raise InputError("edges: expected none, as when the vocabularies were built, got some")
-    other, crossed, edge_names = _numbered(edges, "edges", known_edges, min_frequency, hash_bits)
-    _check_same_shape(bounds, other)
-    return Expanded(Features(bounds, states, crossed), names, edge_names)
+    edge_offsets, crossed, edge_names = _numbered(edges, "edges", known_edges, min_frequency, hash_bits)
+    _check_same_shape(offsets, edge_offsets)
+    return Expanded(Features(offsets, states, crossed), names, edge_names)
 
 
 def _check_options(vocabularies: object, min_frequency: object, hash_bits: object) -> None:
@@ -82,7 +83,7 @@ def _check_options(vocabularies: object, min_frequency: object, hash_bits: objec
             f"min_frequency: expected 0 where names are {'hashed' if vocabularies is None else 'known'}, got "
             f"{min_frequency}; only new vocabularies are counted"
         )
-    if hash_bits is not None and vocabularies is not None and any(one is not None for one in _pair(vocabularies)):
+    if hash_bits is not None and vocabularies is not None and any(names is not None for names in _pair(vocabularies)):
         raise InputError("hash_bits: expected no vocabularies beside it, got some; hashed names need none")
     if vocabularies is not None:
         _pair(vocabularies)
@@ -90,7 +91,7 @@ def _check_options(vocabularies: object, min_frequency: object, hash_bits: objec
 
 def _pair(vocabularies: Any) -> tuple[object, object]:
     pair = isinstance(vocabularies, tuple) and len(vocabularies) == 2
-    if not pair or not all(one is None or isinstance(one, Vocabulary) for one in vocabularies):
+    if not pair or not all(names is None or isinstance(names, Vocabulary) for names in vocabularies):
         raise InputError(f"vocabularies: expected a pair (of X, of edges), got {vocabularies!r:.60}")
     return vocabularies  # type: ignore[no-any-return]
 
@@ -98,43 +99,42 @@ def _pair(vocabularies: Any) -> tuple[object, object]:
 def _numbered(
     items: Items, name: str, known: Vocabulary | None, min_frequency: float, hash_bits: int | None
 ) -> tuple[IntArray, Attributes, Vocabulary | None]:
+    """Return the offsets of the sentences, the attributes of their tokens, and the names of the attributes."""
     assert compiled.core is not None
     parts = None if known is None else known.parts
     try:
-        bounds, offsets, ids, values, built = compiled.core.number_items(items, name, parts, hash_bits or 0)
+        offsets, attribute_offsets, ids, values, built = compiled.core.number_items(items, name, parts, hash_bits or 0)
     except OverflowError as error:  # more names than int32 can number
         raise InputError(str(error)) from None
-    found = Attributes(offsets, ids, values)
+    attributes = Attributes(attribute_offsets, ids, values)
     if built is None:
-        return bounds, found, known
+        return offsets, attributes, known
     names = Vocabulary(built)
     if min_frequency > 0:
-        found, names = _frequent(found, names, min_frequency)
-    return bounds, found, names
+        attributes, names = _frequent(attributes, names, min_frequency)
+    return offsets, attributes, names
 
 
-def _frequent(found: Attributes, names: Vocabulary, least: float) -> tuple[Attributes, Vocabulary]:
-    """Keep the attributes whose values add up to at least so much."""
-    frequency = np.bincount(found.ids, found.values, minlength=len(names))  # [V]
-    keep = frequency >= least
-    if keep.all():
-        return found, names
-    kept = keep[found.ids]  # [M]
-    numbers = np.cumsum(keep, dtype=np.int32) - np.int32(1)
-    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[found.offsets]
-    values = None if found.values is None else found.values[kept]
+def _frequent(attributes: Attributes, names: Vocabulary, least: float) -> tuple[Attributes, Vocabulary]:
+    """Keep the attributes whose values add up to at least this."""
+    sums = np.bincount(attributes.ids, attributes.values, minlength=len(names))  # [V]
+    frequent = sums >= least
+    if frequent.all():
+        return attributes, names
+    stays = frequent[attributes.ids]  # [M]
+    numbers = np.cumsum(frequent, dtype=np.int32) - np.int32(1)
+    offsets = offsets_of(stays)[attributes.offsets]
+    values = None if attributes.values is None else attributes.values[stays]
     if values is not None and (values == 1).all():
         values = None
-    return Attributes(offsets, numbers[found.ids[kept]], values), names.take(np.flatnonzero(keep))
+    return Attributes(offsets, numbers[attributes.ids[stays]], values), names.take(np.flatnonzero(frequent))
 
 
-def _check_same_shape(bounds: IntArray, other: IntArray) -> None:
-    if len(bounds) != len(other):
-        raise InputError(f"edges: expected {len(bounds) - 1} sentences, as in X, got {len(other) - 1}")
-    wrong = np.flatnonzero(np.diff(bounds) != np.diff(other))
+def _check_same_shape(offsets: IntArray, edge_offsets: IntArray) -> None:
+    if len(offsets) != len(edge_offsets):
+        raise InputError(f"edges: expected {len(offsets) - 1} sentences, as in X, got {len(edge_offsets) - 1}")
+    lengths, edge_lengths = np.diff(offsets), np.diff(edge_offsets)
+    wrong = np.flatnonzero(lengths != edge_lengths)
     if len(wrong):
         b = int(wrong[0])
-        raise InputError(
-            f"edges of sentence {b}: expected {bounds[b + 1] - bounds[b]} tokens, as in X, "
-            f"got {other[b + 1] - other[b]}"
-        )
+        raise InputError(f"edges of sentence {b}: expected {lengths[b]} tokens, as in X, got {edge_lengths[b]}")

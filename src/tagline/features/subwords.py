@@ -4,9 +4,9 @@
 
 A tokenizer that is given words cuts each of them by itself, so the pieces of a distinct word are found once and batches
 are put together in NumPy. Every word has a piece: one that the tokenizer drops (a blank, a variation selector) becomes
-the unknown piece. A sentence of more pieces than the encoder reads is cut at word borders
-into windows that overlap; each word is read in the window in which it has most context. Special pieces such as [CLS]
-stand around each window and belong to no word.
+the unknown piece. A sentence of more pieces than the encoder reads is cut at word borders into windows that overlap;
+each word is read in the window in which it has most context. Special pieces such as [CLS] stand around each window and
+belong to no word.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.ragged import entries_of, offsets_of
 from tagline.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class PieceBatch:
 
     @property
     def attention_mask(self) -> BoolArray:
-        """Which pieces are no padding, ``[W, S]``."""
+        """Whether each piece is no padding, ``[W, S]``."""
         return np.arange(self.input_ids.shape[1]) < self.widths[:, None]
 
 
@@ -64,8 +65,8 @@ class Window:
         before, after: the special pieces around it.
         padding: the piece that fills short ones up.
         max_length: the most pieces, special ones too.
-        stride: pieces of context that a word has on each side, at least and roughly, where a sentence is cut; at most
-            a quarter of the window is used.
+        stride: roughly the pieces of context that a word has on each side, at least, where a sentence is cut; at most a
+            quarter of the window.
     """
 
     before: tuple[int, ...]
@@ -86,16 +87,16 @@ class Window:
 
     def cuts(self, sizes: IntArray) -> list[tuple[int, int]]:
         """Cut a sentence, given the pieces of each word ``[T]``, into windows of words (first, last + 1)."""
-        ends = np.concatenate([[0], np.cumsum(sizes)])
+        ends = offsets_of(sizes)
         T, overlap = len(sizes), 2 * min(self.stride, self.room // 4)
-        begin, found = 0, []
+        begin, windows = 0, []
         while ends[T] - ends[begin] > self.room:
             end = int(np.searchsorted(ends, ends[begin] + self.room, "right")) - 1
-            found.append((begin, end))
+            windows.append((begin, end))
             begin = int(np.searchsorted(ends, ends[end] - overlap, "right")) - 1
-        if found:  # the last one begins earlier than it must: context costs nothing, as the others are full
+        if windows:  # the last one begins earlier than it must: context costs nothing, as the others are full
             begin = int(np.searchsorted(ends, ends[T] - self.room, "left"))
-        return [*found, (begin, T)]
+        return [*windows, (begin, T)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +125,11 @@ class Pieces:
             sentences: B arrays of numbers from 0 to V − 1.
             multiple: S becomes a multiple of it where the encoder's maximum allows; GPUs like 8 and 16.
         """
-        lengths = np.array([len(one) for one in sentences], np.int64)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        lengths = np.array([len(words) for words in sentences], np.int64)
+        offsets = offsets_of(lengths)
         tokens = np.concatenate([np.empty(0, np.int64), *sentences]).astype(np.int64)  # [N]
         sizes = self.sizes[tokens]
-        ends = np.concatenate([[0], np.cumsum(sizes)])  # pieces before each token
+        ends = offsets_of(sizes)  # pieces before each token
         begin, end, sentence = self._windows(sizes, ends, offsets)
         widths = ends[end] - ends[begin] + len(self.window.before) + len(self.window.after)
         W, S = len(widths), self._columns(int(widths.max(initial=0)), multiple)
@@ -157,7 +158,7 @@ class Pieces:
             first = int(offsets[b])
             cuts[b] = [(first + a, first + z) for a, z in self.window.cuts(sizes[first : offsets[b + 1]])]
         borders = np.array(list(itertools.chain.from_iterable(cuts)), np.int64)
-        return borders[:, 0], borders[:, 1], np.repeat(sentence, [len(one) for one in cuts])
+        return borders[:, 0], borders[:, 1], np.repeat(sentence, [len(windows) for windows in cuts])
 
     def _columns(self, width: int, multiple: int) -> int:
         return max(width, min(-(-width // multiple) * multiple, self.window.max_length))
@@ -166,7 +167,7 @@ class Pieces:
         """Write the pieces of words to their spots, special ones around them, padding behind: ``[W, S]``."""
         W, before, after = len(widths), self.window.before, self.window.after
         flat = np.full(W * S, self.window.padding, np.int64)
-        flat[spots] = self.ids[_ranges(self.offsets[words], self.sizes[words])]
+        flat[spots] = self.ids[entries_of(self.offsets, words)]
         table = flat.reshape(W, S)
         table[:, : len(before)] = before
         table[np.arange(W)[:, None], widths[:, None] + np.arange(-len(after), 0)] = after
@@ -210,13 +211,13 @@ class PieceTable:
         longest, unknown = self.window.longest_word, [self.unknown]
         inputs = [[word] for word in _encodable(vocabulary)]
         try:
-            found = self._tokenizer.encode_batch(inputs, is_pretokenized=True, add_special_tokens=False)
+            encoded = self._tokenizer.encode_batch(inputs, is_pretokenized=True, add_special_tokens=False)
         except Exception as error:  # the tokenizer's own, of no particular class
             raise InputError(f"tokenizer: expected one that cuts any word into pieces, got: {error}") from None
-        rows = [one.ids[:longest] or unknown for one in found]
+        rows = [word.ids[:longest] or unknown for word in encoded]
         sizes = np.fromiter(map(len, rows), np.int64, len(rows))
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(sizes.sum()))
-        return Pieces(ids, np.concatenate([[0], np.cumsum(sizes)]), self.window)
+        return Pieces(ids, offsets_of(sizes), self.window)
 
     def strings(self, ids: Sequence[int]) -> list[str]:
         """Write pieces as the tokenizer does, for people to look at."""
@@ -231,15 +232,15 @@ class PieceTable:
         words = [word.strip() for word in words]
         cut = self.pieces(words)
         alone = (cut.sizes == 1) & (cut.ids[cut.offsets[:-1]] == numbers)
-        return {word: piece for word, piece, one in zip(words, numbers, alone, strict=True) if one and word}
+        return {word: piece for word, piece, whole in zip(words, numbers, alone, strict=True) if whole and word}
 
     def tokenizer_json(self) -> str:
-        """Give the tokenizer as JSON text."""
+        """Return the tokenizer as JSON text."""
         text: str = self._tokenizer.to_str()
         return text
 
     def settings(self) -> dict[str, int]:
-        """Give the other arguments."""
+        """Return the other arguments."""
         window = self.window
         return {
             "unknown": self.unknown,
@@ -273,8 +274,8 @@ def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
     """Let a pre-tokenizer, or the parts of a sequence of them, see each word as if a blank stood before it."""
     kind = part and part.get("type")
     if kind == "Sequence":
-        for one in part["pretokenizers"]:  # type: ignore[index]
-            _prefix_blanks(one)
+        for inner in part["pretokenizers"]:  # type: ignore[index]
+            _prefix_blanks(inner)
     elif kind == "ByteLevel":
         part["add_prefix_space"] = True  # type: ignore[index]
     elif kind == "Metaspace":
@@ -306,8 +307,8 @@ def _encodable(words: Sequence[str]) -> Sequence[str]:
 def _context(held: IntArray, window: IntArray, ends: IntArray, begin: IntArray, end: IntArray) -> IntArray:
     """Count the pieces on the poorer side of each word of each window.
 
-    From window to window a word has less on its left and more on its right, so that it does not matter that nothing is
-    missing on a side where the sentence ends: the best window is the same.
+    From window to window a word has less context on its left and more on its right. A side on which the sentence ends
+    counts as poor although nothing is missing there; the best window is the same.
     """
     poorer: IntArray = np.minimum(ends[held] - ends[begin][window], ends[end][window] - ends[held + 1])
     return poorer

@@ -7,7 +7,7 @@ beyond the sentence stands padding, ``_B-1``, ``_B-2``, … before it and ``_B+1
 of a line counts, and only empty lines and lines that begin with ``#`` are left out.
 
 Where CRF++ would fail without saying why, the error here names the line; where it would do something that is hardly
-meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.patterns`.
+meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagline.features.macros`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import cached_property
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.features.patterns import CRFPP_ROWS, Macro, MacroError, parse_macro
-from tagline.readers.sources import PathLike, bad_utf8, name_of, read_bytes, shown
+from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
+from tagline.readers.sources import PathLike, name_of, read_string, shown
 
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
@@ -87,12 +87,7 @@ class Template:
     @classmethod
     def read(cls, path: PathLike) -> Template:
         """Read a template file, UTF-8."""
-        data = read_bytes(path)
-        try:
-            text = data.tobytes().decode()
-        except UnicodeDecodeError:
-            raise bad_utf8(name_of(path), data) from None
-        return cls.parse(text, name_of(path))
+        return cls.parse(read_string(path), name_of(path))
 
     @classmethod
     def parse(cls, text: str, source: str = "<template>") -> Template:
@@ -154,10 +149,10 @@ class Template:
         for line in self.lines:
             for macro in line.macros:
                 if macro.derivation.column >= len(names):
-                    there = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
+                    columns = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
                     raise InputError(
                         f"{self.source}:{line.number}: expected a column below {len(names)}, got "
-                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {there}"
+                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {columns}"
                     )
 
     def strings(self, columns: Columns) -> tuple[list[list[str]], list[list[str]]]:

@@ -20,7 +20,7 @@ _WORD_BITS = 31  # a key is a node and a word
 
 
 def edge_key(node: int, word: int) -> int:
-    """One number for the edge that leaves a node by a word."""
+    """Return one number for the edge that leaves a node by a word."""
     return node << _WORD_BITS | word
 
 
@@ -56,12 +56,12 @@ class Trie:
         return cls(keys, children, types, roots)
 
     def edges(self) -> list[tuple[int, int]]:
-        """(parent, word) of each node from 1 on; a parent's number is smaller than its children's."""
+        """Return (parent, word) of each node from 1 on; a parent's number is smaller than its children's."""
         keys = self.keys[np.argsort(self.children)]
         return list(zip((keys >> _WORD_BITS).tolist(), (keys & (1 << _WORD_BITS) - 1).tolist(), strict=True))
 
     def longest(self, words: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Start, length and type of the longest phrase at each position where one begins, by rising start."""
+        """Return start, length and type of the longest phrase at each position where one begins, by rising start."""
         N = len(words)
         node = np.where(words == UNKNOWN, 0, self.roots[words])
         start = np.flatnonzero(node)
@@ -76,18 +76,18 @@ class Trie:
             start, node = start[alive], node[alive]
             key = node << _WORD_BITS | words[start + depth]  # −1, which no edge has, where the word is unknown
             edge = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-            found = self.keys[edge] == key
-            start, node = start[found], self.children[edge[found]]
+            alive = self.keys[edge] == key
+            start, node = start[alive], self.children[edge[alive]]
             depth += 1
         begins = np.flatnonzero(length)
         return begins, length[begins], kind[begins]
 
 
 def leftmost(start: IntArray, end: IntArray) -> IntArray:
-    """Which of the matches, sorted by start, are kept: each that begins behind the last one kept."""
-    kept, free = [], 0
+    """Choose matches, which are sorted by start, from left to right: each that begins behind the last one chosen."""
+    chosen, free = [], 0
     for number, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
         if first >= free:
-            kept.append(number)
+            chosen.append(number)
             free = last
-    return np.array(kept, np.int64)
+    return np.array(chosen, np.int64)

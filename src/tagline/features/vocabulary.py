@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.types import IntArray
 
 Parts = tuple[NDArray[np.uint8], IntArray, NDArray[np.uint32], NDArray[np.uint16]]
@@ -52,7 +53,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Vocabulary:
-        """Take the arrays that `arrays` gave, mapped from a file or not; whatever is wrong with them is an error."""
+        """Take what `arrays` returned, mapped from a file or not; whatever is wrong with it is an error."""
         checked = {name: _array(name, arrays, types) for name, types in _TYPES.items()}
         data, lengths, slots, marks = (checked[name] for name in _TYPES)
         if len(slots) != len(marks) or not len(slots) or len(slots) % 8:
@@ -60,8 +61,7 @@ class Vocabulary:
                 f"vocabulary: expected slots and marks of one length, a multiple of 8, got {len(slots)} and "
                 f"{len(marks)}; the file is damaged"
             )
-        offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+        offsets = offsets_of(lengths)
         if offsets[-1] != len(data):
             raise InputError(
                 f"vocabulary: expected lengths that add up to {len(data)} bytes, got {offsets[-1]}; the file is damaged"
@@ -72,7 +72,7 @@ class Vocabulary:
         return cls(parts)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type), ``slots``, ``marks``."""
+        """Return what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type), ``slots``, ``marks``."""
         data, offsets, slots, marks = self._parts
         lengths = np.diff(offsets)
         longest = int(lengths.max(initial=0))
@@ -92,10 +92,10 @@ class Vocabulary:
         """Return the number of each name, −1 where it is unknown."""
         wanted = list(names)
         try:
-            found: NDArray[np.int32] = _core().find_names(self._parts, wanted)
+            numbers: NDArray[np.int32] = _core().find_names(self._parts, wanted)
         except UnicodeEncodeError:  # a lone surrogate cannot be in here
             return np.array([self.find(name) if _has_utf8(name) else -1 for name in wanted], np.int32)
-        return found
+        return numbers
 
     def take(self, ids: ArrayLike) -> Vocabulary:
         """Return the vocabulary of these names, renumbered in this order."""

@@ -1,8 +1,8 @@
 """Which weights a feature CRF has, and how weights and features become scores on a chain.
 
 The weights are one flat float64 vector, in this order: state weights (attribute, label), transitions (previous, next),
-edge weights (attribute, previous, next), start and end weights. A pair without a weight scores 0; what is forbidden is
-a matter of `Rules`, not of weights.
+edge weights (attribute, previous, next), start and end weights. A pair without a weight scores 0; `Rules`, not weights,
+say what is forbidden.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.readers.roles import Rules
+from tagline.ragged import entries_of, first_entries, row_offsets
+from tagline.readers.rules import Rules
 from tagline.types import Chain, FloatArray, IntArray
 
 Labels = NDArray[np.int32]
@@ -88,7 +89,7 @@ def structure_of(
     """Give a weight to each pair that the labelled sentences show, or to all pairs.
 
     Arguments:
-        labels: ``[N]``, int32; tokens with −1 (unknown) show nothing.
+        labels: ``[N]``, int32; a pair with an unknown label, −1, is not counted.
         edge_pairs: that edge attributes are crossed with: "observed", "all", or numbers previous · L + next, ascending.
         transitions: False for a model without label bigrams.
     """
@@ -97,22 +98,26 @@ def structure_of(
         offsets, state_labels = np.arange(A + 1, dtype=np.int64) * L, np.tile(np.arange(L, dtype=np.int32), A)
     else:
         offsets, state_labels = _observed(features.states, labels, L, A)
-    first = np.zeros(len(labels) + 1, bool)
-    first[features.bounds[:-1]] = True
-    before = np.concatenate([[-1], labels[:-1]]).astype(np.int32) if len(labels) else labels
-    pairs = np.where(first[:-1] | (before < 0) | (labels < 0), -1, before * np.int32(L) + labels).astype(np.int32)
+    seen = _label_pairs(labels, features.offsets, L)
     if not transitions:
         chosen = np.empty(0, np.int32)
     else:
-        chosen = np.arange(L * L, dtype=np.int32) if all_transitions else np.unique(pairs[pairs >= 0]).astype(np.int32)
+        chosen = np.arange(L * L, dtype=np.int32) if all_transitions else np.unique(seen[seen >= 0]).astype(np.int32)
     edge_offsets, crossed = np.zeros(num_edges + 1, np.int64), np.empty(0, np.int32)
     if features.edges is not None and isinstance(edge_pairs, str) and edge_pairs == "observed":
-        edge_offsets, crossed = _observed(features.edges, pairs, L * L, num_edges)
+        edge_offsets, crossed = _observed(features.edges, seen, L * L, num_edges)
     elif features.edges is not None:
         each = np.arange(L * L) if isinstance(edge_pairs, str) else edge_pairs
         edge_offsets = np.arange(num_edges + 1, dtype=np.int64) * len(each)
         crossed = np.tile(each.astype(np.int32), num_edges)
     return Structure(L, offsets, state_labels, _split(chosen, L), edge_offsets, _split(crossed, L), start, end)
+
+
+def _label_pairs(labels: Labels, offsets: IntArray, L: int) -> Labels:
+    """Return previous · L + label of each token, ``[N]``; −1 at a first token and where one of the two is unknown."""
+    before = np.concatenate([[-1], labels])[:-1].astype(np.int32)
+    unknown = first_entries(offsets) | (before < 0) | (labels < 0)
+    return np.where(unknown, -1, before * np.int32(L) + labels).astype(np.int32)
 
 
 def _split(pairs: Labels, L: int) -> Pairs:
@@ -122,15 +127,13 @@ def _split(pairs: Labels, L: int) -> Pairs:
 def _observed(attributes: Attributes, labels: Labels, L: int, A: int) -> tuple[IntArray, Labels]:
     """Return the distinct (attribute, label) pairs in compressed rows."""
     if compiled.core is not None:
-        found = compiled.core.observed_pairs(attributes.offsets, attributes.ids, labels, L, A)
-        if found is not None:
-            return found[0], found[1]
-    counts = np.diff(attributes.offsets)
-    owner = np.repeat(labels, counts)
-    known = owner >= 0
-    keys = np.unique(attributes.ids[known].astype(np.int64) * L + owner[known])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(keys // L, minlength=A))])
-    return offsets.astype(np.int64), (keys % L).astype(np.int32)
+        rows = compiled.core.observed_pairs(attributes.offsets, attributes.ids, labels, L, A)
+        if rows is not None:
+            return rows[0], rows[1]
+    label = np.repeat(labels, np.diff(attributes.offsets))  # [M], of the token that has the attribute
+    known = label >= 0
+    keys = np.unique(attributes.ids[known].astype(np.int64) * L + label[known])
+    return row_offsets(keys // L, A), (keys % L).astype(np.int32)
 
 
 class Scorer:
@@ -181,27 +184,24 @@ class Scorer:
     def emissions(self, features: Features) -> FloatArray:
         """Sum the state weights of each token: ``[N, L]``."""
         states = features.states
-        found: FloatArray = self._states.emissions(states.offsets, states.ids, states.values)
-        return found
+        emissions: FloatArray = self._states.emissions(states.offsets, states.ids, states.values)
+        return emissions
 
     def chain(self, features: Features) -> Chain:
-        """Score sentences. Where edge attributes have weights the transitions are ``[N, L, L]``."""
+        """Score sentences; where edge attributes have weights, the transitions are ``[N, L, L]``."""
         transitions: NDArray[Any] = self.transitions
         if features.edges is not None and len(self._edges):
             transitions = self._edge_matrices(features.edges)
-        return Chain(self.emissions(features), transitions, self.start, self.end, features.bounds)
+        return Chain(self.emissions(features), transitions, self.start, self.end, features.offsets)
 
     def _edge_matrices(self, edges: Attributes) -> FloatArray:
         L, structure = self.structure.num_labels, self.structure
         out = np.broadcast_to(self.transitions, (edges.num_tokens, L, L)).copy()
-        counts = np.diff(edges.offsets)
-        tokens = np.repeat(np.arange(edges.num_tokens), counts)  # [M]
-        widths = np.diff(structure.edge_offsets)[edges.ids]  # [M] weights of each occurrence
-        which = np.repeat(structure.edge_offsets[edges.ids] - np.cumsum(widths) + widths, widths) + np.arange(
-            widths.sum()
-        )
-        values = self._edges[which]
+        tokens = np.repeat(np.arange(edges.num_tokens), np.diff(edges.offsets))  # [M]
+        widths = np.diff(structure.edge_offsets)[edges.ids]  # [M], weights of each occurrence
+        places = entries_of(structure.edge_offsets, edges.ids.astype(np.int64))
+        values = self._edges[places]
         if edges.values is not None:
             values = values * np.repeat(edges.values, widths)
-        np.add.at(out, (np.repeat(tokens, widths), *structure.edge_pairs[which].T), values)
+        np.add.at(out, (np.repeat(tokens, widths), *structure.edge_pairs[places].T), values)
         return out

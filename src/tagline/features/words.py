@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.chain.checks import as_count
-from tagline.features import columns
+from tagline.features import word_functions
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers.corpus import Column
 from tagline.types import IntArray
@@ -71,17 +71,17 @@ class FormTable:
             extra: more words to know, such as those of a file of word vectors.
         """
         least, read = as_count("min_frequency", min_frequency, 1), as_count("longest", longest, 1)
-        given = Vocabulary.of(extra)
+        more = Vocabulary.of(extra)
         counts = np.bincount(column.ids, minlength=len(column.vocabulary))
         used = [column.vocabulary[v] for v in np.flatnonzero(counts)]
-        found = _find(given, used, lowercase).tolist()
-        names = [given[row] if row >= 0 else name for row, name in zip(found, _plainest(used, lowercase), strict=True)]
+        rows = _find(more, used, lowercase).tolist()
+        names = [more[row] if row >= 0 else name for row, name in zip(rows, _plainest(used, lowercase), strict=True)]
         totals: dict[str, int] = {}
         for name, count in zip(names, counts[counts > 0].tolist(), strict=True):
             totals[name] = totals.get(name, 0) + count
         frequent = [name for name, total in totals.items() if total >= least]
         letters = dict.fromkeys(letter for word in used for letter in word)
-        return cls(Vocabulary.of(frequent).extended(given), Vocabulary.of(letters), lowercase, read)
+        return cls(Vocabulary.of(frequent).extended(more), Vocabulary.of(letters), lowercase, read)
 
     @property
     def num_words(self) -> int:
@@ -96,7 +96,7 @@ class FormTable:
     def forms(self, vocabulary: Sequence[str]) -> Forms:
         """Read V distinct spellings, such as the vocabulary of a corpus' column."""
         cases: dict[str, int] = {}
-        shapes = columns.apply("shape", vocabulary)
+        shapes = word_functions.apply("shape", vocabulary)
         return Forms(
             words=_find(self.words, vocabulary, self.lowercase) + KNOWN,
             cases=np.array([_case(str(shape), cases) for shape in shapes], np.int64),
@@ -104,7 +104,7 @@ class FormTable:
         )
 
     def _characters(self, vocabulary: Sequence[str]) -> Characters:
-        """The numbers of the characters that are read, ``[V, C]`` with C at least 1."""
+        """Return the numbers of the characters that are read, ``[V, C]`` with C at least 1."""
         tail = self.longest // 2
         head = self.longest - tail
         read = [word if len(word) <= self.longest else word[:head] + word[len(word) - tail :] for word in vocabulary]
@@ -172,13 +172,13 @@ def _inside(lengths: IntArray, width: int) -> NDArray[np.bool_]:
 
 
 def _find(vocabulary: Vocabulary, words: Sequence[str], lowercase: bool) -> IntArray:
-    """The number of each word, −1 where no way to look it up finds it."""
-    found = vocabulary.find_all(words).astype(np.int64)
+    """Return the number of each word, −1 where it is unknown in each of its spellings."""
+    numbers = vocabulary.find_all(words).astype(np.int64)
     for changes in (("lower",), ("digits",), ("lower", "digits")) if lowercase else (("digits",),):
-        missing = np.flatnonzero(found < 0)
+        missing = np.flatnonzero(numbers < 0)
         if len(missing):
-            found[missing] = vocabulary.find_all(_changed([words[v] for v in missing.tolist()], changes))
-    return found
+            numbers[missing] = vocabulary.find_all(_changed([words[v] for v in missing.tolist()], changes))
+    return numbers
 
 
 def _plainest(words: Sequence[str], lowercase: bool) -> list[str]:
@@ -187,16 +187,16 @@ def _plainest(words: Sequence[str], lowercase: bool) -> list[str]:
 
 def _changed(words: Sequence[str], changes: Iterable[str]) -> list[str]:
     for change in changes:
-        words = [str(word) for word in columns.apply(change, words)]
+        words = [str(word) for word in word_functions.apply(change, words)]
     return list(words)
 
 
 def _case(shape: str, known: dict[str, int]) -> int:
-    """The case of a spelling by its shape, in which X, x, c are letters and d is a digit."""
+    """Return the case of a spelling by its shape, in which X, x, c are letters and d is a digit."""
     if shape not in known:
         if "d" in shape:
             name = "letters and digits" if {*shape} & {*"Xxc"} else "number"
         else:
-            name = columns.case(shape.translate(_UNCASED)) or "other"
+            name = word_functions.case(shape.translate(_UNCASED)) or "other"
         known[shape] = CASES.index(name) + 1
     return known[shape]

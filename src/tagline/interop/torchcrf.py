@@ -17,11 +17,11 @@ except ImportError as error:
 
 from torch import Tensor, nn
 
-from tagline.chain import tensor_dispatch
+from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain
-from tagline.nn import checks, layout
-from tagline.nn.answers import lists_of
-from tagline.nn.layout import Layout
+from tagline.nn import checks, packing
+from tagline.nn.decoded import lists_of
+from tagline.nn.packing import Packing
 
 
 class CRF(nn.Module):
@@ -66,18 +66,18 @@ class CRF(nn.Module):
             raise ValueError(f"invalid reduction: {reduction}")
         if mask is None:
             mask = torch.ones_like(tags, dtype=torch.bool)
-        kept = mask != 0
+        counts = mask != 0
         if self.batch_first:
-            llh = self._log_likelihood(emissions, tags, kept)
+            llh = self._log_likelihood(emissions, tags, counts)
         else:
-            llh = self._log_likelihood(emissions.transpose(0, 1), tags.transpose(0, 1), kept.transpose(0, 1))
+            llh = self._log_likelihood(emissions.transpose(0, 1), tags.transpose(0, 1), counts.transpose(0, 1))
         if reduction == "none":
             return llh
         if reduction == "sum":
             return llh.sum()
         if reduction == "mean":
             return llh.mean()
-        return llh.sum() / kept.sum()
+        return llh.sum() / counts.sum()
 
     @torch.jit.export
     def decode(self, emissions: Tensor, mask: Tensor | None = None) -> list[list[int]]:
@@ -90,44 +90,43 @@ class CRF(nn.Module):
         self._validate(emissions, None, mask)
         if mask is None:
             mask = torch.ones(emissions.shape[:2], dtype=torch.bool, device=emissions.device)
-        kept = mask != 0
+        counts = mask != 0
         if not self.batch_first:
-            emissions, kept = emissions.transpose(0, 1), kept.transpose(0, 1)
+            emissions, counts = emissions.transpose(0, 1), counts.transpose(0, 1)
         if torch.jit.is_scripting():  # type: ignore[attr-defined]
-            return _scripted_decode(emissions, kept, self.transitions, self.start_transitions, self.end_transitions)
-        return self._decode(emissions, kept)
+            return _scripted_decode(emissions, counts, self.transitions, self.start_transitions, self.end_transitions)
+        return self._decode(emissions, counts)
 
-    def _log_likelihood(self, emissions: Tensor, tags: Tensor, kept: Tensor) -> Tensor:
+    def _log_likelihood(self, emissions: Tensor, tags: Tensor, counts: Tensor) -> Tensor:
         if torch.jit.is_scripting():  # type: ignore[attr-defined]
             parts = (self.transitions, self.start_transitions, self.end_transitions)
-            return _scripted_log_likelihood(emissions, tags, kept, parts)
-        return self._engine_log_likelihood(emissions, tags, kept)
+            return _scripted_log_likelihood(emissions, tags, counts, parts)
+        return self._engine_log_likelihood(emissions, tags, counts)
 
     @torch.jit.unused
-    def _engine_log_likelihood(self, emissions: Tensor, tags: Tensor, kept: Tensor) -> Tensor:
-        plan = layout.by_mask(kept)
-        chain, gold = self._chain(plan, emissions), plan.pack(tags).long()
+    def _engine_log_likelihood(self, emissions: Tensor, tags: Tensor, counts: Tensor) -> Tensor:
+        places = packing.by_mask(counts)
+        chain, gold = self._chain(places, emissions), places.pack(tags).long()
         if checks.looks(emissions.device, False):
             checks.check_values(chain, gold)
-        return tensor_dispatch.log_likelihood(chain, gold).to(_common_type(emissions, self.transitions))
+        return tensors.log_likelihood(chain, gold).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
-    def _decode(self, emissions: Tensor, kept: Tensor) -> list[list[int]]:
-        plan = layout.by_mask(kept)
+    def _decode(self, emissions: Tensor, counts: Tensor) -> list[list[int]]:
         with torch.no_grad():
-            chain = self._chain(plan, emissions)
+            chain = self._chain(packing.by_mask(counts), emissions)
             if checks.looks(emissions.device, False):
                 checks.check_values(chain, None)
-            tags, _ = tensor_dispatch.viterbi(chain)
-        return lists_of(chain, tags)
+            labels, _ = tensors.viterbi(chain)
+        return lists_of(chain, labels)
 
     @torch.jit.unused
-    def _chain(self, plan: Layout, emissions: Tensor) -> TensorChain:
-        kind = _common_type(emissions, self.transitions)
-        kind = kind if kind == torch.float64 else torch.float32
-        rows = plan.pack(emissions).to(kind)
-        start, end = self.start_transitions.to(kind), self.end_transitions.to(kind)
-        return plan.chain(rows, self.transitions.to(kind), start, end)
+    def _chain(self, places: Packing, emissions: Tensor) -> TensorChain:
+        common = _common_type(emissions, self.transitions)
+        dtype = common if common == torch.float64 else torch.float32
+        rows = places.pack(emissions).to(dtype)
+        start, end = self.start_transitions.to(dtype), self.end_transitions.to(dtype)
+        return places.chain(rows, self.transitions.to(dtype), start, end)
 
     def _validate(self, emissions: Tensor, tags: Tensor | None = None, mask: Tensor | None = None) -> None:
         if emissions.dim() != 3:
@@ -162,20 +161,20 @@ def _written(shape: list[int]) -> str:
     return "(" + ", ".join(parts) + (",)" if len(parts) == 1 else ")")
 
 
-def _compact(emissions: Tensor, tags: Tensor, kept: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Move the tokens that count to the front of each sequence."""
-    order = (~kept).long().argsort(dim=1, stable=True)
+def _compact(emissions: Tensor, tags: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Move the tokens that count to the front of each sentence."""
+    order = (~counts).long().argsort(dim=1, stable=True)
     moved = emissions.gather(1, order.unsqueeze(2).expand_as(emissions))
-    lengths = kept.sum(1)
-    inside = torch.arange(kept.size(1), device=kept.device) < lengths.unsqueeze(1)
+    lengths = counts.sum(1)
+    inside = torch.arange(counts.size(1), device=counts.device) < lengths.unsqueeze(1)
     return moved, torch.where(inside, tags.gather(1, order), torch.zeros_like(tags)), inside
 
 
 def _scripted_log_likelihood(
-    emissions: Tensor, tags: Tensor, kept: Tensor, parts: tuple[Tensor, Tensor, Tensor]
+    emissions: Tensor, tags: Tensor, counts: Tensor, parts: tuple[Tensor, Tensor, Tensor]
 ) -> Tensor:
     transitions, start, end = parts
-    moved, path, inside = _compact(emissions, tags, kept)
+    moved, path, inside = _compact(emissions, tags, counts)
     weights = inside.to(emissions.dtype)
     nodes = torch.where(inside, moved.gather(2, path.unsqueeze(2)).squeeze(2), torch.zeros_like(weights))
     edges = transitions[path[:, :-1], path[:, 1:]] * weights[:, 1:]
@@ -189,9 +188,9 @@ def _scripted_log_likelihood(
 
 
 def _scripted_decode(
-    emissions: Tensor, kept: Tensor, transitions: Tensor, start: Tensor, end: Tensor
+    emissions: Tensor, counts: Tensor, transitions: Tensor, start: Tensor, end: Tensor
 ) -> list[list[int]]:
-    moved, _, inside = _compact(emissions, kept.long(), kept)
+    moved, _, inside = _compact(emissions, counts.long(), counts)
     best = start + moved[:, 0]
     pointers: list[Tensor] = []
     for t in range(1, moved.size(1)):
@@ -207,8 +206,8 @@ def _scripted_decode(
         path.append(label)
     table = torch.stack(path, 1).flip([1])
     lengths: list[int] = inside.sum(1).tolist()
-    found: list[list[int]] = []
+    paths: list[list[int]] = []
     for b in range(len(lengths)):
-        tags: list[int] = table[b, : lengths[b]].tolist()
-        found.append(tags)
-    return found
+        labels: list[int] = table[b, : lengths[b]].tolist()
+        paths.append(labels)
+    return paths

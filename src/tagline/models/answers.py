@@ -1,15 +1,15 @@
 """What every model can be asked, once it has scored sentences into chains: the same methods for HMM, CRF, neural CRFs.
 
-A model has `labels_` and gives its sentences as chains, a few thousand tokens at a time (`_chains`); whatever the
-engine answers about a chain is turned into labels here.
+A model gives its sentences as chains, a block of some thousand tokens at a time (`_chains`); whatever the engine
+answers about a chain is turned into labels here. `answer` asks several questions about sentences that are scored once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +18,13 @@ from tagline import chain as engine
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
-from tagline.models.entities import Entity, Reading, characters_of, find_entities
-from tagline.models.targets import LabelledTokens, check_sample_weight, match_lengths, read_labels
-from tagline.readers.adapters import as_corpus, is_foreign
-from tagline.readers.corpus import TAG, Column, Corpus, Sentence
+from tagline.models.description import DescribedModel
+from tagline.models.entities import Characters, Entity, Reading, characters_of, find_entities
+from tagline.models.known import KnownLabels, constrained
+from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
+from tagline.models.sentences import as_sentences, sized
 from tagline.readers.detection import detect
-from tagline.types import BoolArray, Chain, Float64Array, IntArray
+from tagline.types import Chain, Float64Array, IntArray
 
 MOST_TOKENS = 16_384  # scored at once: what the caches hold (a seventh faster than 65,536), and a bound on memory
 
@@ -37,7 +38,23 @@ class Labelling:
     score: float
 
 
-class Answers(list[Any]):
+class Answer(NamedTuple):
+    """What was asked about one sentence; None where it was not asked.
+
+    Attributes:
+        labels: the most probable labelling, as names.
+        marginals: ``[T, L]``, the probability of each label.
+        entities: the spans of that labelling.
+        k_best: the best labellings with their probabilities.
+    """
+
+    labels: list[str]
+    marginals: NDArray[Any] | None = None
+    entities: list[Entity] | None = None
+    k_best: list[Labelling] | None = None
+
+
+class PerSentence(list[Any]):
     """A list with an entry for each sentence that NumPy takes as one row of objects, whatever their lengths.
 
     scikit-learn joins the answers of a cross validation by ``numpy.concatenate``, which refuses plain ragged lists.
@@ -51,18 +68,78 @@ class Answers(list[Any]):
         return out if dtype is None else out.astype(dtype)
 
 
-class SequenceModel:
+class ChainModel(DescribedModel):
     """Questions to a model that has been fitted."""
 
-    labels_: list[str]
+    def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
+        """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
 
-    @property
-    def scheme_name(self) -> str | None:
-        """The tag scheme whose rules hold; None for no rules."""
-        return getattr(getattr(self, "parameters_", None), "scheme", None)
+        Memory holds one block, so that a corpus of any size can be asked about with `tagline.chain`.
 
-    def _chains(self, X: Any, known: Any = None, **inputs: Any) -> Iterator[Chain]:
+        Arguments:
+            X: sentences, as for `fit`.
+            known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
+                known; all else is forbidden.
+        """
+        X = as_sentences(X)
+        scored = self._chains(X, **inputs)
+        if known is None:
+            return scored
+        return constrained(scored, self._known(known, X, **inputs), self._names(), sized(X))
+
+    def _chains(self, X: Any, **inputs: Any) -> Iterator[Chain]:
+        """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time."""
         raise NotImplementedError
+
+    def _known(self, known: Any, X: Any, **inputs: Any) -> Any:
+        """What is known of each sentence, as `KnownLabels` takes it."""
+        return known
+
+    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
+        """What becomes of the best labellings before they are handed out."""
+        return labellings
+
+    def answer(
+        self,
+        X: Any,
+        *,
+        marginals: bool = False,
+        spans: bool = False,
+        k_best: int = 0,
+        min_probability: float = 0.0,
+        known: Any = None,
+        **inputs: Any,
+    ) -> list[Answer]:
+        """Answer several questions about sentences that are scored once.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            marginals: the probability of each label of each token.
+            spans: the spans of the most probable labelling, with their probabilities.
+            k_best: so many labellings with their probabilities; 0 for none.
+            min_probability: spans that are less probable are left out.
+            known: as for `chains`.
+        """
+        if not (marginals or spans or k_best):
+            return [Answer([str(label) for label in row]) for row in self.predict(X, known=known, **inputs)]
+        names = self._names()
+        reading = self._reading(min_probability) if spans else None
+        X, characters = _with_texts(X)
+        answers: list[Answer] = []
+        for chain in self.chains(X, known=known, **inputs):
+            best = engine.viterbi(chain).labels
+            labellings = lists_of(names, best, chain.offsets)
+            nodes: Any = chain.split(engine.marginals(chain).nodes) if marginals else repeat(None)
+            entities: Any = repeat(None)
+            if reading is not None:
+                entities = find_entities(chain, reading, characters, len(answers), min_probability, best)
+            ranked: Any = _labellings(names, engine.k_best(chain, k_best)) if k_best else repeat(None)
+            answers.extend(map(Answer, labellings, nodes, entities, ranked))
+        best_labellings = [answer.labels for answer in answers]
+        finished = self._finished(X, best_labellings)
+        if finished is best_labellings:
+            return answers
+        return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
         """Return the most probable labelling of each sentence.
@@ -72,10 +149,11 @@ class SequenceModel:
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; every answer keeps to it.
         """
-        out: list[list[str]] = Answers()
-        for chain in self._chains(X, known, **inputs):
-            out.extend(self._names(engine.viterbi(chain).labels, chain.offsets))
-        return out
+        X = as_sentences(X)
+        labellings: list[list[str]] = []
+        for chain in self.chains(X, known=known, **inputs):
+            labellings.extend(lists_of(self.labels_, engine.viterbi(chain).labels, chain.offsets))
+        return PerSentence(self._finished(X, labellings))
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
         """Return the most probable labelling of one sentence."""
@@ -83,11 +161,9 @@ class SequenceModel:
 
     def predict_marginals(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[dict[str, float]]]:
         """Return for each token the probability of each label."""
-        out: list[list[dict[str, float]]] = Answers()
-        names = self.labels_
-        for chain in self._chains(X, known, **inputs):
-            for nodes in chain.split(engine.marginals(chain).nodes):
-                out.append([dict(zip(names, row, strict=True)) for row in nodes.tolist()])
+        names, out = self.labels_, PerSentence()
+        for nodes in self.marginal_arrays(X, known=known, **inputs):
+            out.append([dict(zip(names, row, strict=True)) for row in nodes.tolist()])
         return out
 
     def predict_marginals_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[dict[str, float]]:
@@ -96,7 +172,7 @@ class SequenceModel:
 
     def marginal_arrays(self, X: Any, *, known: Any = None, **inputs: Any) -> list[NDArray[Any]]:
         """Return for each sentence the probabilities ``[T, L]``, labels in the order of `labels_`."""
-        chains = self._chains(X, known, **inputs)
+        chains = self.chains(X, known=known, **inputs)
         return [nodes for chain in chains for nodes in chain.split(engine.marginals(chain).nodes)]
 
     def predict_spans(
@@ -109,25 +185,23 @@ class SequenceModel:
         Arguments:
             min_probability: spans that are less probable are left out.
         """
-        if not 0 <= min_probability <= 1:
-            raise InputError(f"min_probability: expected a number from 0 to 1, got {min_probability!r}")
-        reading = Reading.of(self.labels_, self.scheme_name)
-        sentences = list(X) if isinstance(X, Iterator) else X  # read twice: for the scores and for the texts
-        characters = characters_of(sentences)
+        reading = self._reading(min_probability)
+        X, characters = _with_texts(X)
         out: list[list[Entity]] = []
-        for chain in self._chains(sentences, known, **inputs):
+        for chain in self.chains(X, known=known, **inputs):
             out.extend(find_entities(chain, reading, characters, len(out), min_probability))
         return out
 
+    def _reading(self, min_probability: float) -> Reading:
+        """How the labels make spans."""
+        if not 0 <= min_probability <= 1:
+            raise InputError(f"min_probability: expected a number from 0 to 1, got {min_probability!r}")
+        return Reading.of(self._names(), self.scheme_name)
+
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
-        out, names = [], self.labels_
-        for chain in self._chains(X, known, **inputs):
-            for ranked in engine.k_best(chain, k):
-                paths = [[names[label] for label in row] for row in ranked.labels.tolist()]
-                facts = zip(paths, ranked.probabilities.tolist(), ranked.scores.tolist(), strict=True)
-                out.append([Labelling(*one) for one in facts])
-        return out
+        chains = self.chains(X, known=known, **inputs)
+        return [ranked for chain in chains for ranked in _labellings(self.labels_, engine.k_best(chain, k))]
 
     def predict_samples(
         self, X: Any, n: int = 1, *, seed: int | None = None, known: Any = None, **inputs: Any
@@ -135,25 +209,31 @@ class SequenceModel:
         """Draw n labellings of each sentence from the model's distribution."""
         random = np.random.default_rng(seed)
         out: list[list[list[str]]] = []
-        for chain in self._chains(X, known, **inputs):
+        for chain in self.chains(X, known=known, **inputs):
             drawn = engine.sample_paths(chain, n, random)  # [n, N]
-            rows = [self._names(labels, chain.offsets) for labels in drawn]
+            rows = [lists_of(self.labels_, labels, chain.offsets) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
 
     def log_likelihood(self, X: Any, y: Any = None, **inputs: Any) -> Float64Array:
         """Return log p(y | x) of each sentence; without y the log of the normaliser, log Z."""
+        X = as_sentences(X)
+        parts = [np.zeros(0)]
         if y is None:
-            parts = [engine.log_partition(chain) for chain in self._chains(X, **inputs)]
-            return np.concatenate(parts) if parts else np.zeros(0)
-        free = [engine.log_partition(chain) for chain in self._chains(X, **inputs)]
-        bound = [engine.log_partition(chain, allow_no_path=True) for chain in self._chains(X, y, **inputs)]
-        return np.concatenate(bound) - np.concatenate(free) if free else np.zeros(0)
+            parts += [engine.log_partition(chain) for chain in self.chains(X, **inputs)]
+        else:
+            rows = KnownLabels(self._known(y, X, **inputs), self._names(), sized(X))
+            for chain in self.chains(X, **inputs):
+                of_y = engine.log_partition(rows.hold(chain), allow_no_path=True)
+                parts.append(of_y - engine.log_partition(chain))
+            rows.finish()
+        return np.concatenate(parts)
 
     def entropy(self, X: Any, *, known: Any = None, **inputs: Any) -> Float64Array:
         """Return the entropy of each sentence's labelling in nats: how unsure the model is."""
-        parts = [engine.entropy(chain) for chain in self._chains(X, known, **inputs)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return np.concatenate(
+            [np.zeros(0), *(engine.entropy(chain) for chain in self.chains(X, known=known, **inputs))]
+        )
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **inputs: Any) -> float:
         """Return the share of tokens with the right label, those with an unknown one left out.
@@ -167,10 +247,10 @@ class SequenceModel:
         gold = np.array([*labelled.labels, None], object)[labelled.ids]
         known = labelled.ids >= 0
         right = gold == np.array([label for row in predicted for label in row], object)
-        each = None if sizes is None else np.repeat(sizes, np.diff(labelled.bounds))[known]
-        if not known.any() or (each is not None and not each.any()):
+        weights = None if sizes is None else np.repeat(sizes, np.diff(labelled.offsets))[known]
+        if not known.any() or (weights is not None and not weights.any()):
             return 0.0
-        return float(np.average(right[known], weights=each))
+        return float(np.average(right[known], weights=weights))
 
     def evaluate(
         self, X: Any, y: Any = None, *, rule: str | None = "auto", examples: int = 5, resamples: int = 0, **inputs: Any
@@ -186,19 +266,17 @@ class SequenceModel:
             resamples: draws for the interval of F1; 0 for no interval.
         """
         labelled, predicted = self._beside(X, y, inputs)
-        if labelled.sets:
-            n = min(labelled.sets)
-            b = int(np.searchsorted(labelled.bounds, n, side="right")) - 1
+        if (unknown := labelled.unknown()) is not None:
+            place, label = unknown
             raise InputError(
-                f"y[{b}][{n - labelled.bounds[b]}]: expected a label to compare with, got {labelled.sets[n]!r}; score "
-                "leaves unknown labels out"
+                f"{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out"
             )
-        gold = Corpus({TAG: Column(labelled.labels, labelled.ids)}, labelled.bounds)
+        gold = labelled.corpus()
         if rule == "auto":
             name = self.scheme_name
             if name is None:
-                found = detect(gold).scheme
-                name = None if found is None else found.name
+                detected = detect(gold).scheme
+                name = None if detected is None else detected.name
             rule = None if name is None else f"conlleval:{name}"
         words = labelled.source.tokens if labelled.source is not None else None
         return evaluate(gold, predicted, rule, tokens=words, examples=examples, resamples=resamples)
@@ -211,72 +289,32 @@ class SequenceModel:
         match_lengths(np.cumsum([0, *(len(row) for row in predicted)]), labelled)
         return labelled, predicted
 
-    def _names(self, labels: IntArray, offsets: IntArray) -> list[list[str]]:
-        if compiled.core is not None:
-            found: list[list[str]] = compiled.core.lists_of(
-                tuple(self.labels_), np.ascontiguousarray(labels, np.int64), offsets
-            )
-            return found
-        names = np.array(self.labels_, object)[labels].tolist()
-        return [names[first:last] for first, last in pairwise(offsets.tolist())]
+
+def _with_texts(X: Any) -> tuple[Any, Characters]:
+    """Sentences that can be read twice, and how the text of a span is found in them as they came."""
+    sentences = list(X) if isinstance(X, Iterator) else X
+    return as_sentences(sentences), characters_of(sentences)
+
+
+def _labellings(names: Sequence[Any], ranked: Iterable[Any]) -> list[list[Labelling]]:
+    """The k best paths of each sentence, as names."""
+    out = []
+    for paths in ranked:
+        labels = [[names[label] for label in row] for row in paths.labels.tolist()]
+        facts = zip(labels, paths.probabilities.tolist(), paths.scores.tolist(), strict=True)
+        out.append([Labelling(*fact) for fact in facts])
+    return out
+
+
+def lists_of(names: Sequence[Any], labels: IntArray, offsets: IntArray) -> list[list[Any]]:
+    """Return the names of labels ``[N]``, a list for each sentence."""
+    if compiled.core is not None:
+        rows: list[list[Any]] = compiled.core.lists_of(tuple(names), np.ascontiguousarray(labels, np.int64), offsets)
+        return rows
+    flat = np.array(names, object)[labels].tolist()
+    return [flat[first:last] for first, last in pairwise(offsets.tolist())]
 
 
 def _wrapped(**inputs: Any) -> dict[str, Any]:
     """What belongs to one sentence, as a list of one."""
     return {name: None if value is None else [value] for name, value in inputs.items()}
-
-
-def as_sentences(X: Any) -> Any:
-    """Sentences that can be read more than once, and carry their tags where they have any.
-
-    A generator is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as it was.
-    """
-    if is_foreign(X):
-        return as_corpus(X)
-    if isinstance(X, Iterator):
-        X = list(X)
-    if isinstance(X, list) and any(isinstance(x, Iterator) for x in X):
-        X = [list(x) if isinstance(x, Iterator) else x for x in X]
-    if isinstance(X, list) and X and all(isinstance(x, Sentence) for x in X):
-        return Corpus.from_sentences(X)
-    return X
-
-
-def pieces(bounds: IntArray, most: int = MOST_TOKENS) -> list[tuple[int, int]]:
-    """Cut sentences into runs of about `most` tokens: (first, last + 1) each."""
-    cuts = [0]
-    B = len(bounds) - 1
-    while cuts[-1] < B:
-        reach = int(np.searchsorted(bounds, bounds[cuts[-1]] + most, side="right")) - 1
-        cuts.append(min(B, max(reach, cuts[-1] + 1)))
-    return list(pairwise(cuts))
-
-
-def known_labels(known: Any, labels: Sequence[str], bounds: IntArray) -> BoolArray | None:
-    """Booleans ``[N, L]`` from what is known of each token; None where nothing is."""
-    if known is None:
-        return None
-    numbers = {label: number for number, label in enumerate(labels)}
-    rows = list(known)
-    if len(rows) != len(bounds) - 1:
-        raise InputError(f"known: expected one list for each of {len(bounds) - 1} sentences, got {len(rows)}")
-    allowed = np.ones((int(bounds[-1]), len(labels)), bool)
-    for b, row in enumerate(rows):
-        if row is None:
-            continue
-        T = int(bounds[b + 1] - bounds[b])
-        if isinstance(row, str) or not isinstance(row, Iterable) or len(row := list(row)) != T:
-            raise InputError(f"known[{b}]: expected a list of {T} entries, one a token, got {row!r}")
-        for t, some in enumerate(row):
-            if some is None:
-                continue
-            chosen = {some} if isinstance(some, str) else set(some)
-            strange = chosen - numbers.keys()
-            if strange or not chosen:
-                raise InputError(
-                    f"known[{b}][{t}]: expected labels among {', '.join(labels)}, got {some!r}; None where nothing is "
-                    "known"
-                )
-            allowed[bounds[b] + t] = False
-            allowed[bounds[b] + t, [numbers[label] for label in chosen]] = True
-    return allowed

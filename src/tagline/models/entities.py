@@ -28,7 +28,7 @@ from tagline.chain.checks import no_path
 from tagline.errors import InputError
 from tagline.readers.corpus import Column, Corpus, Sentence
 from tagline.readers.detection import detect
-from tagline.readers.roles import Scheme, legal, scheme
+from tagline.readers.rules import Scheme, legal, scheme
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 
@@ -83,28 +83,29 @@ class Reading:
     @classmethod
     def of(cls, labels: Sequence[str], name: str | Scheme | None = None) -> Reading:
         """Read the labels by a scheme, or by the one whose letters they are in."""
-        given = tuple(labels)
+        names = tuple(labels)
         if name is None:
             # Labels that are in the letters of several schemes are read in the same way by each of them.
-            found = detect([[label] for label in given])
-            if found.scheme is None:
+            detection = detect([[label] for label in names])
+            if detection.scheme is None:
                 raise InputError(
-                    f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: {found.reason}; "
+                    f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: "
+                    f"{detection.reason}; "
                     "labels without spans, such as parts of speech, are answered by predict and predict_marginals"
                 )
-            name = found.scheme
-        rules = scheme(name)
-        legal(given, rules)  # refuses what is not a tag
-        L = len(given)
-        alone = _spans(given, rules, np.arange(L)[:, None])
+            name = detection.scheme
+        tag_scheme = scheme(name)
+        legal(names, tag_scheme)  # refuses what is not a tag
+        L = len(names)
+        alone = _spans(names, tag_scheme, np.arange(L)[:, None])
         members = [alone.sentence[alone.label == k] for k in range(len(alone.labels))]
         table = np.full((len(members), max(map(len, members), default=0)), -1, np.int64)
         for row, numbers in zip(table, members, strict=True):
             row[: len(numbers)] = numbers
-        pairs = _spans(given, rules, np.indices((L, L)).reshape(2, -1).T)
+        pairs = _spans(names, tag_scheme, np.indices((L, L)).reshape(2, -1).T)
         continues = np.zeros(L * L, np.bool_)
         continues[pairs.sentence[pairs.end - pairs.start == 2]] = True
-        return cls(given, rules, alone.labels, table, continues.reshape(L, L))
+        return cls(names, tag_scheme, alone.labels, table, continues.reshape(L, L))
 
     def spans(self, labels: IntArray, offsets: IntArray) -> SpanArray:
         """Find the spans of a labelling ``[N]``."""
@@ -170,15 +171,15 @@ def _probabilities(
     order = np.argsort(start - end, kind="stable")  # the longest first: those still open are always at the front
     step = max(1, MOST_CELLS // (chain.num_labels * reading.members.shape[1]))
     for first in range(0, len(order), step):
-        some = order[first : first + step]
+        chosen = order[first : first + step]
         group = _Group(
-            (base + start)[some],
-            (base + end - 1)[some],
-            start[some] == 0,
-            (base + end)[some] == chain.offsets[sentence[some] + 1],
-            reading.members[kind[some]],
+            (base + start)[chosen],
+            (base + end - 1)[chosen],
+            start[chosen] == 0,
+            (base + end)[chosen] == chain.offsets[sentence[chosen] + 1],
+            reading.members[kind[chosen]],
         )
-        result[some] = np.exp(np.minimum(_log_inside(lattice, group) - log_z[some], 0.0))
+        result[chosen] = np.exp(np.minimum(_log_inside(lattice, group) - log_z[chosen], 0.0))
     return result
 
 
@@ -271,15 +272,21 @@ def _log_sum(values: NDArray[Any]) -> Float64Array:
 
 
 def find_entities(
-    chain: Chain, reading: Reading, characters: Characters, first: int = 0, min_probability: float = 0.0
+    chain: Chain,
+    reading: Reading,
+    characters: Characters,
+    first: int = 0,
+    min_probability: float = 0.0,
+    best: IntArray | None = None,
 ) -> list[list[Entity]]:
     """Return the spans of the best labelling of each sentence that are probable enough.
 
     Arguments:
         characters: tells the text of a span.
         first: the number of the chain's first sentence, for `characters`.
+        best: that labelling ``[N]``, where it is known already.
     """
-    spans = reading.spans(engine.viterbi(chain).labels, chain.offsets)
+    spans = reading.spans(engine.viterbi(chain).labels if best is None else best, chain.offsets)
     kinds = spans.numbered(reading.types).astype(np.int64)
     p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
     out: list[list[Entity]] = [[] for _ in range(chain.num_sentences)]

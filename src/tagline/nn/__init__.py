@@ -1,13 +1,17 @@
-"""PyTorch modules: the CRF layer for your own networks, and its losses."""
+"""PyTorch modules: vectors or scores of tokens in, losses, labels and probabilities out.
+
+`CRF` is the layer for your own networks, `losses` are its objectives; encoders (`bilstm`, `transformer`) and `heads`
+make up the networks of `tagline.models`. Everything is answered by `tagline.chain.tensors`.
+"""
 
 try:
     import torch  # noqa: F401
 except ImportError as error:
     raise ImportError(f"tagline.nn needs PyTorch ({error}); install it with: pip install 'tagline[torch]'") from None
 
-from tagline.chain.tensor_dispatch import tensor_engine, use_tensor_engine, using_tensor_engine
+from tagline.chain.tensors import tensor_engine, use_tensor_engine, using_tensor_engine
 from tagline.nn import losses
-from tagline.nn.answers import Decoded, Ranked
 from tagline.nn.crf import CRF
+from tagline.nn.decoded import Decoded, Ranked
 
 __all__ = ["CRF", "Decoded", "Ranked", "losses", "tensor_engine", "use_tensor_engine", "using_tensor_engine"]

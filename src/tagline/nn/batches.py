@@ -1,7 +1,7 @@
 """Batches of sentences as tensors on a device.
 
 They are collated in NumPy and sent in one copy, from pinned memory to a GPU, so that no step waits for the device. How
-tokens lie in a packed sequence (step by step, longer sentences first) is worked out here as well: PyTorch's
+tokens lie in PyTorch's `PackedSequence` (step by step, longer sentences first) is worked out here as well: its
 `pack_padded_sequence` would wait, and refuses empty sentences.
 """
 
@@ -44,18 +44,18 @@ class WordBatch:
         """Send a batch to a device."""
         cells, step_sizes = packed_order(batch.lengths)
         parts = (batch.forms, batch.words, batch.cases, batch.characters, cells, batch.lengths)
-        forms, words, cases, characters, there, lengths = send(parts, torch.device(device))
+        forms, words, cases, characters, device_cells, lengths = send(parts, torch.device(device))
         on_cpu = torch.from_numpy(batch.lengths), torch.from_numpy(step_sizes)
-        return cls(forms, words, cases, characters, there, lengths, *on_cpu)
+        return cls(forms, words, cases, characters, device_cells, lengths, *on_cpu)
 
     def to(self, device: torch.device | str) -> WordBatch:
         """Return the batch on another device."""
-        there = {
+        moved = {
             field.name: getattr(self, field.name).to(device, non_blocking=True)
             for field in fields(self)
             if field.name not in ("lengths", "step_sizes")
         }
-        return replace(self, **there)
+        return replace(self, **moved)
 
     @property
     def size(self) -> int:
@@ -68,8 +68,8 @@ def send(parts: tuple[NDArray[np.integer], ...], device: torch.device) -> list[T
     flat = torch.from_numpy(np.concatenate([part.ravel() for part in parts]).astype(np.int64, copy=False))
     if device.type == "cuda":
         flat = flat.pin_memory()
-    pieces = torch.split(flat.to(device, non_blocking=True), [part.size for part in parts])
-    return [piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)]
+    runs = torch.split(flat.to(device, non_blocking=True), [part.size for part in parts])
+    return [run.view(part.shape) for run, part in zip(runs, parts, strict=True)]
 
 
 def packed_order(lengths: IntArray) -> tuple[IntArray, IntArray]:

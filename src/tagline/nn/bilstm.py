@@ -1,10 +1,10 @@
-"""The BiLSTM encoder: words in, one vector a token out, that of a sentence independent of its batch.
+"""The BiLSTM encoder: words in, one vector a token out, which does not depend on the batch around a sentence.
 
     word vector ⊕ case vector ⊕ character vector  →  dropout  →  (BiLSTM → dropout) × layers
 
-Both directions begin with zeros at their own end of a sentence, and padding counts nowhere: sequences are packed, or,
-on a CPU and of like lengths, padded behind the end that a direction comes to last. What a word looks like is worked out
-once for each distinct spelling of a batch. References: Lample et al. (2016), Ma and Hovy (2016), Huang et al. (2015).
+Both directions begin with zeros at their own end of a sentence, and padding never matters: sentences are packed; or,
+on a CPU and where they are of like lengths, padded behind the end that a direction comes to last. The vector of a
+spelling is worked out once a batch. References: Lample et al. (2016), Ma and Hovy (2016), Huang et al. (2015).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BiLSTMEncoder(nn.Module):
 
     Arguments:
         num_words, num_characters: how many numbers words and characters have (`FormTable`).
-        word_dim: the size of a word's vector; that of `vectors` where they are given.
+        word_dim: the size of a word's vector; not read where there are `vectors`.
         vectors: ``[num_words, D]``, the vectors of words to begin with; drawn at random when left out.
         freeze_words: whether they stay as they are.
         characters: what reads characters: "cnn", "lstm", or None for nothing.
@@ -95,7 +95,7 @@ class BiLSTMEncoder(nn.Module):
         return self.encode(self.embed(batch), batch)
 
     def embed(self, batch: WordBatch) -> Tensor:
-        """Return what the first LSTM is given of each token, ``[B, T, D]``."""
+        """Return what the first LSTM reads of each token, ``[B, T, D]``."""
         words: Tensor = self.word_dropout(batch.words)
         tokens = functional.embedding(batch.forms, self._spellings(words, batch), PADDING)
         if self.bigrams is None:
@@ -132,8 +132,8 @@ class BiLSTMEncoder(nn.Module):
 def _packed(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
     """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]`` in packed order; 0 at padding."""
     B, T, _ = tokens.shape
-    given = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
-    states: Tensor = lstm(given)[0].data  # [N, 2 H]
+    packed = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
+    states: Tensor = lstm(packed)[0].data  # [N, 2 H]
     padded = states.new_zeros(B * T, states.shape[1]).index_copy(0, batch.cells, states)
     return padded.view(B, T, states.shape[1])
 
@@ -159,7 +159,7 @@ def _padded(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
 
 
 def _may_pad(batch: WordBatch) -> bool:
-    """Whether padding is worth it: a CPU reads sentences of one length nearly twice as fast, a GPU packed ones.
+    """Whether padding is worth it: a CPU reads padded sentences nearly twice as fast, a GPU packed ones.
 
     In half precision not every CPU can.
     """

@@ -1,6 +1,6 @@
 """From the characters of words to a vector a word: ``[U, C]`` numbers in, ``[U, D]`` out.
 
-Number 0 pads at the right and never matters: the vector of a word is the same whatever the longest word beside it.
+Number 0 pads at the right and never matters: the vector of a word does not depend on the longest word beside it.
 
     CNN     max_t relu(b + Σ_k W_k e(c_(t+k)))      over the characters t of the word (Ma and Hovy 2016)
     LSTM    the last states of two LSTMs, one from each side                          (Lample et al. 2016)
@@ -47,11 +47,11 @@ class CharacterCNN(nn.Module):
         """Return the vectors ``[U, D]`` of words, 0 for one without characters."""
         inside = (characters != PADDING)[:, None]  # [U, 1, C]
         letters = self.vectors(characters).transpose(1, 2)  # [U, dim, C]
-        found = []
+        maxima = []
         for convolution, width in zip(self.filters, self.widths, strict=True):
             seen = convolution(functional.pad(letters, ((width - 1) // 2, width // 2)))
-            found.append(torch.where(inside, seen, 0.0).amax(2).relu())
-        return torch.cat(found, 1)
+            maxima.append(torch.where(inside, seen, 0.0).amax(2).relu())
+        return torch.cat(maxima, 1)
 
 
 class CharacterLSTM(nn.Module):

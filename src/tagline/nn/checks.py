@@ -14,10 +14,11 @@ from torch import Tensor
 
 from tagline import compiled
 from tagline.chain.checks import forbidden_gold, no_path
-from tagline.chain.tensors import TensorChain, as_array
+from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.types import as_array
 from tagline.errors import InputError
 
-LAYOUTS = {True: ("batch", "steps"), False: ("steps", "batch")}
+AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
@@ -25,7 +26,7 @@ FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:
     """Say what is wrong with the shape or the type of emissions."""
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:
-        axes = ", ".join(LAYOUTS[batch_first])
+        axes = ", ".join(AXES[batch_first])
         raise InputError(
             f"emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {list(emissions.shape)}"
         )
@@ -37,7 +38,7 @@ def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None
 
 
 def check_same_shape(name: str, values: Tensor, emissions: Tensor) -> None:
-    """Say where two shapes differ."""
+    """Say where a shape is not that of the emissions' first two axes."""
     if values.shape != emissions.shape[:2]:
         raise InputError(
             f"{name}: expected shape {list(emissions.shape[:2])}, that of the emissions' first two axes, "
@@ -80,15 +81,15 @@ def looks(device: torch.device, check: bool) -> bool:
     return (check or device.type == "cpu") and not torch.compiler.is_compiling()
 
 
-def check_values(c: TensorChain, tags: Tensor | None) -> bool:
-    """Say what is wrong with the scores that are read, or with tags ``[N]``; return whether all scores are finite."""
-    whole = None if tags is None or tags.dtype == torch.bool else tags
+def check_values(c: TensorChain, labels: Tensor | None) -> bool:
+    """Say what is wrong with the scores that are read, or with labels ``[N]``; return whether all scores are finite."""
+    whole = None if labels is None or labels.dtype == torch.bool else labels
     if c.emissions.is_cpu and compiled.core is not None:
-        seen = c.runs.look(*c.arrays, None if whole is None else as_array(whole))
-        if not seen & WRONG:
-            return not seen & FORBIDDEN
+        facts = c.runs.look(*c.arrays, None if whole is None else as_array(whole))
+        if not facts & WRONG:
+            return not facts & FORBIDDEN
     inside = c.inside()
-    found = [
+    finite = [
         check_numbers("emissions", c.emissions[inside]),
         check_numbers("transitions", _read(c, inside)),
         check_numbers("start_transitions", c.start),
@@ -96,23 +97,23 @@ def check_values(c: TensorChain, tags: Tensor | None) -> bool:
     ]
     if whole is not None:
         check_tag_range(whole[inside], c.num_labels)
-    return all(found)
+    return all(finite)
 
 
 def _read(c: TensorChain, inside: Tensor) -> Tensor:
-    """The transitions that are read: all but those into the first token of a sequence."""
+    """The transitions that are read: all but those into the first token of a sentence."""
     if not c.per_position:
         return c.transitions
-    led = inside.clone()
-    led[c.first[c.lengths > 0]] = False
-    return c.transitions[led]
+    led_into = inside.clone()
+    led_into[c.first[c.lengths > 0]] = False
+    return c.transitions[led_into]
 
 
 def check_tag_range(tags: Tensor, num_tags: int) -> None:
-    """Say which tag that counts is out of range, for tags ``[N]`` of counted tokens."""
+    """Say which of the tags ``[N]`` of tokens that count is out of range."""
     if not tags.shape[0]:
         return
-    low, high = (int(bound) for bound in tags.aminmax())
+    low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
         wrong = low if low < 0 else high
         raise InputError(
@@ -138,15 +139,15 @@ def check_numbers(name: str, values: Tensor) -> bool:
 
 
 def check_paths(log_z: Tensor) -> None:
-    """Raise where a sequence has no legal labelling, given log Z ``[B]``."""
-    if (gone := _first_forbidden(log_z)) is not None:
-        raise no_path(gone)
+    """Raise where a sentence has no legal labelling, given log Z ``[B]``."""
+    if (sentence := _first_forbidden(log_z)) is not None:
+        raise no_path(sentence)
 
 
 def check_gold(log_likelihood: Tensor) -> None:
-    """Raise where the tags of a sequence are forbidden, given log p ``[B]``."""
-    if (gone := _first_forbidden(log_likelihood)) is not None:
-        raise forbidden_gold(gone)
+    """Raise where the labels of a sentence are forbidden, given log p ``[B]``."""
+    if (sentence := _first_forbidden(log_likelihood)) is not None:
+        raise forbidden_gold(sentence)
 
 
 def _first_forbidden(values: Tensor) -> int | None:

@@ -24,7 +24,7 @@ DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DY
 
 
 class ViterbiDecoder(nn.Module):
-    """The decoding of a trained CRF layer: emissions ``[B, T, L]`` and mask ``[B, T]`` in, tags and scores out.
+    """The decoding of a trained CRF layer: emissions ``[B, T, L]`` and mask ``[B, T]`` in, labels and scores out.
 
     Arguments:
         crf: the layer; its scores of now are copied.
@@ -45,11 +45,11 @@ class ViterbiDecoder(nn.Module):
         self.pad_tag = pad_tag
 
     def forward(self, emissions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Find tags ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
-        kept = mask != 0
-        spots, inside = _compaction(kept)
-        steps = torch.arange(kept.shape[1], device=kept.device)
-        order = torch.zeros_like(spots).scatter(1, spots, steps + torch.zeros_like(spots))
+        """Find labels ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
+        counts = mask != 0
+        places, inside = _compaction(counts)
+        steps = torch.arange(counts.shape[1], device=counts.device)
+        order = torch.zeros_like(places).scatter(1, places, steps + torch.zeros_like(places))
         rows = emissions.to(self.transitions.dtype).gather(1, order[:, :, None].expand(-1, -1, emissions.shape[2]))
         rows = torch.where(inside[:, :, None], rows, 0.0)
         first = (steps == 0)[:, None] & torch.ones_like(inside.transpose(0, 1))
@@ -60,9 +60,9 @@ class ViterbiDecoder(nn.Module):
         )
         scores, last = (best + self.end).max(1)
         _, path = scan(_back, last, pointers, reverse=True)  # [T, B]
-        tags = path.transpose(0, 1).gather(1, spots)
-        empty = ~kept.any(1)
-        return torch.where(kept, tags, self.pad_tag), torch.where(empty, 0.0, scores)
+        labels = path.transpose(0, 1).gather(1, places)
+        empty = ~counts.any(1)
+        return torch.where(counts, labels, self.pad_tag), torch.where(empty, 0.0, scores)
 
     def _onward(self, best: Tensor, step: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         emissions, inside, first = (step[0], step[1][:, None], step[2][:, None])
@@ -76,12 +76,12 @@ def _back(label: Tensor, came_from: Tensor) -> tuple[Tensor, Tensor]:
     return came_from.gather(1, label[:, None])[:, 0], label.clone()
 
 
-def _compaction(kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Where each token goes when those that count move to the front ``[B, T]``, and which places they then fill."""
-    counted = kept.to(torch.int64).cumsum(1)
-    lengths = counted[:, -1:]
-    steps = torch.arange(kept.shape[1], device=kept.device)
-    return torch.where(kept, counted - 1, lengths + steps - counted), steps < lengths
+def _compaction(counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the place of each token once those that count are in front ``[B, T]``, and which places these fill."""
+    so_far = counts.to(torch.int64).cumsum(1)
+    lengths = so_far[:, -1:]
+    steps = torch.arange(counts.shape[1], device=counts.device)
+    return torch.where(counts, so_far - 1, lengths + steps - so_far), steps < lengths
 
 
 def export_onnx(crf: CRF, path: str | Path, pad_tag: int = -1) -> None:

@@ -1,9 +1,10 @@
 """The loss of a CRF and its gradients from CUDA graphs: one launch instead of dozens.
 
 A training step on a GPU is held up by launches, not by the kernels of a CRF. Sizes are rounded up to a few (T to a
-multiple of `STEPS`, B to a power of two); the tokens of a batch fill the front of a graph's rows, and sequences that it
-lacks are empty and count nothing. For each size the loss and its backward pass are recorded once and replayed. The
-graphs read the layer's parameters and buffers where they lie; where those have moved, they are recorded anew.
+multiple of `STEPS`, B to a power of two). The tokens of a batch fill the front of a graph's rows; the sentences that a
+batch lacks are empty and have no part in the loss. For each size the loss and its backward pass are recorded once and
+replayed. The graphs read the layer's parameters and buffers where they lie; if those have moved, the graphs are
+recorded anew.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 STEPS = 16
-FEWEST = 8  # sequences of the smallest graph
+FEWEST = 8  # sentences of the smallest graph
 MOST_GRAPHS = 64  # the longest unused goes first
 
 Losses = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
-"""Emissions ``[N, L]``, tags ``[N]``, the first row and the length of each sequence ``[B]``, and a bound of the lengths
-in, the loss of each sequence ``[B]`` out."""
+"""Emissions ``[N, L]``, labels ``[N]``, the first row and the length of each sentence ``[B]``, and a number that no
+length is above in, the loss of each sentence ``[B]`` out."""
 
 
 @dataclass(eq=False)
-class _Gradients:
-    """Of the emissions ``[B, T, L]`` and of the parameters that are trained.
+class _GraphGradients:
+    """The gradients of the emissions ``[B, T, L]`` and of the parameters that are trained.
 
     They lie where the graph writes them, until it is replayed for another batch.
     """
@@ -45,7 +46,7 @@ class _Gradients:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Of a graph's memory what a batch of a size fills: emissions, tags, first rows, lengths, and the gradients."""
+    """The part of a graph's memory that a batch of one size fills."""
 
     emissions: Tensor
     integers: list[Tensor]
@@ -58,7 +59,7 @@ class _Graph:
 
     Arguments:
         graph: what was recorded.
-        inputs: emissions ``[N, L]``, tags ``[N]``, first rows and lengths ``[B]``, and weights ``[B]``.
+        inputs: emissions ``[N, L]``, labels ``[N]``, first rows and lengths ``[B]``, and weights ``[B]``.
         loss: one number.
         gradients: of the emissions ``[N, L]`` and of the parameters that are trained.
         places: where the parameters lie, and whether they are trained.
@@ -68,15 +69,15 @@ class _Graph:
         self, graph: torch.cuda.CUDAGraph, inputs: list[Tensor], loss: Tensor, gradients: list[Tensor], places: Any
     ) -> None:
         self.graph, self.loss, self.gradients, self.places = graph, loss, gradients, places
-        self.emissions, self.tags, self.first, self.lengths, self.weights = inputs
+        self.emissions, self.labels, self.first, self.lengths, self.weights = inputs
         self._parts: dict[torch.Size, _Part] = {}
-        self._filled = len(self.lengths)  # sequences of the last batch; those behind them have length 0
-        self._even = 0  # B where each of the first B sequences weighs 1 / B
-        self._last: Callable[[], _Gradients | None] = lambda: None
+        self._filled = len(self.lengths)  # sentences of the last batch; those behind them have length 0
+        self._even = 0  # B where each of the first B sentences weighs 1 / B
+        self._last: Callable[[], _GraphGradients | None] = lambda: None
 
     def replay(
-        self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None
-    ) -> tuple[Tensor, _Gradients]:
+        self, emissions: Tensor, labels: Tensor, lengths: Tensor, weights: Tensor | None
+    ) -> tuple[Tensor, _GraphGradients]:
         """Return the loss and its gradients for a batch that fits."""
         if (last := self._last()) is not None:  # of a batch whose backward pass may still come
             last.keep()
@@ -84,14 +85,14 @@ class _Graph:
         if self._filled > B:
             self.lengths.zero_()
         part.emissions.copy_(emissions)
-        torch._foreach_copy_(part.integers, [tags, part.first, lengths])
+        torch._foreach_copy_(part.integers, [labels, part.first, lengths])
         if weights is not None:
             torch.div(weights, B, out=self.weights[:B])
         elif self._even != B:
             self.weights.fill_(1 / B)
         self._filled, self._even = B, B if weights is None else 0
         self.graph.replay()
-        gradients = _Gradients(part.gradients)
+        gradients = _GraphGradients(part.gradients)
         self._last = ref(gradients)
         return self.loss.clone(), gradients
 
@@ -100,13 +101,13 @@ class _Graph:
             B, T, _ = size
             emissions, slope = (rows[: B * T].view(size) for rows in (self.emissions, self.gradients[0]))
             first = torch.arange(0, B * T, T, device=emissions.device)
-            integers = [self.tags[: B * T].view(B, T), self.first[:B], self.lengths[:B]]
+            integers = [self.labels[: B * T].view(B, T), self.first[:B], self.lengths[:B]]
             self._parts[size] = _Part(emissions, integers, first, [slope, *self.gradients[1:]])
         return self._parts[size]
 
 
 class _Recorded(nn.Module):
-    """A module that is called for its losses, so that other tensors can stand for its parameters."""
+    """A module whose call computes its losses, so that other tensors can stand for its parameters."""
 
     def __init__(self, module: nn.Module, losses: Losses) -> None:
         super().__init__()
@@ -128,27 +129,27 @@ class GraphedLoss:
         self._graphs: OrderedDict[Any, _Graph] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies keep: graphs belong to this process and to these parameters."""
+        """Leave the graphs out of copies: they belong to this process and to these parameters."""
         return {**vars(self), "_graphs": OrderedDict()}
 
     def __call__(
-        self, losses: Losses, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None
+        self, losses: Losses, emissions: Tensor, labels: Tensor, lengths: Tensor, weights: Tensor | None
     ) -> Tensor:
         """Compute the loss.
 
         Arguments:
-            losses: what is recorded, the same each time, a method that asks the module and does not wait for the
+            losses: what is recorded, the same each time: a method that asks the module and does not wait for the
                 device. It is not kept: a module with graphs must go with the last reference to it, as the garbage
                 collector may come while another graph is recorded.
             emissions: ``[B, T, L]``.
-            tags: ``[B, T]``, anything at padding.
+            labels: ``[B, T]``, anything at padding.
             lengths: ``[B]``.
             weights: ``[B]``, 1 when left out.
         """
         # By their dictionaries: `parameters()` and `buffers()` take longer than the replay.
         trained = [part for part in self.module._parameters.values() if part is not None and part.requires_grad]
-        found: Tensor = _Replay.apply(self, losses, emissions, tags, lengths, weights, *trained)  # type: ignore[no-untyped-call]
-        return found
+        loss: Tensor = _Replay.apply(self, losses, emissions, labels, lengths, weights, *trained)  # type: ignore[no-untyped-call]
+        return loss
 
     def graph_for(self, losses: Losses, emissions: Tensor) -> _Graph:
         """Return the graph of a size that holds these emissions, recorded now if need be."""
@@ -157,19 +158,19 @@ class GraphedLoss:
         parts = (*self.module._parameters.values(), *self.module._buffers.values())
         places = [(part.data_ptr(), part.requires_grad) for part in parts if part is not None]
         key = (*size, emissions.device, emissions.dtype)
-        kept = self._graphs.get(key)
-        if kept is not None and kept.places == places:
+        graph = self._graphs.get(key)
+        if graph is not None and graph.places == places:
             self._graphs.move_to_end(key)
-            return kept
+            return graph
         while len(self._graphs) >= MOST_GRAPHS:
             self._graphs.popitem(last=False)
-        kept = self._graphs[key] = self._record(losses, size, emissions, places)
-        return kept
+        graph = self._graphs[key] = self._record(losses, size, emissions, places)
+        return graph
 
     def _record(self, losses: Losses, size: tuple[int, int, int], like: Tensor, places: Any) -> _Graph:
         B, T, L = size
         rows = torch.zeros(B * T, L, device=like.device, dtype=like.dtype, requires_grad=True)
-        tags, first, lengths = (torch.zeros(n, dtype=torch.int64, device=like.device) for n in (B * T, B, B))
+        labels, first, lengths = (torch.zeros(n, dtype=torch.int64, device=like.device) for n in (B * T, B, B))
         weights = torch.zeros(B, device=like.device, dtype=torch.float64)
         # Autograd remembers on which stream a leaf was first used: others stand for the parameters, in their memory.
         leaves = {
@@ -181,10 +182,10 @@ class GraphedLoss:
 
         def run() -> tuple[Tensor, list[Tensor]]:
             with torch.enable_grad():
-                values = torch.func.functional_call(recorded, leaves, (rows, tags, first, lengths, T))
-            found = torch.autograd.grad(values, wanted, weights)
+                values = torch.func.functional_call(recorded, leaves, (rows, labels, first, lengths, T))
+            slopes = torch.autograd.grad(values, wanted, weights)
             terms = torch.mul(values.detach(), weights, out=rows.new_empty(B))
-            return terms.sum(), [part.contiguous() for part in found]
+            return terms.sum(), [slope.contiguous() for slope in slopes]
 
         # Warmed up and recorded on a stream of its own; other threads may use the device meanwhile.
         side = torch.cuda.Stream(like.device)  # type: ignore[no-untyped-call]
@@ -196,7 +197,7 @@ class GraphedLoss:
         torch.cuda.current_stream(like.device).wait_stream(side)
         with _no_collection(), torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
             loss, gradients = run()
-        return _Graph(graph, [rows.detach(), tags, first, lengths, weights], loss, gradients, places)
+        return _Graph(graph, [rows.detach(), labels, first, lengths, weights], loss, gradients, places)
 
 
 @contextmanager
@@ -220,12 +221,12 @@ class _Replay(torch.autograd.Function):
         owner: GraphedLoss,
         losses: Losses,
         emissions: Tensor,
-        tags: Tensor,
+        labels: Tensor,
         lengths: Tensor,
         weights: Tensor | None,
         *trained: Tensor,
     ) -> Tensor:
-        loss, ctx.gradients = owner.graph_for(losses, emissions).replay(emissions, tags, lengths, weights)
+        loss, ctx.gradients = owner.graph_for(losses, emissions).replay(emissions, labels, lengths, weights)
         return loss
 
     @staticmethod

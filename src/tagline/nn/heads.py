@@ -4,8 +4,8 @@
     SoftmaxHead  e = W h + b, then a softmax: each token by itself, rules hold in decoding only
     Tagger       an encoder and a head
 
-Losses are sums over the tokens of a sequence, weighted, and means over sequences. Both heads hand out transition,
-start and end scores, so that a `tagline.types.Chain` answers every question about either.
+Losses are sums over the tokens of a sentence, weighted, and means over sentences. Both heads hand out transition, start
+and end scores, so that a `tagline.types.Chain` answers every question about either.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tagline.nn import checks, losses
 from tagline.nn.crf import CRF, Objective
 from tagline.nn.dropout import check_probability
 from tagline.nn.graphs import GraphedLoss
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
 class Head(nn.Module):
-    """What the heads share: a linear layer, and how losses of sequences become one number."""
+    """What the heads share: a linear layer, and how losses of sentences become one number."""
 
     def __init__(self, size: int, num_labels: int, smoothing: float) -> None:
         super().__init__()
@@ -43,24 +43,26 @@ class Head(nn.Module):
             scores: Tensor = self.linear(hidden.to(self.linear.weight.dtype))
         return scores
 
-    def loss(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Compute Σ_b weight_b · loss_b / B, 0 for a batch without sequences.
+    def loss(self, emissions: Tensor, labels: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute Σ_b weight_b · loss_b / B, 0 for a batch without sentences.
 
         Arguments:
-            tags: ``[B, T]`` integers, anything at padding; or booleans ``[B, T, L]``, sets of labels of which any
+            labels: ``[B, T]`` integers, anything at padding; or booleans ``[B, T, L]``, sets of labels of which any
                 will do (without smoothing).
-            lengths: ``[B]``, the tokens of each sequence.
+            lengths: ``[B]``, the tokens of each sentence.
             weights: ``[B]``, 1 when left out.
         """
-        if self.smoothing and tags.dtype == torch.bool:
-            raise InputError("smoothing: expected one tag a token, got sets of labels; train on sets with smoothing=0")
-        values = self.sequence_losses(emissions, tags, lengths)
+        if self.smoothing and labels.dtype == torch.bool:
+            raise InputError(
+                "smoothing: expected one label a token, got sets of labels; train on sets with smoothing=0"
+            )
+        values = self.sentence_losses(emissions, labels, lengths)
         if weights is not None:
             values = values * weights
         return values.sum() / max(1, values.shape[0])
 
-    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the loss of each sequence, ``[B]``."""
+    def sentence_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the loss of each sentence, ``[B]``."""
         raise NotImplementedError
 
     def scores(self) -> Scores:
@@ -83,35 +85,35 @@ class CRFHead(Head):
         self.crf = CRF(num_labels, constraints=rules)
         self._graphed = GraphedLoss(self.crf)
 
-    def loss(self, emissions: Tensor, tags: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
+    def loss(self, emissions: Tensor, labels: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
         """Compute what `Head.loss` does; on a GPU, in training, from CUDA graphs."""
-        if not _replays(emissions, tags):
-            return super().loss(emissions, tags, lengths, weights)
-        return self._graphed(self._losses_of_rows, emissions, tags, lengths, weights)
+        if not _replays(emissions, labels):
+            return super().loss(emissions, labels, lengths, weights)
+        return self._graphed(self._losses_of_rows, emissions, labels, lengths, weights)
 
-    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the negative log-likelihood of each sequence, or the smoothed one, ``[B]``."""
-        return self.crf.loss(emissions, tags, reduction="none", objective=self._objective, lengths=lengths)
+    def sentence_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the negative log-likelihood of each sentence, or the smoothed one, ``[B]``."""
+        return self.crf.loss(emissions, labels, reduction="none", objective=self._objective, lengths=lengths)
 
     @property
     def _objective(self) -> Objective:
         return losses.LabelSmoothing(self.smoothing) if self.smoothing else losses.nll
 
-    def _losses_of_rows(self, rows: Tensor, tags: Tensor, first: Tensor, lengths: Tensor, longest: int) -> Tensor:
-        """Compute what `sequence_losses` does, for tokens in rows as in a `TensorChain`, in float64."""
+    def _losses_of_rows(self, rows: Tensor, labels: Tensor, first: Tensor, lengths: Tensor, longest: int) -> Tensor:
+        """Compute what `sentence_losses` does, for tokens in rows as in a `TensorChain`, in float64."""
         scores = self.crf.scores(rows.dtype)
-        return self._objective(TensorChain(rows, first, lengths, longest, *scores, not self.crf.constrained), tags)
+        return self._objective(TensorChain(rows, first, lengths, longest, *scores, not self.crf.constrained), labels)
 
     @torch.no_grad()
     def scores(self) -> Scores:
         """Return the CRF's scores."""
-        moves, start, end = (part.cpu().numpy() for part in self.crf.scores(torch.float32))
-        return moves, start, end
+        transitions, start, end = (part.cpu().numpy() for part in self.crf.scores(torch.float32))
+        return transitions, start, end
 
 
-def _replays(emissions: Tensor, tags: Tensor) -> bool:
-    """Whether a CUDA graph does: one tag a token, gradients wanted, and nobody else is recording."""
-    if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and tags.dtype == torch.int64):
+def _replays(emissions: Tensor, labels: Tensor) -> bool:
+    """Whether a CUDA graph answers: one label a token, gradients wanted, and nobody else is recording."""
+    if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and labels.dtype == torch.int64):
         return False
     busy = torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
     return torch.is_grad_enabled() and not busy
@@ -124,26 +126,26 @@ class SoftmaxHead(Head):
         super().__init__(size, num_labels, smoothing)
         self.rules = rules
 
-    def sequence_losses(self, emissions: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Compute the cross-entropy of each sequence, summed over its tokens, ``[B]``."""
-        checks.check_tags(tags, emissions)
+    def sentence_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the cross-entropy of each sentence, summed over its tokens, ``[B]``."""
+        checks.check_tags(labels, emissions)
         inside = torch.arange(emissions.shape[1], device=emissions.device) < lengths[:, None]  # [B, T]
         look = checks.looks(emissions.device, check=False)
-        if tags.dtype == torch.bool:
-            terms = self._of_sets(emissions, tags | ~inside[:, :, None])
+        if labels.dtype == torch.bool:
+            terms = self._of_sets(emissions, labels | ~inside[:, :, None])
         else:
             if look:
-                checks.check_tag_range(tags[inside], emissions.shape[2])
-            terms = self._of_tags(emissions, torch.where(inside, tags, 0))
+                checks.check_tag_range(labels[inside], emissions.shape[2])
+            terms = self._of_labels(emissions, torch.where(inside, labels, 0))
         values = torch.where(inside, terms, 0.0).sum(1)
         if look:
             checks.check_gold(-values)
         return values
 
-    def _of_tags(self, emissions: Tensor, tags: Tensor) -> Tensor:
-        """−(1 − ε) log p(tag) − ε · mean_k log p(k) for each token, ``[B, T]``."""
+    def _of_labels(self, emissions: Tensor, labels: Tensor) -> Tensor:
+        """−(1 − ε) log p(label) − ε · mean_k log p(k) for each token, ``[B, T]``."""
         logs = emissions.log_softmax(2)
-        gold = logs.gather(2, tags[:, :, None])[:, :, 0]
+        gold = logs.gather(2, labels[:, :, None])[:, :, 0]
         return -gold if not self.smoothing else -(1 - self.smoothing) * gold - self.smoothing * logs.mean(2)
 
     def _of_sets(self, emissions: Tensor, sets: Tensor) -> Tensor:
@@ -156,19 +158,19 @@ class SoftmaxHead(Head):
         L = self.linear.out_features
         if self.rules is None:
             return np.zeros((L, L), np.float32), np.zeros(L, np.float32), np.zeros(L, np.float32)
-        moves, start, end = (
+        transitions, start, end = (
             np.where(allowed, np.float32(0), np.float32(-np.inf))
             for allowed in (self.rules.transitions, self.rules.start, self.rules.end)
         )
-        return moves, start, end
+        return transitions, start, end
 
 
-class Batch(Protocol):
-    """What a tagger asks of a batch itself; the rest is for the encoder."""
+class EncoderBatch(Protocol):
+    """What a tagger asks of a batch; the rest of it is for the encoder."""
 
     @property
     def device_lengths(self) -> Tensor:
-        """The tokens of each sequence, ``[B]``, on the device."""
+        """The tokens of each sentence, ``[B]``, on the device."""
 
 
 class Tagger(nn.Module):
@@ -188,11 +190,11 @@ class Tagger(nn.Module):
         self.encoder = encoder
         self.head = head
 
-    def forward(self, batch: Batch, tags: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Compute the loss, the mean over the sequences of a batch; see `Head.loss`."""
-        return self.head.loss(self.emissions(batch), tags, batch.device_lengths, weights)
+    def forward(self, batch: EncoderBatch, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute the loss, the mean over the sentences of a batch; see `Head.loss`."""
+        return self.head.loss(self.emissions(batch), labels, batch.device_lengths, weights)
 
-    def emissions(self, batch: Batch) -> Tensor:
+    def emissions(self, batch: EncoderBatch) -> Tensor:
         """Return the scores of labels, ``[B, T, L]``."""
         return self.head.emissions(self.encoder(batch))
 

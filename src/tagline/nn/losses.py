@@ -1,16 +1,16 @@
-"""Objectives for `CRF.loss`: a chain and its tags in, one loss a sequence ``[B]`` out, with s(y) the score of y.
+"""Objectives for `CRF.loss`: a chain and its labels in, one loss a sentence ``[B]`` out, with s(y) the score of y.
 
     nll               log Z − s(y*)
     LabelSmoothing    log Z − (1 − ε) s(y*) − ε · mean of s(y) over all legal y       (closed form)
     TokenSmoothing    (1 − ε) (log Z − s(y*)) + ε Σ_t (log Σ_k exp e_tk − mean_k e_tk)
     Hinge             max_y (s(y) + cost · wrong tokens) − s(y*)                      (structured SVM)
     SoftmaxMargin     log Σ_y exp(s(y) + cost · wrong tokens) − s(y*)
-    Focal             −Σ_t (1 − p_t)^γ log p_t, p_t the marginal probability of the gold tag
+    Focal             −Σ_t (1 − p_t)^γ log p_t, p_t the marginal probability of the gold label
     ClassWeights      −Σ_t w(y*_t) log p(y*_t | y*_(t+1)); with all weights 1, nll
     EntropyWeight     another objective + weight · entropy of p(y | x)
     Distillation      KL(teacher's posterior ‖ p), exact over all labellings
 
-Tags are ``[N]`` integers, or sets of labels ``[N, L]`` for `nll` (then log Z − log of the sum over labellings within
+Labels are ``[N]`` integers, or sets of labels ``[N, L]`` for `nll` (then log Z − log of the sum over labellings within
 the sets). References: Tsuboi et al. (2008), Gimpel & Smith (2010), Lannoy et al. (2012), Wang et al. (2021).
 """
 
@@ -22,18 +22,19 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from tagline.chain import conditionals, tensor_dispatch
-from tagline.chain.batched import log_marginals, log_sum, pad
-from tagline.chain.tensors import TensorChain, not_empty, path_score
+from tagline.chain import tensors
+from tagline.chain.tensors import TensorChain, conditionals, path_score
+from tagline.chain.tensors.batched import log_marginals, log_sum, pad
+from tagline.chain.tensors.types import not_empty
 from tagline.errors import InputError
 
 
-def nll(c: TensorChain, tags: Tensor) -> Tensor:
-    """Compute the negative log-likelihood of tags, or of all labellings within sets of labels."""
-    if tags.dtype == torch.bool:
-        within = replace(c, emissions=torch.where(tags, c.emissions, -torch.inf), free=False)
-        return tensor_dispatch.log_partition(c) - tensor_dispatch.log_partition(within)
-    return -tensor_dispatch.log_likelihood(c, tags)
+def nll(c: TensorChain, labels: Tensor) -> Tensor:
+    """Compute the negative log-likelihood of labels, or of all labellings within sets of labels."""
+    if labels.dtype == torch.bool:
+        within = replace(c, emissions=torch.where(labels, c.emissions, -torch.inf), free=False)
+        return tensors.log_partition(c) - tensors.log_partition(within)
+    return -tensors.log_likelihood(c, labels)
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class LabelSmoothing:
 
     epsilon: float = 0.1
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute log Z − (1 − ε) s(y*) − ε·mean, as nll + ε·(s(y*) − mean)."""
-        _whole("LabelSmoothing", tags)
-        return nll(c, tags) + self.epsilon * (path_score(c, tags) - conditionals.mean_score(c))
+        _whole("LabelSmoothing", labels)
+        return nll(c, labels) + self.epsilon * (path_score(c, labels) - conditionals.mean_score(c))
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ class TokenSmoothing:
 
     epsilon: float = 0.1
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the mixture; forbidden labels have no part in a token's mean."""
         p = pad(c)
         legal = ~torch.isneginf(p.emissions)
         mean = torch.where(legal, p.emissions, 0.0).sum(2) / legal.sum(2).clamp(min=1)
         gaps = torch.where(p.inside, log_sum(p.emissions, 2) - mean, 0.0)
-        return (1 - self.epsilon) * nll(c, tags) + self.epsilon * gaps.sum(1)
+        return (1 - self.epsilon) * nll(c, labels) + self.epsilon * gaps.sum(1)
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,12 @@ class Hinge:
 
     cost: float = 1.0
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the gap to the best labelling of the cost-augmented chain."""
-        _whole("Hinge", tags)
-        harder = _with_cost(c, tags, self.cost)
-        rival, _ = tensor_dispatch.viterbi(harder.detach())
-        return path_score(harder, rival.clamp(min=0)) - path_score(c, tags)
+        _whole("Hinge", labels)
+        harder = _with_cost(c, labels, self.cost)
+        rival, _ = tensors.viterbi(harder.detach())
+        return path_score(harder, rival.clamp(min=0)) - path_score(c, labels)
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,10 @@ class SoftmaxMargin:
 
     cost: float = 1.0
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute log Z of the cost-augmented chain less the gold score, which it leaves as it is."""
-        _whole("SoftmaxMargin", tags)
-        return nll(_with_cost(c, tags, self.cost), tags)
+        _whole("SoftmaxMargin", labels)
+        return nll(_with_cost(c, labels, self.cost), labels)
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,11 @@ class Focal:
 
     gamma: float = 2.0
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
-        """Compute −Σ (1 − p)^γ log p over the tokens of each sequence."""
-        _whole("Focal", tags)
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
+        """Compute −Σ (1 − p)^γ log p over the tokens of each sentence."""
+        _whole("Focal", labels)
         p, table = log_marginals(c)
-        path = torch.where(p.inside, not_empty(tags)[p.rows], 0)
+        path = torch.where(p.inside, not_empty(labels)[p.rows], 0)
         logs = torch.where(p.inside, table.gather(2, path[:, :, None])[:, :, 0], 0.0)
         doubt = (-torch.expm1(logs)).clamp(min=torch.finfo(logs.dtype).tiny)
         return torch.where(p.inside, -(doubt**self.gamma) * logs, 0.0).sum(1)
@@ -111,12 +112,12 @@ class ClassWeights:
 
     weights: Tensor
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the weighted sum of the likelihood's factors."""
-        _whole("ClassWeights", tags)
+        _whole("ClassWeights", labels)
         if self.weights.shape != (c.num_labels,):
             raise InputError(f"weights: expected shape [{c.num_labels}], one a label, got {list(self.weights.shape)}")
-        path, terms = conditionals.factors(c, tags)
+        path, terms = conditionals.factors(c, labels)
         return -(self.weights.to(terms)[path] * terms).sum(1)
 
 
@@ -127,14 +128,14 @@ class EntropyWeight:
     weight: float
     objective: Callable[[TensorChain, Tensor], Tensor] = nll
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the sum."""
-        return self.objective(c, tags) + self.weight * conditionals.entropy(c)
+        return self.objective(c, labels) + self.weight * conditionals.entropy(c)
 
 
 @dataclass(frozen=True, eq=False)
 class Distillation:
-    """The divergence of a student from a teacher's posterior over whole labellings; tags are not read.
+    """The divergence of a student from a teacher's posterior over whole labellings; labels are not read.
 
     Arguments:
         teacher: its scores for the same batch and mask (`CRF.chain`).
@@ -144,7 +145,7 @@ class Distillation:
     teacher: TensorChain
     temperature: float = 1.0
 
-    def __call__(self, c: TensorChain, tags: Tensor) -> Tensor:
+    def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute KL(teacher ‖ student)."""
         if self.teacher.emissions.shape != c.emissions.shape or self.teacher.first.shape != c.first.shape:
             raise InputError(
@@ -152,16 +153,17 @@ class Distillation:
                 f"got {list(self.teacher.emissions.shape)}"
             )
         student, teacher = (
-            one.with_scores(*(part / self.temperature for part in one.scores)) for one in (c, self.teacher.detach())
+            chain.with_scores(*(part / self.temperature for part in chain.scores))
+            for chain in (c, self.teacher.detach())
         )
         return conditionals.divergence(student, teacher) * self.temperature**2
 
 
-def _with_cost(c: TensorChain, tags: Tensor, cost: float) -> TensorChain:
-    right = tags[:, None] == torch.arange(c.num_labels, device=tags.device)
+def _with_cost(c: TensorChain, labels: Tensor, cost: float) -> TensorChain:
+    right = labels[:, None] == torch.arange(c.num_labels, device=labels.device)
     return replace(c, emissions=torch.where(right, c.emissions, c.emissions + cost))
 
 
-def _whole(name: str, tags: Tensor) -> None:
-    if tags.dtype == torch.bool:
-        raise InputError(f"{name}: expected one tag a token, got sets of labels; train on sets with nll")
+def _whole(name: str, labels: Tensor) -> None:
+    if labels.dtype == torch.bool:
+        raise InputError(f"{name}: expected one label a token, got sets of labels; train on sets with nll")

@@ -4,7 +4,7 @@
     low rank   transitions_from [L, R] · transitions_to [R, L]       2·L·R numbers for large label sets
     tied       tied_transitions [G], one number for each group of label pairs
 
-The forbidden ones are −∞ in every answer of the layer; what is forbidden is no part of the state dict.
+Forbidden scores are −∞ in every answer of the layer; what is forbidden is no part of the state dict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from tagline.chain.checks import as_count
 from tagline.errors import InputError
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 
 LARGEST_INITIAL = 0.1
 
@@ -67,14 +67,14 @@ class TransitionModule(nn.Module):
 
     def _forbid(self, constraints: Rules | ArrayLike | None) -> None:
         L = self.num_tags
-        given: tuple[Any, Any, Any] = (None, None, None)
+        rules: tuple[Any, Any, Any] = (None, None, None)
         if isinstance(constraints, Rules):
-            given = (constraints.transitions, constraints.start, constraints.end)
+            rules = (constraints.transitions, constraints.start, constraints.end)
         elif constraints is not None:
-            given = (constraints, None, None)
+            rules = (constraints, None, None)
         shapes = ((L, L), (L,), (L,))
-        for name, rules, shape in zip(("may_follow", "may_start", "may_end"), given, shapes, strict=True):
-            value = None if rules is None else _as_rules(rules, shape)
+        for name, allowed, shape in zip(("may_follow", "may_start", "may_end"), rules, shapes, strict=True):
+            value = None if allowed is None else _as_rules(allowed, shape)
             self.register_buffer(name, value, persistent=False)
 
     def reset_parameters(self) -> None:
@@ -94,20 +94,20 @@ class TransitionModule(nn.Module):
 
     def scores(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
         """Return transitions ``[L, L]``, start and end ``[L]`` in a type of number, −∞ where they are forbidden."""
-        moves = self._moves(dtype)
+        transitions = self._transitions(dtype)
         if self.start_end:
             start, end = as_type(self.start_transitions, dtype), as_type(self.end_transitions, dtype)
         else:
-            start = end = moves.new_zeros(self.num_tags)
+            start = end = transitions.new_zeros(self.num_tags)
         if not self.constrained:
-            return moves, start, end
+            return transitions, start, end
         return (
-            _where_allowed(self.may_follow, moves),
+            _where_allowed(self.may_follow, transitions),
             _where_allowed(self.may_start, start),
             _where_allowed(self.may_end, end),
         )
 
-    def _moves(self, dtype: torch.dtype) -> Tensor:
+    def _transitions(self, dtype: torch.dtype) -> Tensor:
         if self.rank is not None:
             left, right = self.transitions_from.to(dtype), self.transitions_to.to(dtype)
             with torch.autocast(left.device.type, enabled=False):
@@ -119,7 +119,7 @@ class TransitionModule(nn.Module):
 
     @torch.no_grad()
     def initialise_from_tags(self, sequences: Iterable[Sequence[int]], smoothing: float = 1.0) -> None:
-        """Set the scores to the logarithms of a Markov chain over the tags of training sequences.
+        """Set the scores to the logarithms of a Markov chain over the labels of training sentences.
 
         ``transitions[i, j] = log (n_ij + s) / (n_i + s·(L + 1))`` with n_ij how often j follows i, n_i how often i
         occurs and s the smoothing; start and end likewise. A network whose emissions are near 0 at first then begins
@@ -131,12 +131,12 @@ class TransitionModule(nn.Module):
         L = self.num_tags
         uses = pairs.sum(1) + last + smoothing * (L + 1)
         with np.errstate(all="ignore"):
-            moves = np.log((pairs + smoothing) / uses[:, None])
+            transitions = np.log((pairs + smoothing) / uses[:, None])
             end = np.log((last + smoothing) / uses)
             start = np.log((first + smoothing) / (first.sum() + smoothing * L))
-        if not all(np.isfinite(part).all() for part in (moves, start, end)):
+        if not all(np.isfinite(part).all() for part in (transitions, start, end)):
             raise InputError(f"smoothing: expected more than 0 where some pairs never occur, got {smoothing}")
-        self.transitions.copy_(torch.from_numpy(moves))
+        self.transitions.copy_(torch.from_numpy(transitions))
         if self.start_end:
             self.start_transitions.copy_(torch.from_numpy(start))
             self.end_transitions.copy_(torch.from_numpy(end))
@@ -152,7 +152,7 @@ class TransitionModule(nn.Module):
 
 
 def as_type(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return values in a type of number; where they have it, without asking PyTorch, which takes a microsecond."""
+    """Return values in a type of number; where they have it, PyTorch is not asked, which would take a microsecond."""
     return values if values.dtype == dtype else values.to(dtype)
 
 
@@ -161,33 +161,38 @@ def _where_allowed(allowed: Tensor | None, scores: Tensor) -> Tensor:
 
 
 def _as_rules(rules: Any, shape: tuple[int, ...]) -> Tensor:
-    given = torch.as_tensor(np.array(rules) if not isinstance(rules, Tensor) else rules)
-    if given.dtype != torch.bool or given.shape != shape:
+    allowed = _as_tensor(rules)
+    if allowed.dtype != torch.bool or allowed.shape != shape:
         raise InputError(
             f"constraints: expected booleans (True = allowed) of shape {list(shape)}, "
-            f"got {given.dtype} {list(given.shape)}"
+            f"got {allowed.dtype} {list(allowed.shape)}"
         )
-    return given.detach().clone()
+    return allowed.detach().clone()
 
 
 def _as_groups(tied: Any, L: int) -> Tensor:
-    given = torch.as_tensor(np.array(tied) if not isinstance(tied, Tensor) else tied)
-    if given.shape != (L, L) or given.dtype.is_floating_point or given.dtype == torch.bool or int(given.min()) < 0:
+    groups = _as_tensor(tied)
+    if groups.shape != (L, L) or groups.dtype.is_floating_point or groups.dtype == torch.bool or int(groups.min()) < 0:
         raise InputError(
             f"tied: expected the group of each label pair, integers from 0 of shape [{L}, {L}], "
-            f"got {given.dtype} {list(given.shape)}"
+            f"got {groups.dtype} {list(groups.shape)}"
         )
-    return given.detach().long().clone()
+    return groups.detach().long().clone()
+
+
+def _as_tensor(values: Any) -> Tensor:
+    return values if isinstance(values, Tensor) else torch.as_tensor(np.array(values))
 
 
 def _count(sequences: Iterable[Sequence[int]], L: int) -> tuple[Any, Any, Any]:
     pairs, first, last = np.zeros((L, L)), np.zeros(L), np.zeros(L)
     for number, sequence in enumerate(sequences):
-        tags = np.asarray(sequence)
-        if tags.ndim != 1 or (tags.size and (tags.dtype.kind not in "iu" or tags.min() < 0 or tags.max() >= L)):
+        labels = np.asarray(sequence)
+        numbers = labels.ndim == 1 and (not labels.size or labels.dtype.kind in "iu")
+        if not numbers or (labels.size and (labels.min() < 0 or labels.max() >= L)):
             raise InputError(f"sequences[{number}]: expected tags from 0 to {L - 1}, got {sequence!r}")
-        if len(tags):
-            np.add.at(pairs, (tags[:-1], tags[1:]), 1)
-            first[tags[0]] += 1
-            last[tags[-1]] += 1
+        if len(labels):
+            np.add.at(pairs, (labels[:-1], labels[1:]), 1)
+            first[labels[0]] += 1
+            last[labels[-1]] += 1
     return pairs, first, last

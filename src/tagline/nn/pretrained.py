@@ -48,13 +48,13 @@ def pretrained(
     place = fspath(name)
     with _quietly():
         asked: dict[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # both are checked here
-        model, report = _found(
+        model, report = _loaded(
             place,
             lambda **where: transformers.AutoModel.from_pretrained(
                 place, trust_remote_code=False, dtype=torch.float32, **asked, **where
             ),
         )
-        tokenizer = _found(
+        tokenizer = _loaded(
             place, lambda **where: transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **where)
         )
     if others := [*report["mismatched_keys"]]:
@@ -103,19 +103,19 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
             "vocab.txt is missing from the encoder's folder"
         )
     limits = [max_length_of(model), int(min(tokenizer.model_max_length, 2**31))]
-    limit = min(one for one in (*limits, USUAL_LENGTH) if one is not None)
-    known = [tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id]
+    limit = min(length for length in (*limits, USUAL_LENGTH) if length is not None)
+    unknown = [tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.pad_token_id]
     padding = [tokenizer.pad_token_id, model.config.pad_token_id, 0]
     return PieceTable(
         tokenizer.backend_tokenizer.to_str(),
-        unknown=next((one for one in known if one is not None), 0),
-        padding=next(one for one in padding if one is not None),
+        unknown=next((piece for piece in unknown if piece is not None), 0),
+        padding=next(piece for piece in padding if piece is not None),
         max_length=limit if max_length is None else max_length,
         stride=stride,
     )
 
 
-def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
+def _loaded(place: str, load: Callable[..., Loaded]) -> Loaded:
     """Load from a folder, from what was downloaded before, or from the hub."""
     if isdir(place):
         try:
@@ -133,7 +133,7 @@ def _found(place: str, load: Callable[..., Loaded]) -> Loaded:
     import huggingface_hub  # transformers has brought it
 
     try:
-        # Asked once by ourselves: where nobody answers, the loader tries again for half a minute.
+        # Ask once ourselves: where nobody answers, the loader tries again for half a minute.
         huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(place, "config.json"))
         return load()
     except Exception as error:

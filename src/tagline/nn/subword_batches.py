@@ -46,12 +46,12 @@ class SubwordBatch:
 
     def to(self, device: torch.device | str) -> SubwordBatch:
         """Return the batch on another device."""
-        there = {
+        moved = {
             field.name: getattr(self, field.name).to(device, non_blocking=True)
             for field in fields(self)
             if field.name != "lengths"
         }
-        return replace(self, **there)
+        return replace(self, **moved)
 
     @property
     def size(self) -> int:

@@ -115,7 +115,7 @@ class TransformerEncoder(nn.Module):
 
     def encoder_config(self) -> dict[str, Any]:
         """Give the configuration as JSON's types; it holds no path and names no code."""
-        return _kept(json.loads(self.model.config.to_json_string(use_diff=True)))
+        return _stored(json.loads(self.model.config.to_json_string(use_diff=True)))
 
     def check(self, table: PieceTable) -> None:
         """Raise an error unless every piece and every window of the tokenizer fits the encoder."""
@@ -140,7 +140,7 @@ class TransformerEncoder(nn.Module):
         """
         rates: dict[str, float] = {}
         for name, depth in self._depths.items():
-            stack = next((one for one in self._stacks if name.startswith(f"{one}.")), None)
+            stack = next((stack for stack in self._stacks if name.startswith(f"{stack}.")), None)
             beginning = name.partition(".")[0] if stack is None else f"{stack}.{depth - 1}"
             rates.setdefault(f"model.{beginning}", decay ** (self.num_layers - depth))
         return rates
@@ -151,8 +151,8 @@ class TransformerEncoder(nn.Module):
 
     def embed(self, batch: SubwordBatch) -> Tensor:
         """Look up the vectors of pieces with which the encoder begins, ``[W, S, E]``."""
-        found: Tensor = self.model.get_input_embeddings()(batch.input_ids)
-        return found
+        embedded: Tensor = self.model.get_input_embeddings()(batch.input_ids)
+        return embedded
 
     def encode(self, embedded: Tensor, batch: SubwordBatch) -> Tensor:
         """Turn vectors of pieces ``[W, S, E]`` into those of words, as `forward` does."""
@@ -164,16 +164,16 @@ class TransformerEncoder(nn.Module):
             hidden = _averaged(hidden, batch.words)
         vectors = hidden.flatten(0, 1).index_select(0, batch.first.flatten()).view(B, T, -1)
         inside = torch.arange(T, device=vectors.device) < batch.device_lengths[:, None]
-        found: Tensor = self.dropout(torch.where(inside[:, :, None], vectors, 0.0))
-        return found
+        noisy: Tensor = self.dropout(torch.where(inside[:, :, None], vectors, 0.0))
+        return noisy
 
     def by_word(self, values: Tensor, batch: SubwordBatch) -> Tensor:
         """Sum values of pieces ``[W, S, E]`` over the pieces of each word, in all windows: ``[B, T]``."""
         B, T = batch.first.shape
         cells = batch.sentences[:, None] * T + batch.words  # [W, S]
-        kept = torch.where(batch.words < 0, 0.0, values.sum(2))
-        found = kept.new_zeros(B * T + 1).index_add(0, cells.clamp(min=0).flatten(), kept.flatten())
-        return found[: B * T].view(B, T)
+        by_piece = torch.where(batch.words < 0, 0.0, values.sum(2))
+        totals = by_piece.new_zeros(B * T + 1).index_add(0, cells.clamp(min=0).flatten(), by_piece.flatten())
+        return totals[: B * T].view(B, T)
 
     def train(self, mode: bool = True) -> TransformerEncoder:
         """Turn dropout on or off, as modules do; inside a frozen encoder it stays off."""
@@ -193,8 +193,8 @@ class TransformerEncoder(nn.Module):
             mask = mask[:, None, None, :].expand(W, 1, S, S)
         else:
             mask = mask.long()
-        found: Tensor = self.model(inputs_embeds=embedded, attention_mask=mask, return_dict=True).last_hidden_state
-        return found
+        hidden: Tensor = self.model(inputs_embeds=embedded, attention_mask=mask, return_dict=True).last_hidden_state
+        return hidden
 
     def _freeze(self, freeze: int | str) -> int:
         """Fix the weights of the lower depths; return how many depths are fixed."""
@@ -207,7 +207,7 @@ class TransformerEncoder(nn.Module):
         return count
 
 
-_NOT_KEPT = frozenset(
+_NOT_STORED = frozenset(
     {
         "_name_or_path",
         "architectures",
@@ -256,20 +256,20 @@ def _depths(model: nn.Module, stacks: list[str], num_layers: int) -> dict[str, i
 
     Layers that share their weights (ALBERT) are one.
     """
-    found, outside = {}, 0
+    depths, outside = {}, 0
     for name, _ in model.named_parameters():
-        stack = next((one for one in stacks if name.startswith(f"{one}.")), None)
-        found[name] = outside if stack is None else 1 + int(name[len(stack) + 1 :].partition(".")[0])
+        stack = next((stack for stack in stacks if name.startswith(f"{stack}.")), None)
+        depths[name] = outside if stack is None else 1 + int(name[len(stack) + 1 :].partition(".")[0])
         outside = outside if stack is None else num_layers
-    return found
+    return depths
 
 
-def _kept(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without what names files, code or how to compute, in its parts, too."""
+def _stored(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration, and its parts, without what names files, code or how to compute."""
     return {
-        name: _kept(value) if isinstance(value, dict) else value
+        name: _stored(value) if isinstance(value, dict) else value
         for name, value in config.items()
-        if name not in _NOT_KEPT and "_implementation" not in name
+        if name not in _NOT_STORED and "_implementation" not in name
     }
 
 
@@ -292,7 +292,7 @@ def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
     from transformers import AutoConfig, AutoModel
 
     _check_kind(config)
-    fields = _kept(config)
+    fields = _stored(config)
     kind = fields.pop("model_type")
     try:
         made = AutoConfig.for_model(kind, **fields)

@@ -45,18 +45,18 @@ FORMATS = {
 
 
 def format_of(path: PathLike, form: str | None = None) -> str:
-    """Name the format of a file: as told, or by its name; ``columns`` where that says nothing."""
+    """Name the format of a file: `form` where it is given, else by the file's name, else ``columns``."""
     if form is not None:
         if form not in FORMATS:
             raise InputError(f"format: expected one of {', '.join(FORMATS)}, got {form!r}")
         return form
     name = name_of(path).removesuffix(".gz")
     endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".conllu": "conllu"}
-    return next((found for ending, found in endings.items() if name.endswith(ending)), "columns")
+    return next((chosen for ending, chosen in endings.items() if name.endswith(ending)), "columns")
 
 
 def read(path: PathLike, form: str | None = None, **options: Any) -> Corpus:
-    """Read a file in any format: ``.jsonl``, ``.conllu``, else columns, unless ``form`` says so."""
+    """Read a file in any format: that of `form`, or by its name ``.jsonl``, ``.conllu``, else columns."""
     return FORMATS[format_of(path, form)][0](path, **options)  # type: ignore[operator, no-any-return]
 
 

@@ -1,6 +1,6 @@
 """Other people's containers where a corpus is expected: Hugging Face datasets, pandas data frames, plain lists.
 
-Neither library is imported: what has the right attributes is taken.
+Neither library is imported: an object is taken for a dataset or a data frame if it has their attributes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 
 TOKEN_NAMES = ("tokens", "words", "token", "word", "form")
@@ -37,7 +38,7 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
 
 
 def is_foreign(data: Any) -> bool:
-    """Say whether it is a dataset or a data frame of another library, for `as_corpus` to turn into a corpus."""
+    """Say whether this is a dataset or a data frame of another library, which `as_corpus` turns into a corpus."""
     return _is_dataset(data) or _is_frame(data)
 
 
@@ -49,36 +50,36 @@ def _is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
-def _choose(what: str, wanted: str | None, usual: Sequence[str], there: Sequence[str]) -> str | None:
-    if wanted is not None and wanted not in there:
-        raise InputError(f"{what}: expected a column among {', '.join(there)}, got {wanted!r}")
-    return wanted or next((name for name in usual if name in there), None)
+def _choose(argument: str, wanted: str | None, usual: Sequence[str], names: Sequence[str]) -> str | None:
+    if wanted is not None and wanted not in names:
+        raise InputError(f"{argument}: expected a column among {', '.join(names)}, got {wanted!r}")
+    return wanted or next((name for name in usual if name in names), None)
 
 
 def _from_dataset(data: Any, tokens: str | None, tags: str | None) -> Corpus:
-    there = list(data.column_names)
-    token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, there), _choose("tags", tags, TAG_NAMES, there)
+    names = list(data.column_names)
+    token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, names), _choose("tags", tags, TAG_NAMES, names)
     if token_name is None:
-        raise InputError(f"dataset: expected a column of tokens, got {', '.join(there)}; name it with tokens=")
+        raise InputError(f"dataset: expected a column of tokens, got {', '.join(names)}; name it with tokens=")
     sentences = list(data[token_name])
     columns = {TOKEN: Column.of(word for words in sentences for word in words)}
     if tag_name is not None:
-        names = getattr(getattr(data.features[tag_name], "feature", None), "names", None)
-        rows = [[names[tag] if names else str(tag) for tag in tags] for tags in data[tag_name]]
+        tag_names = getattr(getattr(data.features[tag_name], "feature", None), "names", None)
+        rows = [[tag_names[tag] if tag_names else str(tag) for tag in row] for row in data[tag_name]]
         for b, (words, row) in enumerate(zip(sentences, rows, strict=True)):
             if len(words) != len(row):
                 raise InputError(f"sentence {b}: expected {len(words)} tags, one a token, got {len(row)}")
         columns[TAG] = Column.of(tag for row in rows for tag in row)
-    return Corpus(columns, np.cumsum([0, *map(len, sentences)]))
+    return Corpus(columns, offsets_of([len(words) for words in sentences]))
 
 
 def _from_frame(data: Any, tokens: str | None, tags: str | None, sentence: str | None) -> Corpus:
-    there = [str(name) for name in data.columns]
-    token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, there), _choose("tags", tags, TAG_NAMES, there)
-    group = _choose("sentence", sentence, SENTENCE_NAMES, there)
+    names = [str(name) for name in data.columns]
+    token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, names), _choose("tags", tags, TAG_NAMES, names)
+    group = _choose("sentence", sentence, SENTENCE_NAMES, names)
     if token_name is None or group is None:
         raise InputError(
-            f"data frame: expected a column of tokens and one of sentence numbers, got {', '.join(there)}; "
+            f"data frame: expected a column of tokens and one of sentence numbers, got {', '.join(names)}; "
             "name them with tokens= and sentence="
         )
     keys = np.asarray(data[group])

@@ -7,30 +7,18 @@ from the mapped file; without it the same rules run in Python. `iter_columns` re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.ragged import row_of
+from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import (
-    BOM,
-    Bytes,
-    PathLike,
-    bad_utf8,
-    name_of,
-    open_source,
-    open_target,
-    read_bytes,
-    recode,
-    shown,
-    warn_skipped,
-)
+from tagline.readers.sources import Bytes, PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
 from tagline.types import IntArray
-
-_BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,7 @@ class ColumnFormat:
     strict: bool = True
 
     def names_for(self, source: str, columns: int) -> list[str]:
-        """Name so many columns."""
+        """Name the columns of a file that has this many."""
         if self.names is not None:
             if len(self.names) != columns:
                 raise InputError(
@@ -114,50 +102,25 @@ def iter_columns(
     A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
-    name, columns, lines, first, rest = name_of(path), 0, 0, True, b""
-    with open_source(path) as stream:
-        while True:
-            block = stream.read(block_bytes)
-            if encoding != "utf-8":  # not every encoding can be cut anywhere: take the rest at once
-                block = recode(block + stream.read(), encoding, name)
-            if first:
-                block, first = block.removeprefix(BOM), False
-            text = rest + block
-            ends = (
-                [match.end() for match in _BLANK_LINE.finditer(text, max(len(rest) - 4096, 0))]
-                if block
-                else [len(text)]
-            )
-            if not ends:
-                rest = text
-                continue
-            data = np.frombuffer(text, np.uint8)[: ends[-1]]
-            rest = text[ends[-1] :]
-            corpus, columns, read = parse_block(data, form, name, columns, lines)
-            lines += read
-            warn_skipped(name, corpus.problems)
-            if len(corpus) or corpus.problems:
-                yield corpus
-            if not block:
-                return
+    blocks = whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE)
+    for corpus in parse_blocks(blocks, form, name_of(path)):
+        warn_skipped(corpus.source, corpus.problems)
+        if len(corpus) or corpus.problems:
+            yield corpus
+
+
+def parse_blocks(blocks: Iterable[bytes], form: ColumnFormat, source: str) -> Iterator[Corpus]:
+    """Parse blocks of whole sentences that follow one another in a source."""
+    columns, lines = 0, 0
+    for block in blocks:
+        corpus, columns, lines_read = parse_block(np.frombuffer(block, np.uint8), form, source, columns, lines)
+        lines += lines_read
+        yield corpus
 
 
 def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> None:
     """Write a column file that `read_columns` reads back; an empty field, or one with blanks, is an error."""
-    for name, column in corpus.columns.items():
-        for word in column.vocabulary:
-            if not word or any(cell in word for cell in " \t\n\r"):
-                b = (
-                    int(
-                        np.searchsorted(
-                            corpus.offsets, np.flatnonzero(column.ids == column.vocabulary.index(word))[:1], "right"
-                        )[0]
-                    )
-                    - 1
-                )
-                raise InputError(
-                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
-                )
+    refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
         for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
@@ -165,10 +128,31 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
 
 
+def refuse_blanks(corpus: Corpus) -> None:
+    """Raise where a field is empty or has blanks in it, which a column file cannot hold."""
+    for name, column in corpus.columns.items():
+        for number, word in enumerate(column.vocabulary):
+            unfit = not word or any(blank in word for blank in " \t\n\r")
+            if unfit and len(places := np.flatnonzero(column.ids == number)):
+                b = row_of(corpus.offsets, int(places[0]))
+                raise InputError(
+                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
+                )
+
+
 def parse_block(
     data: Bytes, form: ColumnFormat, source: str, columns: int, lines_before: int
 ) -> tuple[Corpus, int, int]:
-    """Parse bytes whose first line is ``lines_before + 1``; returns the corpus, its columns and the lines read."""
+    """Parse whole sentences.
+
+    Arguments:
+        data: their bytes, UTF-8.
+        columns: how many the file has; 0 where no line of it was read yet.
+        lines_before: lines of the file that stand before these bytes.
+
+    Returns:
+        The corpus, the number of columns, and the number of lines.
+    """
     parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
     offsets, lines, parts, broken, columns, total = parse(data, columns, form.comment, form.docstart, not form.strict)
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
@@ -202,19 +186,19 @@ _Parts = list[tuple[bytes, np.ndarray]]
 def _parse_in_python(
     data: Bytes, columns: int, comment: str, docstart: bool, skip_broken: bool
 ) -> tuple[IntArray, IntArray, _Parts, list[_Broken], int, int]:
-    """The rules of the compiled parser, for where there is none."""
+    """The rules of the compiled parser, for machines without it."""
     offsets, starts, broken = [0], [], list[_Broken]()
-    rows: list[list[bytes]] = []
-    kept: list[list[bytes]] = []
+    rows: list[list[bytes]] = []  # of all sentences
+    sentence: list[list[bytes]] = []  # the one that is being read
     at, number, start, skipping = 0, 0, 0, False
 
     def finish() -> None:
         nonlocal skipping
-        if rows and not skipping:
-            kept.extend(rows)
-            offsets.append(len(kept))
+        if sentence and not skipping:
+            rows.extend(sentence)
+            offsets.append(len(rows))
             starts.append(start)
-        rows.clear()
+        sentence.clear()
         skipping = False
 
     lines = data.tobytes().split(b"\n")
@@ -237,14 +221,14 @@ def _parse_in_python(
             if not skip_broken:
                 break
             continue
-        if not rows:
+        if not sentence:
             start = number
-        rows.append(fields)
+        sentence.append(fields)
     else:
         finish()
     parts: _Parts = []
     for c in range(columns):
         numbers: dict[bytes, int] = {}
-        ids = np.fromiter((numbers.setdefault(row[c], len(numbers)) for row in kept), np.int32)
+        ids = np.fromiter((numbers.setdefault(row[c], len(numbers)) for row in rows), np.int32)
         parts.append((b"\n".join(numbers), ids))
     return np.array(offsets), np.array(starts, np.int64), parts, broken, columns, number

@@ -8,14 +8,14 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}
 
 
 def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", strict: bool = True) -> Corpus:
-    """Read CoNLL-U into the columns token, lemma, upos, xpos and tag, which is upos or xpos as asked.
+    """Read CoNLL-U into the columns token, lemma, upos, xpos and tag; the last is a copy of upos or xpos.
 
     With ``strict=False`` a sentence with a broken line is skipped and noted in `Corpus.problems`.
     """
@@ -45,14 +45,9 @@ _Line = tuple[int, str]
 
 
 def _sentences(path: PathLike, encoding: str) -> Iterator[tuple[int, list[_Line]]]:
-    """The numbered lines of each sentence, comments left out, and the number of the first."""
-    data = read_bytes(path, encoding)
-    try:
-        text = data.tobytes().decode()
-    except UnicodeDecodeError:
-        raise bad_utf8(name_of(path), data) from None
+    """Yield the number of the first line of each sentence, and its numbered lines without comments."""
     sentence: list[_Line] = []
-    for number, raw in enumerate([*text.split("\n"), ""], 1):
+    for number, raw in enumerate([*read_string(path, encoding).split("\n"), ""], 1):
         line = raw.removesuffix("\r")
         if line.strip():
             if not line.startswith("#"):

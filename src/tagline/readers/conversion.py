@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from tagline.readers.corpus import TAG, Column
-from tagline.readers.roles import Scheme, scheme
+from tagline.readers.rules import Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.validation import read_spans, separator_of
@@ -30,7 +30,7 @@ def tags_to_spans(tags: list[str], name: str | Scheme, repair: str = "raise") ->
     Arguments:
         tags: of the scheme.
         name: the scheme or its name.
-        repair: what to make of an improper sequence: ``raise``, ``conlleval`` or ``discard``.
+        repair: what to make of improper tags: ``raise``, ``conlleval`` or ``discard``.
 
     >>> tags_to_spans(["B-PER", "E-PER", "O", "S-LOC"], "BIOES")
     [(0, 2, 'PER'), (3, 4, 'LOC')]
@@ -47,7 +47,7 @@ def convert(
     Arguments:
         tags: a sentence, a list of sentences, or a corpus, whose column `column` is replaced.
         source, target: schemes or their names.
-        repair: what to make of improper sequences: ``raise``, ``conlleval`` or ``discard``.
+        repair: what to make of improper tags: ``raise``, ``conlleval`` or ``discard``.
 
     Where something is or may be lost, a `LossyConversionWarning` says what. The separator of the source is kept.
 
@@ -56,7 +56,7 @@ def convert(
     """
     tagged = Tagged.of(tags, column)
     spans, _ = read_spans(tagged, scheme(source), repair)
-    converted: Form = tagged.like_given(_written(tagged, spans, scheme(source), scheme(target)))
+    converted: Form = tagged.like_original(_written(tagged, spans, scheme(source), scheme(target)))
     return converted
 
 
@@ -77,7 +77,7 @@ def _written(tagged: Tagged, spans: SpanArray, source: Scheme, target: Scheme) -
 
 
 def _as_words(spans: SpanArray, offsets: IntArray, losses: list[str]) -> SpanArray:
-    """Drop the labels; make each token outside a word of its own."""
+    """Drop the types; make each token outside all spans a word of its own."""
     typed = int(sum((spans.numbered([name]) == 0).sum() for name in spans.labels if name))
     if typed:
         losses.append(f"{typed} spans lose their type")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of, take_rows
 from tagline.types import IntArray
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Column:
 
     @property
     def strings(self) -> list[str]:
-        """All of them, one a token."""
+        """The strings of all tokens."""
         return self[:]
 
 
@@ -147,7 +148,7 @@ class Corpus:
             if list(row) != names or len(set(lengths.values())) > 1:
                 raise InputError(f"sentence {b}: expected columns {names} of one length, got {lengths}")
         columns = {name: Column.of(string for row in rows for string in row[name]) for name in names}
-        return cls(columns, np.cumsum([0, *(len(row[names[0]]) for row in rows)]))
+        return cls(columns, offsets_of([len(row[names[0]]) for row in rows]))
 
     @property
     def names(self) -> list[str]:
@@ -221,16 +222,14 @@ class Corpus:
     def take(self, sentences: Iterable[int]) -> Corpus:
         """Return the corpus of these sentences, in this order; vocabularies are shared."""
         chosen = np.fromiter(sentences, np.int64)
-        lengths = self.lengths[chosen]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, tokens = take_rows(self.offsets, chosen)
         return Corpus(
-            {name: Column(column.vocabulary, column.ids[rows]) for name, column in self.columns.items()},
+            {name: Column(column.vocabulary, column.ids[tokens]) for name, column in self.columns.items()},
             offsets,
             source=self.source,
             lines=None if self.lines is None else self.lines[chosen],
             texts=None if self.texts is None else [self.texts[b] for b in chosen],
-            token_spans=None if self.token_spans is None else self.token_spans[rows],
+            token_spans=None if self.token_spans is None else self.token_spans[tokens],
         )
 
     def head(self, count: int = 5) -> Corpus:
@@ -249,13 +248,18 @@ class Corpus:
 
     def with_column(self, name: str, column: Column) -> Corpus:
         """Return the corpus with one more column, or another one of that name."""
+        return self.with_columns({**self.columns, name: column})
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Corpus:
+        """Return the same sentences with these columns alone."""
         return Corpus(
-            {**self.columns, name: column},
+            columns,
             self.offsets,
             source=self.source,
             lines=self.lines,
             texts=self.texts,
             token_spans=self.token_spans,
+            problems=self.problems,
         )
 
     def describe(self) -> Description:

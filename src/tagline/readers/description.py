@@ -35,7 +35,7 @@ class Description:
     entities: dict[str, int]
 
     def text(self) -> str:
-        """The description as lines for people."""
+        """Return the description as lines for people."""
         lines = [
             f"source     {self.source or '-'}",
             f"sentences  {self.sentences:,}",
@@ -63,8 +63,8 @@ def describe(corpus: Corpus) -> Description:
     scheme, reason = None, "no tags"
     if TAG in corpus.columns:
         labels = _counts(corpus.columns[TAG].vocabulary, corpus.columns[TAG].ids)
-        found = detect(corpus)
-        scheme, reason = (found.scheme.name if found.scheme else None), found.reason
+        detection = detect(corpus)
+        scheme, reason = (detection.scheme.name if detection.scheme else None), detection.reason
         if scheme:
             spans = find_spans(corpus.columns[TAG], corpus.offsets, f"conlleval:{scheme}")
             entities = _counts(spans.labels, spans.label)

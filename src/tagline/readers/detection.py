@@ -1,6 +1,6 @@
 """Which scheme a corpus is written in, and why.
 
-A scheme is a candidate when every tag is written in its letters, and one at least in a letter that sets it apart from
+A scheme is a candidate when every tag is written in its letters, and at least one in a letter that sets it apart from
 poorer schemes: E or S for the family BIOES, B for IOB1 and IOB2, E for IOE1 and IOE2. The candidate with the fewest
 violations wins; among equals the strictest, in the order
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.readers.corpus import TAG
-from tagline.readers.roles import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
+from tagline.readers.rules import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
 from tagline.readers.tagged import Tagged, Tags
 from tagline.readers.validation import count_violations
 
@@ -81,22 +81,22 @@ def _is_tag(tag: str) -> bool:
 
 
 def _fits(name: str, used: list[str]) -> bool:
-    """Every tag is in the scheme's letters, and one in a letter that poorer schemes do not have."""
-    rules = SCHEMES[name]
-    roles = tag_codes(used, rules).roles
-    telling = "ES" if "S" in rules.roles else "BE"
-    own = [letter for letter, role in zip(rules.letters, rules.roles, strict=True) if role in telling]
+    """Say whether every tag is in the scheme's letters, and one in a letter that poorer schemes do not have."""
+    tag_scheme = SCHEMES[name]
+    roles = tag_codes(used, tag_scheme).roles
+    telling = "ES" if "S" in tag_scheme.roles else "BE"
+    own = [letter for letter, role in zip(tag_scheme.letters, tag_scheme.roles, strict=True) if role in telling]
     return bool((roles != MISFIT).all()) and (not own or any(tag[0] in own for tag in used))
 
 
 def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:
-    found = ", ".join(sorted(letters))
+    used = ", ".join(sorted(letters))
     if not violations:
-        reason = f"the letters {found} are not those of one scheme, or tags with and without types are mixed"
+        reason = f"the letters {used} are not those of one scheme, or tags with and without types are mixed"
         return Detection(None, reason, letters, violations)
     fewest = min(violations.values())
     best, *others = [name for name, count in violations.items() if count == fewest]
-    reason = f"the letters are {found}, and "
+    reason = f"the letters are {used}, and "
     if fewest:
         reason += f"{best} has the fewest violations: {fewest}, with {tagged} tags other than O"
     else:

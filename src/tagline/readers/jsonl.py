@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
 from tagline.readers.text import tokenize
 
 
@@ -53,12 +54,7 @@ class _Row:
 
 
 def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
-    data = read_bytes(path, encoding)
-    try:
-        text = data.tobytes().decode()
-    except UnicodeDecodeError:
-        raise bad_utf8(name_of(path), data) from None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_string(path, encoding).split("\n"), 1):
         if line.strip():
             yield number, line
 
@@ -74,8 +70,8 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
         tokens = [text[start:end] for start, end in spans]
         columns = {TOKEN: tokens}
         if "spans" in item:
-            found = _token_spans(place, text, spans, item["spans"])
-            columns[TAG] = spans_to_tags(found, len(tokens), scheme)
+            labelled = _token_spans(place, text, spans, item["spans"])
+            columns[TAG] = spans_to_tags(labelled, len(tokens), scheme)
         return _Row(number, columns, text, spans)
     if isinstance(item, Mapping) and _is_strings(item.get("tokens")):
         columns = {TOKEN: item["tokens"]}
@@ -91,13 +87,14 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
 
 
 def _is_strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(string, str) for string in value)
 
 
 def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: Any) -> list[tuple[int, int, str]]:
+    """Turn spans of characters into spans of tokens."""
     starts = {start: n for n, (start, _) in enumerate(tokens)}
     ends = {end: n + 1 for n, (_, end) in enumerate(tokens)}
-    found = []
+    token_spans = []
     for span in spans if isinstance(spans, list) else [spans]:
         try:
             start, end, label = span
@@ -111,8 +108,8 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
                 f"{place}: expected a span of whole tokens, got {span!r} ({shown(text[start:end])}); "
                 'use another tokenizer, such as "characters"'
             )
-        found.append((starts[start], ends[end], label))
-    return found
+        token_spans.append((starts[start], ends[end], label))
+    return token_spans
 
 
 def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpus:
@@ -123,7 +120,7 @@ def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpu
     flat = np.array([span for row in rows for span in row.spans], np.int64).reshape(-1, 2)
     return Corpus(
         columns,
-        np.cumsum([0, *(len(row.columns[TOKEN]) for row in rows)]),
+        offsets_of([len(row.columns[TOKEN]) for row in rows]),
         source=source,
         lines=[row.line for row in rows],
         texts=texts if known else None,
@@ -133,7 +130,12 @@ def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpu
 
 
 def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme: str = "IOB2") -> None:
-    """Write JSON lines of ``form="tokens"``, or ``"spans"``: text with character spans, for a corpus with texts."""
+    """Write JSON lines.
+
+    Arguments:
+        form: ``tokens`` for tokens and tags; ``spans`` for text with character spans, where the corpus has texts.
+        scheme: of the tags, for ``spans``.
+    """
     if form not in ("tokens", "spans"):
         raise InputError(f"form: expected tokens or spans, got {form!r}")
     if form == "spans" and (corpus.texts is None or corpus.token_spans is None):

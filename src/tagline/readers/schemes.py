@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagline.readers.conversion import LossyConversionWarning, convert, tags_to_spans
 from tagline.readers.detection import Detection, detect
-from tagline.readers.roles import SCHEMES, Rules, Scheme, legal, scheme
+from tagline.readers.rules import SCHEMES, Rules, Scheme, legal, scheme
 from tagline.readers.validation import POLICIES, Repair, Violation, repair, validate
 from tagline.readers.writing import spans_to_tags, write_tags
 

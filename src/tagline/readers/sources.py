@@ -1,6 +1,6 @@
 """Bytes in and out: plain files (memory-mapped), gzip by its name, ``-`` for standard input and output.
 
-Writing goes to a neighbour file that takes the target's place at the end, so that a crash leaves the old file whole.
+Writing goes to a file beside the target that takes its place at the end, so that a crash leaves the old file whole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def name_of(path: PathLike) -> str:
-    """The name of a source in messages."""
+    """Return the name of a source in messages."""
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
@@ -70,22 +70,50 @@ def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     return array[3:] if array[:3].tobytes() == BOM else array
 
 
+def read_string(path: PathLike, encoding: str = "utf-8") -> str:
+    """Return a whole source as a string without a byte order mark."""
+    data = read_bytes(path, encoding)
+    try:
+        return data.tobytes().decode()
+    except UnicodeDecodeError:
+        raise bad_utf8(name_of(path), data) from None
+
+
 def recode(data: bytes, encoding: str, name: str) -> bytes:
     """Turn text of another encoding into UTF-8."""
     try:
         return data.decode(encoding).encode()
     except LookupError:
-        raise InputError(f"encoding: expected a name that Python knows, got {encoding!r}") from None
+        raise unknown_encoding(encoding) from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}:{line}: expected {encoding} text, got byte {data[error.start]:#04x} at offset {error.start}; "
-            "name the right encoding"
-        ) from None
+        raise wrong_encoding(name, error, encoding) from None
+
+
+def unknown_encoding(encoding: str) -> InputError:
+    """Return the error for an encoding that Python does not know."""
+    return InputError(f"encoding: expected a name that Python knows, got {encoding!r}")
+
+
+def wrong_encoding(
+    name: str, error: UnicodeDecodeError, encoding: str, lines_before: int = 0, bytes_before: int = 0
+) -> InputError:
+    """Return the error that names the first byte that is not of the encoding.
+
+    Arguments:
+        error: of the decoder.
+        lines_before, bytes_before: what stands in the file before the bytes that the decoder was given.
+    """
+    data, start = error.object, error.start
+    line = lines_before + data.count(b"\n", 0, start) + 1
+    byte = data[start] if start < len(data) else 0
+    return InputError(
+        f"{name}:{line}: expected {encoding} text, got byte {byte:#04x} at offset {bytes_before + start}; "
+        "name the right encoding"
+    )
 
 
 def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
-    """The error that names the first byte that is not UTF-8."""
+    """Return the error that names the first byte that is not UTF-8."""
     text = data.tobytes()
     try:
         text.decode()
@@ -125,5 +153,5 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
 
 
 def shown(line: str, width: int = 60) -> str:
-    """A line as it is quoted in messages, cut sensibly."""
+    """Quote a line for a message; of a long one, the beginning."""
     return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'

@@ -1,13 +1,13 @@
-"""Tags in, spans out: where entities, chunks or words stand, by one of two rules, on integers.
+"""Tags in, spans out: where entities, chunks or words stand, by one of three rules, on integers.
 
-Both rules look at neighbouring tags only: previous letter, next letter, whether the types are the same.
+Every rule looks at two neighbouring tags only: previous letter, next letter, whether the types are the same.
 
-- ``conlleval``: the reading of the CoNLL shared tasks' scoring script, which makes something of every sequence. A
+- ``conlleval``: the reading of the CoNLL shared tasks' scoring script, which makes something of any tags. A
   span starts where the type changes, at B after O, B or I, at I or E after O or E. It surprises twice: after E, a B of
   the same type does *not* start a span; brackets, ``[`` and ``]``, are spans of one token (and ``.`` is outside). S
   is no letter of the script: here it is a span of one token.
 - ``conlleval:<scheme>``: the same with the letters of a scheme (BILOU: L is E, U is S; BMES: M is I; …). In the family
-  BIOES, B always starts a span and E always ends one, so that proper sequences are read properly.
+  BIOES, B always starts a span and E always ends one, so that proper tags are read properly.
 - ``strict:<scheme>``: the reading of seqeval's strict mode: only spans whose every tag is right for the scheme.
 """
 
@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.ragged import row_of
 from tagline.readers.corpus import Column
-from tagline.readers.roles import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
+from tagline.readers.rules import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
 from tagline.types import BoolArray, IntArray
 
 Span = tuple[int, int, str]
@@ -50,7 +51,7 @@ class SpanArray:
         return len(self.start)
 
     def take(self, which: NDArray[np.bool_] | IntArray) -> SpanArray:
-        """Return some of the spans, chosen by booleans or by rising indices."""
+        """Return these spans alone, chosen by booleans or by rising indices."""
         return SpanArray(self.sentence[which], self.start[which], self.end[which], self.label[which], self.labels)
 
     def numbered(self, labels: Sequence[str]) -> NDArray[np.int32]:
@@ -111,7 +112,7 @@ def find_spans(tags: Column, offsets: IntArray, rule: str) -> SpanArray:
     roles, types = codes.roles[tags.ids], codes.types[tags.ids]  # [N]
     if (codes.roles == MISFIT).any():
         _refuse_misfits(tags, offsets, roles, reading.scheme)
-    is_first = np.zeros(len(tags) + 1, np.bool_)
+    is_first = np.zeros(len(tags) + 1, np.bool_)  # of its sentence; the end of the last one counts too
     is_first[offsets] = True
     pair = _pairs(roles, types, is_first)
     start, end = (_whole_runs if reading.strict else _all_chunks)(reading, pair, roles, is_first)
@@ -122,14 +123,17 @@ def find_spans(tags: Column, offsets: IntArray, rule: str) -> SpanArray:
 
 
 def _checked(offsets: IntArray, num_tokens: int) -> IntArray:
-    given = np.asarray(offsets, np.int64)
-    if given.ndim != 1 or not len(given) or given[0] != 0 or given[-1] != num_tokens or (np.diff(given) < 0).any():
-        raise InputError(f"offsets: expected to rise from 0 to {num_tokens}, got {given.tolist()!s:.60}")
-    return given
+    rows = np.asarray(offsets, np.int64)
+    if rows.ndim != 1 or not len(rows) or rows[0] != 0 or rows[-1] != num_tokens or (np.diff(rows) < 0).any():
+        raise InputError(f"offsets: expected to rise from 0 to {num_tokens}, got {rows.tolist()!s:.60}")
+    return rows
 
 
 def _pairs(roles: NDArray[np.int8], types: NDArray[np.int32], is_first: BoolArray) -> IntArray:
-    """Indices ``[N]`` into the tables of a rule, for each token and the one before; O stands before a sentence."""
+    """Return the place of each token and the one before it in the tables of a rule, ``[N]``.
+
+    O stands before the first token of a sentence.
+    """
     before, same = np.empty_like(roles), np.zeros(len(roles), np.bool_)
     before[1:], same[1:] = roles[:-1], types[1:] == types[:-1]
     before[is_first[:-1]] = OUTSIDE  # after which no rule asks for the type
@@ -139,7 +143,7 @@ def _pairs(roles: NDArray[np.int8], types: NDArray[np.int32], is_first: BoolArra
 def _all_chunks(
     reading: _Reading, pair: IntArray, _: NDArray[np.int8], is_first: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Starts and ends by conlleval's rule: from each start to the next start, end, or end of the sentence."""
+    """Return starts and ends by conlleval's rule: from each start to the next start, stop, or end of the sentence."""
     begins = reading.begins[pair]
     start = np.flatnonzero(begins)
     stop = np.flatnonzero(np.append(begins | reading.stops[pair], True) | is_first)
@@ -149,7 +153,7 @@ def _all_chunks(
 def _whole_runs(
     reading: _Reading, pair: IntArray, roles: NDArray[np.int8], is_first: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Starts and ends by the strict rule.
+    """Return starts and ends by the strict rule.
 
     A run is a stretch of tokens each of which continues the one before. A run holds at most one span: from the first
     token that may start one to the end of the run, and only where the run may end.
@@ -171,22 +175,22 @@ def _used(numbers: NDArray[np.int32], names: tuple[str, ...]) -> tuple[NDArray[n
     return (np.cumsum(used, dtype=np.int32) - 1)[numbers], tuple(np.array(names, object)[used])
 
 
-def _refuse_misfits(tags: Column, offsets: IntArray, roles: NDArray[np.int8], rules: Scheme) -> None:
+def _refuse_misfits(tags: Column, offsets: IntArray, roles: NDArray[np.int8], tag_scheme: Scheme) -> None:
     wrong = np.flatnonzero(roles == MISFIT)
     if len(wrong):
         n = int(wrong[0])
-        b = int(np.searchsorted(offsets, n, "right")) - 1
+        b = row_of(offsets, n)
         tag = tags.vocabulary[tags.ids[n]]
         others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise InputError(
-            f"sentence {b}, token {n - offsets[b]}: {rules.expectation(tag)}{others}; "
+            f"sentence {b}, token {n - offsets[b]}: {tag_scheme.expectation(tag)}{others}; "
             "tags without spans, such as parts of speech, are scored token by token"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """A rule as flat tables over (previous role, next role, same type)."""
+    """A rule as flat tables over (previous role, next role, same type): where a span begins, stops, goes on."""
 
     scheme: Scheme
     begins: BoolArray
@@ -214,13 +218,13 @@ _STRICT = {
 
 @cache
 def _reading(rule: str) -> _Reading:
-    name, _, given = rule.partition(":") if isinstance(rule, str) else ("", "", "")
-    if name not in ("conlleval", "strict") or (name == "strict" and not given) or rule == "conlleval:":
+    name, _, scheme_name = rule.partition(":") if isinstance(rule, str) else ("", "", "")
+    if name not in ("conlleval", "strict") or (name == "strict" and not scheme_name) or rule == "conlleval:":
         raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {rule!r}")
-    rules = scheme(given) if given else _CONLLEVAL
+    tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
-        begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[rules.family])
-        return _Reading(rules, begins, stops, inside, strict=True)
-    whole = ("E B",) if rules.family == "BIOES" else ()
+        begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[tag_scheme.family])
+        return _Reading(tag_scheme, begins, stops, inside, strict=True)
+    whole = ("E B",) if tag_scheme.family == "BIOES" else ()
     begins, stops = (pairs(*patterns).ravel() for patterns in ((*_CONLLEVAL_BEGINS, *whole), _CONLLEVAL_STOPS))
-    return _Reading(rules, begins, stops, ~(begins | stops), strict=False)
+    return _Reading(tag_scheme, begins, stops, ~(begins | stops), strict=False)

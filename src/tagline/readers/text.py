@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes
+from tagline.readers.sources import PathLike, name_of, open_target, read_string
+
+Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
+"""A text → (start, end) characters of its tokens."""
 
 TOKENIZERS = {
     "whitespace": re.compile(r"\S+"),
     "words": re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]"),  # words, with inner apostrophes and hyphens, and single signs
     "characters": re.compile(r"\S"),
 }
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # Chinese characters and kana
+_NARROW = re.compile(rf"[^\W_{_WIDE.pattern[1:-1]}]+")  # words of other scripts
 
 
 def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
@@ -32,25 +40,54 @@ def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
     return [match.span() for match in TOKENIZERS[tokenizer].finditer(text)]
 
 
-def corpus_of_texts(texts: Iterable[str], tokenizer: str = "words", *, source: str = "") -> Corpus:
-    """Tokenize texts, one sentence each; empty ones become sentences without tokens."""
-    kept = list(texts)
-    spans = [tokenize(text, tokenizer) for text in kept]
-    tokens = Column.of(text[start:end] for text, found in zip(kept, spans, strict=True) for start, end in found)
-    flat = np.array([span for found in spans for span in found], np.int64).reshape(-1, 2)
-    offsets = np.cumsum([0, *map(len, spans)])
-    lines = np.arange(1, len(kept) + 1) if source else None
-    return Corpus({TOKEN: tokens}, offsets, source=source, lines=lines, texts=kept, token_spans=flat)
+def is_wide(text: str) -> bool:
+    """Say whether a text is a single Chinese character or kana.
+
+    >>> is_wide("京"), is_wide("北京"), is_wide("a")
+    (True, False, False)
+    """
+    return _WIDE.fullmatch(text) is not None
+
+
+def cut_by_script(text: str) -> list[tuple[int, int]]:
+    """Cut a text into characters where it is mainly Chinese or Japanese, else into words.
+
+    >>> [len(cut_by_script(text)) for text in ("他住在北京", "Anna lives in Rome")]
+    [5, 4]
+    """
+    wide = len(_WIDE.findall(text))
+    return tokenize(text, "characters" if wide and wide >= len(_NARROW.findall(text)) else "words")
+
+
+def corpus_of_texts(
+    texts: Iterable[str], tokenizer: str | Cut = "words", *, source: str = "", lines: Sequence[int] | None = None
+) -> Corpus:
+    """Tokenize texts, one sentence each; empty ones become sentences without tokens.
+
+    Arguments:
+        tokenizer: a name as in `tokenize`, or a function that finds the tokens of a text.
+        source: the file that the texts come from, for messages.
+        lines: the line of each text in that file; they count from 1 when left out.
+    """
+    held = list(texts)
+    cut: Cut = partial(tokenize, tokenizer=tokenizer) if isinstance(tokenizer, str) else tokenizer
+    places = [cut(text) for text in held]
+    tokens = Column.of(text[start:end] for text, row in zip(held, places, strict=True) for start, end in row)
+    if lines is None and source:
+        lines = range(1, len(held) + 1)
+    return Corpus(
+        {TOKEN: tokens},
+        offsets_of([len(row) for row in places]),
+        source=source,
+        lines=lines,
+        texts=held,
+        token_spans=np.array([place for row in places for place in row], np.int64).reshape(-1, 2),
+    )
 
 
 def read_text(path: PathLike, tokenizer: str = "words", *, encoding: str = "utf-8") -> Corpus:
     """Read raw text, one sentence a line; tokens keep their characters in `Sentence.spans`."""
-    data = read_bytes(path, encoding)
-    try:
-        text = data.tobytes().decode()
-    except UnicodeDecodeError:
-        raise bad_utf8(name_of(path), data) from None
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line.removesuffix("\r") for line in read_string(path, encoding).split("\n")]
     if lines[-1] == "":
         lines.pop()
     return corpus_of_texts(lines, tokenizer, source=name_of(path))

@@ -1,9 +1,9 @@
-"""Improper sequences: where they break the rules of their scheme, and what can be made of them.
+"""Improper tags: where they break the rules of their scheme, and what can be made of them.
 
-`validate` lists what is wrong, `repair` makes proper sequences by one of three policies:
+`validate` lists what is wrong, `repair` makes proper tags by one of three policies:
 
 - ``conlleval``: read the spans as the CoNLL scoring script does and write them properly;
-- ``discard``: of these spans keep those that were written properly, the others become O;
+- ``discard``: keep those of these spans that were written properly, the others become O;
 - ``raise``: an error that names the first place.
 """
 
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.ragged import first_entries
 from tagline.readers.corpus import TAG, Column
-from tagline.readers.roles import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
+from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged, Tags
 from tagline.readers.writing import write_tags
@@ -64,36 +65,34 @@ def validate(tags: Tags, name: str | Scheme, *, column: str = TAG) -> list[Viola
     return list(_violations(Tagged.of(tags, column), scheme(name)))
 
 
-def count_violations(tagged: Tagged, rules: Scheme) -> int:
+def count_violations(tagged: Tagged, tag_scheme: Scheme) -> int:
     """Count what `validate` would list."""
-    codes = tag_codes(tagged.column.vocabulary, rules)
+    codes = tag_codes(tagged.column.vocabulary, tag_scheme)
     roles, types = codes.roles[tagged.column.ids], codes.types[tagged.column.ids]
-    return int(_forbidden(roles, types, tagged.offsets, rules).sum())
+    return int(_forbidden(roles, types, tagged.offsets, tag_scheme).sum())
 
 
-def _violations(tagged: Tagged, rules: Scheme) -> Iterator[Violation]:
-    codes = tag_codes(tagged.column.vocabulary, rules)
-    wrong = _forbidden(codes.roles[tagged.column.ids], codes.types[tagged.column.ids], tagged.offsets, rules)
+def _violations(tagged: Tagged, tag_scheme: Scheme) -> Iterator[Violation]:
+    codes = tag_codes(tagged.column.vocabulary, tag_scheme)
+    wrong = _forbidden(codes.roles[tagged.column.ids], codes.types[tagged.column.ids], tagged.offsets, tag_scheme)
     for n, kind in np.argwhere(wrong).tolist():
         b, token = tagged.sentence_of(n)
         tag, previous = tagged.tag(n), tagged.tag(n - 1) if token else None
-        message = _MESSAGES[kind](rules, tag, previous or "")
+        message = _MESSAGES[kind](tag_scheme, tag, previous or "")
         yield Violation(b, token, tag, previous, message, tagged.place(b, token))
 
 
 def _forbidden(
-    roles: NDArray[np.int8], types: NDArray[np.int32], offsets: IntArray, rules: Scheme
+    roles: NDArray[np.int8], types: NDArray[np.int32], offsets: IntArray, tag_scheme: Scheme
 ) -> NDArray[np.bool_]:
     """Booleans ``[N, 4]``: not a tag of the scheme; must not start; must not follow; must not end.
 
-    Beside a tag of no scheme every tag may stand: one mistake, one report.
+    Any tag may stand beside a tag that is not of the scheme, so that one mistake is reported once.
     """
-    table = FAMILY_RULES[rules.family]
+    table = FAMILY_RULES[tag_scheme.family]
     N = len(roles)
-    first, last = np.zeros(N, np.bool_), np.zeros(N, np.bool_)
-    filled = offsets[:-1] < offsets[1:]
-    first[offsets[:-1][filled]] = True
-    last[offsets[1:][filled] - 1] = True
+    first = first_entries(offsets)
+    last = np.append(first, True)[1:]
     misfit = roles == MISFIT
     follows = np.ones(N, np.bool_)
     same = (types[1:] == types[:-1]).astype(np.int8)
@@ -110,39 +109,41 @@ def _forbidden(
     )
 
 
-def _followers(rules: Scheme, previous: str) -> str:
-    """The tags that may follow another, for messages."""
-    role, kind = rules.role_and_type(previous)
-    other, same = FAMILY_RULES[rules.family].follows[role].T  # [5] each
-    return _listed(rules, other, same & ~other, kind)
+def _followers(tag_scheme: Scheme, previous: str) -> str:
+    """Name the tags that may follow another, for messages."""
+    role, own_type = tag_scheme.role_and_type(previous)
+    other, same = FAMILY_RULES[tag_scheme.family].follows[role].T  # [5] each
+    return _listed(tag_scheme, other, same & ~other, own_type)
 
 
-def _listed(rules: Scheme, free: BoolArray, bound: BoolArray | None = None, own: str = "") -> str:
-    """Name the roles that may take any type, and those that must have a type of their own."""
+def _listed(tag_scheme: Scheme, free: BoolArray, bound: BoolArray | None = None, own_type: str = "") -> str:
+    """Name the roles that may take any type, and those that are bound to one type."""
     names = []
-    for letter, role in zip(rules.letters, rules.roles, strict=True):
+    for letter, role in zip(tag_scheme.letters, tag_scheme.roles, strict=True):
         number = ROLES.index(role)
         if free[number]:
-            names.append(letter if role == "O" or not rules.typed else f"{letter}-<type>")
+            names.append(letter if role == "O" or not tag_scheme.typed else f"{letter}-<type>")
         elif bound is not None and bound[number]:
-            names.append(f"{letter}-{own}" if own else letter)
+            names.append(f"{letter}-{own_type}" if own_type else letter)
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _after(rules: Scheme, tag: str, previous: str) -> str:
-    return f"expected {_followers(rules, previous)} after {previous!r}, got {tag!r}"
+def _after(tag_scheme: Scheme, tag: str, previous: str) -> str:
+    return f"expected {_followers(tag_scheme, previous)} after {previous!r}, got {tag!r}"
 
 
-def _at_start(rules: Scheme, tag: str, _: str) -> str:
-    return f"expected {_listed(rules, FAMILY_RULES[rules.family].starts)} at the start of a sentence, got {tag!r}"
+def _at_start(tag_scheme: Scheme, tag: str, _: str) -> str:
+    starts = FAMILY_RULES[tag_scheme.family].starts
+    return f"expected {_listed(tag_scheme, starts)} at the start of a sentence, got {tag!r}"
 
 
-def _at_end(rules: Scheme, tag: str, _: str) -> str:
-    return f"expected {_listed(rules, FAMILY_RULES[rules.family].ends)} at the end of a sentence, got {tag!r}"
+def _at_end(tag_scheme: Scheme, tag: str, _: str) -> str:
+    ends = FAMILY_RULES[tag_scheme.family].ends
+    return f"expected {_listed(tag_scheme, ends)} at the end of a sentence, got {tag!r}"
 
 
-def _of_the_scheme(rules: Scheme, tag: str, _: str) -> str:
-    return rules.expectation(tag)
+def _of_the_scheme(tag_scheme: Scheme, tag: str, _: str) -> str:
+    return tag_scheme.expectation(tag)
 
 
 _MESSAGES = (_of_the_scheme, _at_start, _after, _at_end)  # in the order of `_forbidden`
@@ -150,12 +151,12 @@ _MESSAGES = (_of_the_scheme, _at_start, _after, _at_end)  # in the order of `_fo
 
 @dataclass(frozen=True, eq=False)
 class Repair(Generic[Form]):
-    """Proper tags, and what was done to get them.
+    """Proper tags, and what was done to make them proper.
 
     Attributes:
         tags: in the form in which they were given: a sentence, a list of sentences, a corpus.
         violations: what was wrong.
-        changed: how many tags are other than before.
+        changed: how many tags differ from those before.
         dropped: how many spans were discarded.
     """
 
@@ -176,7 +177,7 @@ class Repair(Generic[Form]):
 
 
 def repair(tags: Form, name: str | Scheme, policy: str = "conlleval", *, column: str = TAG) -> Repair[Form]:
-    """Make proper sequences of improper ones; proper ones stay as they are.
+    """Make proper tags of improper ones; proper ones stay as they are.
 
     Arguments:
         tags: a sentence, a list of sentences, or a corpus.
@@ -189,54 +190,54 @@ def repair(tags: Form, name: str | Scheme, policy: str = "conlleval", *, column:
     >>> repair(["O", "I-PER", "I-PER", "B-LOC"], "IOB2", "discard").tags
     ['O', 'O', 'O', 'B-LOC']
     """
-    rules, tagged = scheme(name), Tagged.of(tags, column)
-    violations = list(_violations(tagged, rules))
-    spans, dropped = read_spans(tagged, rules, policy, violations)
-    new = write_tags(spans, tagged.offsets, rules, separator_of(tagged.column)) if violations else tagged.column
+    tag_scheme, tagged = scheme(name), Tagged.of(tags, column)
+    violations = list(_violations(tagged, tag_scheme))
+    spans, dropped = read_spans(tagged, tag_scheme, policy, violations)
+    new = write_tags(spans, tagged.offsets, tag_scheme, separator_of(tagged.column)) if violations else tagged.column
     changed = int(_differences(new, tagged.column, str).sum())
-    return Repair(tagged.like_given(new), violations, changed, dropped)
+    return Repair(tagged.like_original(new), violations, changed, dropped)
 
 
 def read_spans(
-    tagged: Tagged, rules: Scheme, policy: str, violations: list[Violation] | None = None
+    tagged: Tagged, tag_scheme: Scheme, policy: str, violations: list[Violation] | None = None
 ) -> tuple[SpanArray, int]:
     """Read spans by a repair policy; return them and how many were discarded."""
     if policy not in POLICIES:
         raise InputError(f"repair: expected one of {', '.join(POLICIES)}, got {policy!r}")
     if violations is None:
-        violations = list(_violations(tagged, rules))
+        violations = list(_violations(tagged, tag_scheme))
     for violation in violations:
-        if rules.role_and_type(violation.tag)[0] == MISFIT:
+        if tag_scheme.role_and_type(violation.tag)[0] == MISFIT:
             raise InputError(str(violation))
     if violations and policy == "raise":
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
         raise InputError(f"{violations[0]}{more}; repair='conlleval' reads such tags, repair='discard' drops them")
-    spans = find_spans(tagged.column, tagged.offsets, f"conlleval:{rules.name}")
+    spans = find_spans(tagged.column, tagged.offsets, f"conlleval:{tag_scheme.name}")
     if not violations or policy != "discard":
         return spans, 0
-    proper = _written_properly(spans, tagged, rules)
+    proper = _written_properly(spans, tagged, tag_scheme)
     return spans.take(proper), int((~proper).sum())
 
 
-def _written_properly(spans: SpanArray, tagged: Tagged, rules: Scheme) -> BoolArray:
+def _written_properly(spans: SpanArray, tagged: Tagged, tag_scheme: Scheme) -> BoolArray:
     """Say of each span whether its tokens have the tags that it would be written with."""
-    written = write_tags(spans, tagged.offsets, rules)
-    wrong = np.append(0, np.cumsum(_differences(written, tagged.column, rules.role_and_type)))  # [N + 1]
+    written = write_tags(spans, tagged.offsets, tag_scheme)
+    wrong = np.append(0, np.cumsum(_differences(written, tagged.column, tag_scheme.role_and_type)))  # [N + 1]
     base = tagged.offsets[spans.sentence]
     return np.asarray(wrong[base + spans.end] == wrong[base + spans.start], np.bool_)
 
 
-def _differences(one: Column, other: Column, key: Callable[[str], Hashable]) -> BoolArray:
+def _differences(before: Column, after: Column, key: Callable[[str], Hashable]) -> BoolArray:
     """Say of each token whether its two tags have different keys."""
     numbers: dict[Hashable, int] = {}
-    mine, theirs = (
+    old, new = (
         np.array([numbers.setdefault(key(tag), len(numbers)) for tag in column.vocabulary], np.int64)[column.ids]
-        for column in (one, other)
+        for column in (before, after)
     )
-    return np.asarray(mine != theirs, np.bool_)
+    return np.asarray(old != new, np.bool_)
 
 
 def separator_of(tags: Column) -> str:
-    """The separator of the tags, ``-`` where both are used or none is."""
+    """Return the separator of the tags: ``-`` unless all of them use ``_``."""
     used = {tag[1] for tag in tags.vocabulary if len(tag) > 1}
     return "_" if used == {"_"} else SEPARATORS[0]

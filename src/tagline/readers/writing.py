@@ -1,8 +1,8 @@
 """Spans in, tags out.
 
-Works on a whole corpus at once: the first, the last and the other tokens of each span get the role that the scheme's
-family wants; a role and a type make a tag. IOB1 and IOE1 look at the neighbouring span too: B (E) only parts spans of
-one type that touch.
+This works on a whole corpus at once. The first, the last and the other tokens of each span get the role that the
+scheme's family wants; a role and a type make a tag. IOB1 and IOE1 look at the neighbouring span too: there, B (E) only
+parts spans of one type that touch.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.ragged import offsets_of, row_of
 from tagline.readers.corpus import Column
-from tagline.readers.roles import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
+from tagline.readers.rules import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
 from tagline.types import BoolArray, IntArray
 
@@ -32,19 +33,19 @@ def write_tags(spans: SpanArray, offsets: IntArray, target: str | Scheme, separa
     >>> write_tags(spans, np.array([0, 4]), "BIOES").strings
     ['O', 'B-PER', 'E-PER', 'O']
     """
-    rules = scheme(target)
+    tag_scheme = scheme(target)
     if separator not in tuple(SEPARATORS):
         raise InputError(f"separator: expected {' or '.join(SEPARATORS)}, got {separator!r}")
     N, base = int(offsets[-1]), offsets[spans.sentence]
     first, last = base + spans.start, base + spans.end - 1
     lengths = last - first + 1
-    inside = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    inside = np.repeat(first - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
     roles, types = np.full(N, OUTSIDE, np.int64), np.zeros(N, np.int64)
     roles[inside], types[inside] = INSIDE, np.repeat(spans.label, lengths)
-    _mark_ends(roles, first, last, touching(spans), rules.family)
-    if not rules.typed:
-        _refuse_gaps_and_types(spans, roles, offsets, rules)
-    return _column_of(roles, types, spans.labels, rules, separator)
+    _mark_ends(roles, first, last, touching(spans), tag_scheme.family)
+    if not tag_scheme.typed:
+        _refuse_gaps_and_types(spans, roles, offsets, tag_scheme)
+    return _column_of(roles, types, spans.labels, tag_scheme, separator)
 
 
 def touching(spans: SpanArray) -> BoolArray:
@@ -70,28 +71,28 @@ def _mark_ends(roles: IntArray, first: IntArray, last: IntArray, joins: BoolArra
         roles[first[first == last]] = SINGLE
 
 
-def _column_of(roles: IntArray, types: IntArray, labels: Sequence[str], rules: Scheme, separator: str) -> Column:
+def _column_of(roles: IntArray, types: IntArray, labels: Sequence[str], tag_scheme: Scheme, separator: str) -> Column:
     """Number the tags in the order of their first use."""
     codes, first_use, ids = np.unique(types * len(ROLES) + roles, return_index=True, return_inverse=True)
     order = np.argsort(first_use)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     tags = []
-    for kind, role in zip(*(part.tolist() for part in np.divmod(codes[order], len(ROLES))), strict=True):
-        label = "" if role == OUTSIDE else labels[kind]
-        tags.append(rules.letter(role) + (separator + label if label else ""))
+    for type_number, role in zip(*(part.tolist() for part in np.divmod(codes[order], len(ROLES))), strict=True):
+        label = "" if role == OUTSIDE else labels[type_number]
+        tags.append(tag_scheme.letter(role) + (separator + label if label else ""))
     return Column(tuple(tags), rank[ids])
 
 
-def _refuse_gaps_and_types(spans: SpanArray, roles: IntArray, offsets: IntArray, rules: Scheme) -> None:
+def _refuse_gaps_and_types(spans: SpanArray, roles: IntArray, offsets: IntArray, tag_scheme: Scheme) -> None:
     gaps = np.flatnonzero(roles == OUTSIDE)
     if len(gaps):
-        b = int(np.searchsorted(offsets, gaps[0], "right")) - 1
+        b = row_of(offsets, gaps[0])
         place = f"sentence {b}, token {gaps[0] - offsets[b]}"
-        raise InputError(f"{place}: expected every token in a word ({rules.name}), got one outside all spans")
+        raise InputError(f"{place}: expected every token in a word ({tag_scheme.name}), got one outside all spans")
     typed = [label for label in spans.labels if label]
     if typed:
-        raise InputError(f"spans: expected words without labels ({rules.name}), got labels {', '.join(typed)}")
+        raise InputError(f"spans: expected words without labels ({tag_scheme.name}), got labels {', '.join(typed)}")
 
 
 def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, separator: str = "-") -> list[str]:
@@ -120,9 +121,9 @@ def _one_sentence(spans: list[Span], length: int) -> SpanArray:
                 f"span {span!r}: expected 0 <= start < end <= {length} tokens, got {span[0]} and {span[1]}"
             )
     ordered = sorted(spans)
-    for one, other in pairwise(ordered):
-        if other[0] < one[1]:
-            raise InputError(f"spans: expected no overlap, got {one!r} and {other!r}; a tag holds one span only")
+    for span, following in pairwise(ordered):
+        if following[0] < span[1]:
+            raise InputError(f"spans: expected no overlap, got {span!r} and {following!r}; a tag holds one span only")
     labels = tuple(dict.fromkeys(label for _, _, label in ordered))
     numbers = [labels.index(label) for _, _, label in ordered]
     start, end = ([span[side] for span in ordered] for side in (0, 1))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.training.arow import arow
 from tagline.training.auto import auto
 from tagline.training.averaged_perceptron import ap

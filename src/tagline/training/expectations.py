@@ -16,7 +16,7 @@ import numpy as np
 
 from tagline import chain, compiled
 from tagline.chain import symbols
-from tagline.chain.symbols import SymbolChain, naming_sequences
+from tagline.chain.symbols import SymbolChain, naming_sentences
 from tagline.errors import InputError
 from tagline.ragged import first_entries
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
@@ -73,7 +73,7 @@ def expectations(
         nodes, transitions = _doubles(counts.emissions), _doubles(counts.transitions)
         return Expectations(counts.log_z, counts.start, transitions, nodes=nodes)
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         arrays = _chain_arrays(log_start, log_transitions, offsets)
         log_z, start, transitions, nodes = compiled.core.hmm_counts(_doubles(log_emissions), *arrays)
     return Expectations(log_z, start, transitions, nodes=nodes)
@@ -91,7 +91,7 @@ def symbol_expectations(chained: SymbolChain, allowed: BoolArray | None = None) 
         counts = expectations(rows, chained.offsets, chained.start, chained.transitions)
         return _by_symbol(counts, chained.ids, len(chained.table))
     assert compiled.core is not None
-    with naming_sequences():
+    with naming_sentences():
         log_z, start, transitions, emissions = compiled.core.symbol_counts(*chained.arrays(), allowed)
     return Expectations(log_z, start, transitions, emissions=emissions)
 
@@ -120,7 +120,7 @@ def gaussian_expectations(
         return Expectations(counts.log_likelihood, counts.start, counts.transitions, moments=moments)
     assert compiled.core is not None
     D = X.shape[1]
-    with naming_sequences():
+    with naming_sentences():
         log_z, start, transitions, sums = compiled.core.gaussian_counts(
             _doubles(X), _doubles(means), _doubles(variances), *_chain_arrays(log_start, log_transitions, offsets)
         )

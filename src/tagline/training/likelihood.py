@@ -19,7 +19,7 @@ from tagline.errors import NoPathError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.ragged import take_rows
-from tagline.readers.roles import Rules
+from tagline.readers.rules import Rules
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
@@ -84,7 +84,7 @@ class Likelihood:
         examples = core.Examples(
             layout,
             moves,
-            features.bounds,
+            features.offsets,
             placed,
             None if edges is None else (edges.offsets, edges.ids, edges.values),
             targets.labels,
@@ -105,7 +105,7 @@ class Likelihood:
 
     def of_sentences(self, sentences: IntArray) -> Likelihood:
         """Return the likelihood of these sentences alone, held in memory."""
-        bounds, tokens = take_rows(self.features.bounds, sentences)
+        bounds, tokens = take_rows(self.features.offsets, sentences)
 
         def taken(attributes: Attributes) -> Attributes:
             offsets, entries = take_rows(attributes.offsets, tokens)

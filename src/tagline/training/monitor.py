@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -57,6 +57,20 @@ class Pass:
     evaluations: int
     dev_score: float | None = None
     step: float | None = None
+
+    noun: ClassVar[str] = "pass"
+    plural: ClassVar[str] = "passes"
+    lasting: ClassVar[bool] = False  # passes are many and short
+    speed: ClassVar[str] = ""
+
+    @property
+    def number(self) -> int:
+        """Which pass it is, from 1."""
+        return self.iteration
+
+    def headline(self) -> str:
+        """Say in a few words what it reached."""
+        return f"objective {self.objective:.2f}"
 
     def line(self) -> str:
         """Write it as one line of text.

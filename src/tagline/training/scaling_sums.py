@@ -126,7 +126,7 @@ class SentenceSums:
 def _most_features(likelihood: Likelihood) -> Float64Array:
     """Return the most features that a labelling of each sentence can have, ``[B]``."""
     features, structure = likelihood.features, likelihood.structure
-    begins, ends = features.bounds[:-1], features.bounds[1:]
+    begins, ends = features.offsets[:-1], features.offsets[1:]
     inner = np.minimum(begins + 1, ends)  # transitions and edge attributes lead into all tokens but the first
     most = _value_sums(features.states, begins, ends) + (ends - inner)
     if features.edges is not None:

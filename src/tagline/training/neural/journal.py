@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from tagline.errors import InputError
 from tagline.storage import Path
@@ -40,6 +40,29 @@ class Epoch:
     gradient_norm: float
     seconds: float
     tokens_per_second: float
+
+    noun: ClassVar[str] = "epoch"
+    plural: ClassVar[str] = "epochs"
+    lasting: ClassVar[bool] = True  # epochs are few and long: each is worth a line
+
+    @property
+    def number(self) -> int:
+        """Which epoch it is, from 1."""
+        return self.epoch
+
+    @property
+    def objective(self) -> float:
+        """The loss."""
+        return self.loss
+
+    @property
+    def speed(self) -> str:
+        """How fast it learned, in words."""
+        return f"{self.tokens_per_second:,.0f} tokens/s"
+
+    def headline(self) -> str:
+        """Say in a few words what it reached."""
+        return f"loss {self.loss:.4f}"
 
     def line(self) -> str:
         """Write it as one line of text.

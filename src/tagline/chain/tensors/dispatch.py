@@ -1,0 +1,97 @@
+"""Which backend answers for tensors: the compiled core on the CPU, Triton on a GPU, plain PyTorch anywhere else.
+
+Backends are modules: `native` (the compiled core), `fused` (Triton), `batched` (plain PyTorch). ``"auto"`` chooses
+`native` for CPU tensors where the core is built, `fused` for CUDA tensors where Triton is installed, and `batched`
+otherwise. ``TAGLINE_TENSOR_ENGINE``, `use_tensor_engine` or `using_tensor_engine` name one for all calls. A chain that
+does not fit the kernels of `fused` goes to `batched`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+from tagline import compiled
+from tagline.chain.choice import EngineChoice
+from tagline.chain.tensors import batched
+from tagline.chain.tensors.types import TensorChain
+from tagline.errors import InputError
+
+TENSOR_ENGINES = ("auto", "native", "fused", "batched")
+
+
+def _require(name: str, source: str) -> None:
+    if name == "native":
+        compiled.require()
+    if name == "fused" and not _has_triton():
+        raise InputError(f'{source}: expected Triton for the engine "fused", got none; pip install triton')
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f"tagline.chain.tensors.{name}")
+
+
+_choice = EngineChoice("tensor engine", "TAGLINE_TENSOR_ENGINE", TENSOR_ENGINES, "auto", _require)
+
+
+def tensor_engine() -> str:
+    """Name the choice that holds: "auto", "native", "fused" or "batched"."""
+    return _choice.name
+
+
+def use_tensor_engine(name: str) -> None:
+    """Choose the backend for every call on tensors from now on."""
+    _choice.use(name)
+
+
+def using_tensor_engine(name: str) -> AbstractContextManager[None]:
+    """Choose the backend for the calls on tensors inside a ``with`` block.
+
+    >>> with using_tensor_engine("batched"):
+    ...     tensor_engine()
+    'batched'
+    """
+    return _choice.using(name)
+
+
+def backend(c: TensorChain) -> ModuleType:
+    """Return the module that answers for a chain."""
+    name, device = _choice.name, c.emissions.device.type
+    if name == "auto":
+        name = _best_for(device)
+    if name == "native" and device != "cpu":
+        raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
+    chosen = _module(name)
+    return batched if name == "fused" and not chosen.fits(c) else chosen
+
+
+def _best_for(device: str) -> str:
+    if device == "cpu":
+        return "batched" if compiled.core is None else "native"
+    return "fused" if device == "cuda" and _has_triton() else "batched"
+
+
+def compiled_backend(c: TensorChain) -> ModuleType | None:
+    """Return the backend on the compiled core where it answers and no gradient is wanted, None elsewhere."""
+    if c.needs_gradient:
+        return None
+    chosen = backend(c)
+    return chosen if chosen.NAME == "native" else None
+
+
+def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
+    """Return what `fused.permuted` does; None where Triton is not to answer."""
+    answers = mask.is_cuda and _choice.name in ("auto", "fused") and _has_triton()
+    return _module("fused").permuted(mask) if answers and not torch.compiler.is_compiling() else None

@@ -1,0 +1,152 @@
+"""Scores as the sweeps want them: exponentials at most 1, and what was taken out of them.
+
+    E = exp(T − max T)      x_t = exp(e_t − max e_t)      Σ_t max e_t, the score of the labels, the range of each row
+
+Sums over a sentence are in float64. Forbidden scores are exact zeros.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+LOG2_E = tl.constexpr(1.4426950408889634)
+LN_2_HIGH = tl.constexpr(0.693145751953125)  # 15 bits: times a whole number below 2^8 it is exact
+LN_2_LOW = tl.constexpr(1.42860682030941723212e-6)
+
+
+@triton.jit
+def exponential(d):
+    """exp(d) for d ≤ 0 within one unit in the last place: 2^k · exp(u) with |u| ≤ ln 2 / 2, by its series; 0 below −87.
+
+    The hardware's own is off by four units, always to the same side for the same transition, which adds up.
+    """
+    k = tl.floor(tl.maximum(d, -87.0) * LOG2_E + 0.5)
+    u = (tl.maximum(d, -87.0) - k * LN_2_HIGH) - k * LN_2_LOW
+    series = u * (1 / 5040) + (1 / 720)
+    series = series * u + (1 / 120)
+    series = series * u + (1 / 24)
+    series = series * u + (1 / 6)
+    series = series * u + 0.5
+    series = series * (u * u) + u + 1.0
+    power = ((k.to(tl.int32) + 127) << 23).to(tl.float32, bitcast=True)
+    return tl.where(d < -87.0, 0.0, series * power)
+
+
+@triton.jit
+def prepare(
+    emissions, first, lengths, labels, transitions, start, end, potentials, facts, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, M: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+):  # fmt: skip
+    """Write what `_potentials` does in the first program, M rows at a time, and what `_rows` does in the others."""
+    pid = tl.program_id(0) - 1
+    if pid < 0:
+        _potentials(transitions, start, end, potentials, facts, L, Lp, M)
+    else:
+        _rows(
+            pid // chunks, pid % chunks, emissions, first, lengths, labels, transitions, start, end, x, owners, parts,
+            L, chunks, Lp, R, LABELLED,
+        )  # fmt: skip
+
+
+@triton.jit
+def _potentials(transitions, start, end, potentials, facts, L, Lp: tl.constexpr, R: tl.constexpr):
+    """Write E and its transpose ``[2, Lp, Lp]``, exp(start − max) and exp(end − max) ``[2, Lp]``, 0 beyond L.
+
+    facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end.
+    """
+    j = tl.arange(0, Lp)
+    top, low, holes = float("-inf"), float("inf"), 0
+    for i0 in range(0, L, R):
+        i = i0 + tl.arange(0, R)
+        inside = (i < L)[:, None] & (j < L)[None, :]
+        scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
+        top = tl.maximum(top, tl.max(scores))
+        low = tl.minimum(low, tl.min(tl.where(scores == float("-inf"), float("inf"), scores)))
+        holes += tl.sum((inside & (scores == float("-inf"))).to(tl.int32))
+    dead = top == float("-inf")
+    top = tl.where(dead, 0.0, top)
+    for i0 in range(0, Lp, R):
+        i = i0 + tl.arange(0, R)
+        inside = (i < L)[:, None] & (j < L)[None, :]
+        scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
+        ratios = exponential(scores - top)
+        tl.store(potentials + i[:, None] * Lp + j[None, :], ratios)
+        tl.store(potentials + Lp * Lp + j[None, :] * Lp + i[:, None], ratios)
+    tl.store(facts, top.to(tl.float64))
+    tl.store(facts + 1, tl.where(dead, 0.0, top - low).to(tl.float64))
+    tl.store(facts + 2, (holes > 0).to(tl.float64))
+    for side in tl.static_range(2):
+        if side == 0:
+            scores = tl.load(start + j, mask=j < L, other=float("-inf"))
+        else:
+            scores = tl.load(end + j, mask=j < L, other=float("-inf"))
+        most = tl.max(scores)
+        most = tl.where(most == float("-inf"), 0.0, most)
+        tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(scores - most))
+        tl.store(facts + 3 + side, most.to(tl.float64))
+
+
+@triton.jit
+def _rows(
+    b, c, emissions, first, lengths, labels, transitions, start, end, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+):  # fmt: skip
+    """Write x and the owner of R rows of a sentence.
+
+    Of these rows, in float64: Σ max e, the score of the labels, the largest range.
+    """
+    n = tl.load(lengths + b)
+    t = c * R + tl.arange(0, R)
+    rows = tl.load(first + b) + t
+    inside = t < n
+    j = tl.arange(0, Lp)
+    cells = rows[:, None] * L + j[None, :]
+    valid = inside[:, None] & (j < L)[None, :]
+    e = tl.load(emissions + cells, mask=valid, other=float("-inf"))
+    top = tl.max(e, axis=1)
+    low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
+    top = tl.where(top == float("-inf"), 0.0, top)
+    tl.store(x + cells, exponential(e - top[:, None]), mask=valid)
+    tl.store(owners + rows, tl.zeros([R], tl.int32) + b, mask=inside)
+    part = parts + (b * chunks + c) * 3
+    tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
+    tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
+    if LABELLED:
+        tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, rows, t, n, L)))
+
+
+@triton.jit
+def _along(emissions, labels, transitions, start, end, rows, t, n, L):
+    """The scores that the labels of some rows use, float64; 0 for rows outside."""
+    inside = t < n
+    label = tl.load(labels + rows, mask=inside, other=0)
+    before = tl.load(labels + rows - 1, mask=inside & (t > 0), other=0)
+    used = tl.load(emissions + rows * L + label, mask=inside, other=0.0).to(tl.float64)
+    used += tl.load(transitions + before * L + label, mask=inside & (t > 0), other=0.0).to(tl.float64)
+    used += tl.load(start + label, mask=inside & (t == 0), other=0.0).to(tl.float64)
+    used += tl.load(end + label, mask=inside & (t == n - 1), other=0.0).to(tl.float64)
+    return used
+
+
+@triton.jit
+def pad_transitions(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
+    """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines."""
+    i, j = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, Lp)
+    inside = (i < L)[:, None] & (j < L)[None, :]
+    scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
+    tl.store(padded + i[:, None] * Lp + j[None, :], scores)
+    tl.store(padded + Lp * Lp + j[None, :] * Lp + i[:, None], scores)
+
+
+@triton.jit
+def score_labels(emissions, first, lengths, labels, transitions, start, end, scores, L, R: tl.constexpr):
+    """Write the score of each sentence's labels ``[B]``, float64."""
+    b = tl.program_id(0)
+    n = tl.load(lengths + b)
+    top = tl.load(first + b)
+    total = tl.zeros([R], tl.float64)
+    for t0 in range(0, n, R):
+        t = t0 + tl.arange(0, R)
+        total += _along(emissions, labels, transitions, start, end, top + t, t, n, L)
+    tl.store(scores + b, tl.sum(total))

@@ -1,0 +1,100 @@
+"""`tagline eval`: read gold and predicted labels from column files, score them, print and draw.
+
+One file holds both in its last two columns, gold first, as the CoNLL script reads it; or gold and predicted labels are
+the last columns of two files with the same sentences.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagline.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from tagline.evaluation.report import Report
+
+
+def command(
+    gold: Annotated[
+        str, typer.Argument(help="Columns with gold and predicted tags last, as conlleval reads; or gold.")
+    ],
+    predicted: Annotated[str | None, typer.Argument(help="The same sentences, with predicted tags last.")] = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count well-formed spans only, as seqeval's strict mode.")
+    ] = False,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Score tokens only; so are tags that are of no scheme, such as NN.")
+    ] = False,
+    by_type: Annotated[bool, typer.Option("--by-type/--overall", help="Print a line for each type.")] = True,
+    details: Annotated[bool, typer.Option("--details", help="Add tokens, partial matches and mistakes.")] = False,
+    compare: Annotated[
+        str | None, typer.Option(help="Another output of the same sentences, to be tested against.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap samples for an interval of F1; 0 for none.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the random samples.")] = 0,
+    as_json: AsJson = False,
+    html: Annotated[str | None, typer.Option(help="Write the report as a page to this file.")] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw confusion and per-type pictures into this folder.")] = None,
+    encoding: Annotated[str, typer.Option(help="Of the files.")] = "utf-8",
+) -> None:
+    """Score predicted tags: spans exactly as conlleval, or strictly; tokens; significance; pictures."""
+    from tagline.evaluation.files import evaluate_files
+
+    report = evaluate_files(
+        gold,
+        predicted,
+        scheme=scheme,
+        strict=strict,
+        tokens_only=tokens,
+        compare=compare,
+        resamples=resamples,
+        seed=seed,
+        encoding=encoding,
+    )
+    if report.spans is None and not tokens:
+        typer.echo("the tags are of no tag scheme and mark no spans: tokens are scored", err=True)
+    show(report, by_type=by_type, details=details, as_json=as_json)
+    if html is not None:
+        save_html(report, html)
+        typer.echo(f"wrote {html}", err=True)
+    for path in save_plots(report, plot) if plot is not None else []:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
+    """Print a report to stdout; the rule goes to stderr, so that stdout is what the CoNLL script prints."""
+    if as_json or report.spans is None or details:
+        typer.echo(report.json() if as_json else report.text(), nl=False)
+        return
+    typer.echo(report.spans.text(by_type), nl=False)
+    for part in (report.interval, report.comparison):
+        typer.echo("" if part is None else part.text(), nl=False)
+    typer.echo(f"rule: {report.spans.rule}", err=True)
+
+
+def save_plots(report: Report, folder: str | Path) -> list[Path]:
+    """Draw the pictures that apply into a folder, which is made where it is missing; return their paths."""
+    from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
+
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    paths = [home / "confusion.png"]
+    plot_confusion(report.tokens, paths[0])
+    if report.spans is not None and report.spans.by_type:
+        paths.append(home / "types.png")
+        plot_types(report.spans.by_type, paths[-1], f"Spans by type, rule {report.spans.rule}")
+    for name, calibration in report.calibration.items():
+        paths.append(home / f"reliability-{name}.png")
+        plot_reliability(calibration, paths[-1], f"Reliability of {name}")
+    return paths
+
+
+def save_html(report: Report, path: str | Path, title: str = "Evaluation") -> None:
+    """Write the report as one HTML page."""
+    Path(path).write_text(report.html(title), encoding="utf-8")

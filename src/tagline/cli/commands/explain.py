@@ -1,0 +1,90 @@
+"""`tagline explain`: why each token of a sentence got its label."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagline.cli.options import AsJson, ModelFile, Tokens
+from tagline.errors import InputError
+
+if TYPE_CHECKING:
+    from tagline.models.contract import Model
+    from tagline.models.explanations import Explanation
+    from tagline.readers.corpus import Sentence
+
+
+def command(
+    sentence: Annotated[
+        str,
+        typer.Argument(
+            help="A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns."
+        ),
+    ],
+    model: ModelFile,
+    token: Annotated[str | None, typer.Option(help="This token only: the word, or its number from 0.")] = None,
+    most: Annotated[int, typer.Option(help="Reasons for each token.")] = 5,
+    tokens: Tokens = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say why each token got its tag and not the runner-up: what spoke for it (+) and against it (−).
+
+    \b
+    Example:
+      tagline explain -m model.tagline "Anna Smith lives in Rome." --token Rome
+    """
+    from tagline.cli.tagging import load_tagger
+
+    if most < 0:
+        raise InputError(f"--most: expected 0 or more, got {most}")
+    loaded = load_tagger(model)
+    if not loaded.explains:
+        raise InputError(f"--model: expected a model that can explain its tags, got a {type(loaded).__name__}")
+    text = sys.stdin.read() if sentence == "-" else sentence
+    explanation = loaded.explain(as_sentence(loaded, text, tokens))
+    if token is not None:
+        explanation = only(explanation, token)
+    if as_json:
+        typer.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))
+        return
+    typer.echo(explanation.text(most), nl=False)
+    for line in loaded.legend(explanation, most):
+        typer.echo(line)
+
+
+def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
+    """Cut a text for a model; one that looks at several columns takes tokens ``word/column1/…`` with blanks between."""
+    from tagline.models.cutting import cut_for
+    from tagline.readers.corpus import TOKEN, Corpus
+    from tagline.readers.text import corpus_of_texts
+
+    if not text.strip():
+        raise InputError("sentence: expected words, got none")
+    count = model.input_.columns
+    if count == 1:
+        return corpus_of_texts([text], cut_for(model, tokens))[0]
+    names = [TOKEN, *map(str, range(1, count))]
+    rows = [word.rsplit("/", count - 1) for word in text.split()]
+    for word, fields in zip(text.split(), rows, strict=True):
+        if len(fields) != count or not all(fields):
+            form = "/".join(["word", *(f"column{c}" for c in range(1, count))])
+            raise InputError(
+                f"sentence: expected tokens {form}, as the template looks at {count} columns, got {word!r}"
+            )
+    return Corpus.from_sentences([{name: [row[c] for row in rows] for c, name in enumerate(names)}])[0]
+
+
+def only(explanation: Explanation, token: str) -> Explanation:
+    """Keep one token: a word of the sentence, or its number from 0."""
+    chosen = tuple(part for part in explanation.tokens if part.token == token)
+    if not chosen and token.isdecimal():
+        chosen = tuple(part for part in explanation.tokens if part.position == int(token))
+    if not chosen:
+        words = " ".join(part.token for part in explanation.tokens)
+        raise InputError(
+            f"--token: expected a word of the sentence or its number from 0, got {token!r}; it has: {words}"
+        )
+    return type(explanation)(chosen)

@@ -1,0 +1,51 @@
+"""`tagline inspect`: a model in numbers, its heaviest features and transitions, its weights as a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from tagline.cli.options import AsJson
+from tagline.errors import InputError
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that tagline train wrote.")],
+    top: Annotated[int, typer.Option(help="Features of each label, and transitions, to show.")] = 5,
+    label: Annotated[str | None, typer.Option(help="Features of this label only.")] = None,
+    as_json: AsJson = False,
+    weights: Annotated[
+        str | None, typer.Option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.")
+    ] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw the transitions into this PNG file; needs matplotlib.")] = None,
+) -> None:
+    """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
+
+    Of an HMM: what each tag emits most often, and which tag follows which, with their probabilities.
+
+    \b
+    Examples:
+      tagline inspect model.tagline --top 10 --label B-PER
+      tagline inspect model.tagline --weights weights.csv --plot transitions.png
+    """
+    from tagline.models.files import load
+
+    loaded: Any = load(model)
+    for option, path in (("--weights", weights), ("--plot", plot)):
+        if path and not hasattr(loaded, "write_weights"):
+            raise InputError(f"{option}: expected a model with weights, got a {type(loaded).__name__}")
+    names = [str(name) for name in loaded.labels_]
+    if top < 0:
+        raise InputError(f"--top: expected 0 or more, got {top}")
+    if label is not None and label not in names:
+        raise InputError(f"--label: expected one of {', '.join(names)}, got {label!r}")
+    view = loaded.view(top, None if label is None else [label])
+    typer.echo(json.dumps(view.as_dict(), ensure_ascii=False, indent=2) if as_json else view.text().rstrip("\n"))
+    if weights:
+        loaded.write_weights(weights)
+        typer.echo(f"wrote {weights}", err=True)
+    if plot:
+        loaded.plot_transitions(plot)
+        typer.echo(f"wrote {plot}", err=True)

@@ -1,0 +1,115 @@
+"""`tagline train`: from labelled sentences to a model file. The options of models come from their table."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from tagline.cli.options import MESSAGES, Encoding, Lenient, on_command_line, use_threads, with_options
+from tagline.models.options import DATA, TRAINING, in_order
+from tagline.models.registry import kinds
+
+
+def make() -> Callable[..., None]:
+    """Return the command, with the options and the advice of all kinds of models."""
+    command = with_options(train, in_order(kind.options for kind in kinds().values()), before="threads")
+    command.__doc__ = f"{train.__doc__}\n    \b\n    Models:\n{advice()}"
+    return command
+
+
+def advice() -> str:
+    """Say when to pick which kind of model, indented as a docstring is."""
+    lines = []
+    for name, kind in kinds().items():
+        for first, text in zip((name, *[""] * 9), textwrap.wrap(kind.advice, 62), strict=False):
+            lines.append(f"      {first:11}  {text}\n")
+    return "".join(lines)
+
+
+def train(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAIN", help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each."
+        ),
+    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model to write.")],
+    model: Annotated[str, typer.Option("--model", help="What to train: one of the models below.")] = "crf",
+    dev: Annotated[
+        str | None, typer.Option(help="Labelled sentences to score after each pass; the best weights are kept.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="columns, jsonl or conllu; by the file's name if left out.", rich_help_panel=DATA
+        ),
+    ] = None,
+    tag_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to learn, a number from 0 or a name; the last if left out. Columns before it are "
+            "features, those behind it are left out.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    tokens: Annotated[
+        str,
+        typer.Option(help="How texts of JSON lines are cut: words, characters or whitespace.", rich_help_panel=DATA),
+    ] = "words",
+    encoding: Encoding = "utf-8",
+    lenient: Lenient = False,
+    threads: Annotated[
+        int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.", rich_help_panel=TRAINING)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing.", rich_help_panel=MESSAGES)] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="A line for every pass.", rich_help_panel=MESSAGES)
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the facts as JSON to stdout.", rich_help_panel=MESSAGES)
+    ] = False,
+    **settings: Any,
+) -> None:
+    """Train a model, from labelled sentences to a file.
+
+    Ctrl-C ends training early: what was learned so far is saved, and the exit code is 130.
+
+    \b
+    Examples:
+      tagline train train.txt -o model.tagline
+      tagline train train.txt -o model.tagline --dev dev.txt --template my.template --c2 0.1
+      tagline train train.txt -o model.tagline --model hmm --smoothing witten-bell
+      tagline train huge.txt.gz -o model.tagline --cache /tmp/compiled --hash-bits 22
+      tagline train train.txt -o model.tagline --model bilstm --dev dev.txt --embeddings glove.txt.gz
+      tagline train train.txt -o model.tagline --dev dev.txt --config other.toml --epochs 10
+    """
+    from tagline.cli.outcome import report_lines
+    from tagline.cli.plans import plan_of
+    from tagline.cli.progress import reporting
+    from tagline.cli.training import speaks, train_file
+    from tagline.readers.labelled import LabelledFiles
+
+    use_threads(threads)
+    files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
+    plan = plan_of(file, output, model, settings, on_command_line(context), dev=dev, files=files)
+    try:
+        with reporting(plan.recipe.budget, quiet=quiet or not speaks(), verbose=verbose) as tell:
+            done = train_file(plan, tell)
+            tell.finish()
+            for line in report_lines(done) if speaks() else ():
+                tell.say(line)
+    except KeyboardInterrupt:
+        checkpoint = plan.recipe.writes().get("--checkpoint")
+        left = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint and os.path.exists(checkpoint) else ""
+        typer.echo(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
+        raise typer.Exit(130) from None
+    if as_json and speaks():
+        typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))
+    if done.interrupted:
+        raise typer.Exit(130)

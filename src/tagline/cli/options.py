@@ -1,0 +1,77 @@
+"""Options of commands: those that several commands share, and a signature made of the options of models."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+
+from tagline.models.options import DATA, Option
+
+MESSAGES = "Messages"
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Encoding = Annotated[str, typer.Option(help="Of the input; what is written is UTF-8.", rich_help_panel=DATA)]
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Skip broken sentences and report them.", rich_help_panel=DATA)
+]
+ModelFile = Annotated[str, typer.Option("-m", "--model", help="A model that tagline train wrote.")]
+Threads = Annotated[int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.")]
+Tokens = Annotated[
+    str, typer.Option(help="How text is cut: words, characters, whitespace; auto as the model's tokens were.")
+]
+
+
+def use_threads(count: int | None) -> None:
+    """Let the core and PyTorch work with so many threads; None for as many as they choose."""
+    from tagline import compiled
+
+    # Threads of PyTorch that wait for one another burn the time of those that work: on two cores that others use, too,
+    # an epoch takes seven times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if count is not None:
+        compiled.set_threads(count, "--threads")
+        os.environ["OMP_NUM_THREADS"] = str(count)  # PyTorch reads it when it is loaded
+
+
+def with_options(function: Callable[..., None], options: Iterable[Option], before: str) -> Callable[..., None]:
+    """Return a command whose signature has further options, which reach the function as keyword arguments.
+
+    Arguments:
+        function: takes ``**settings``.
+        options: of models.
+        before: the parameter in front of which they stand in the help.
+    """
+    own = inspect.signature(function, eval_str=True)
+    parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    place = next(n for n, parameter in enumerate(parameters) if parameter.name == before)
+    parameters[place:place] = [_parameter(option) for option in options]
+
+    def command(**values: Any) -> None:
+        function(**values)
+
+    command.__doc__ = function.__doc__
+    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    flags = option.flags or (option.flag,)
+    shown = typer.Option(*flags, help=option.help, rich_help_panel=option.panel or None)
+    annotation = option.type if option.default is not None else option.type | None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=option.default,
+        annotation=Annotated[annotation, shown],
+    )
+
+
+def on_command_line(context: typer.Context) -> list[str]:
+    """Return the parameters whose options stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]

@@ -1,0 +1,186 @@
+"""Macros, the holes of a template: which column they look at, where, and what they take from the word there.
+
+CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Three extensions, none of which CRF++ reads:
+
+- built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
+- Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
+  ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
+  `re.search`; ``\\"`` is a quote. As in Wapiti, the expression also looks at padding (``_B-1``);
+- Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tagline.features import word_functions
+
+MOST_ROWS = 99
+CRFPP_ROWS = 8
+
+_ROW_AND_COLUMN = re.compile(r"(-?[0-9]+),([0-9]+)((?::[A-Za-z0-9_]*)*)")
+_LENIENT = re.compile(r"\s*([+@-]?)\s*([0-9]+)\s*,\s*([0-9]+)\s*")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+class MacroError(ValueError):
+    """What is wrong with a macro; the template adds where."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What a macro takes from a column: the word, or what functions and a pattern make of it.
+
+    Attributes:
+        column: its position.
+        functions: built-in columns, the first one first.
+        command: ``x``, ``t`` or ``m``.
+        lowered: whether the result goes to lower case.
+        pattern: the regular expression of ``t`` and ``m``.
+    """
+
+    column: int
+    functions: tuple[str, ...] = ()
+    command: str = "x"
+    lowered: bool = False
+    pattern: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the word itself, as in CRF++."""
+        return not self.functions and self.command == "x" and not self.lowered
+
+    @cached_property
+    def _search(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def _steps(self) -> list[word_functions.WordFunction]:
+        steps = [word_functions.find(name) for name in self.functions]
+        return [step for step in steps if step is not None]
+
+    def of(self, word: str) -> str | None:
+        """Take it from a word; None where there is nothing to take, and no attribute then."""
+        value: str | None = word
+        for step in self._steps:
+            value = step(value) if value is not None else None
+            if not value:
+                return None
+        assert value is not None
+        value = self._match(value)
+        return value.lower() if self.lowered else value
+
+    def of_all(self, words: Sequence[str]) -> list[str | None]:
+        """Take it from many words; the same as `of` for each, only faster."""
+        values: list[str | None] = [*words]
+        for name in self.functions:
+            filled = [value for value in values if value]
+            results = word_functions.apply(name, filled)
+            if len(filled) < len(values):
+                next_results = iter(results)
+                results = [next(next_results) if value else None for value in values]
+            values = results
+        if self.functions and not all(values):
+            values = [value or None for value in values]
+        if self.command == "t":
+            search = self._search.search
+            values = [None if value is None else "true" if search(value) else "false" for value in values]
+        elif self.command == "m":
+            values = [None if value is None else self._match(value) for value in values]
+        return [value.lower() if value else value for value in values] if self.lowered else values
+
+    def of_padding(self, padding: str) -> str:
+        """Take it from padding, at which only patterns look."""
+        return self._match(padding)
+
+    def _match(self, text: str) -> str:
+        if self.command == "x":
+            return text
+        match = self._search.search(text)
+        if self.command == "t":
+            return "true" if match else "false"
+        return match[0] if match else ""
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A hole in a template: what it takes, ``row`` tokens from the current one."""
+
+    row: int
+    derivation: Derivation
+
+    @property
+    def is_crfpp(self) -> bool:
+        """Whether CRF++ would take it."""
+        return self.derivation.is_plain and abs(self.row) <= CRFPP_ROWS
+
+
+def parse_macro(text: str, at: int) -> tuple[Macro, int]:
+    """Parse the macro that begins with the ``%`` at a place; return it and the place behind it."""
+    command = text[at + 1 : at + 2]
+    if command not in set("xtmXTM"):
+        raise MacroError(
+            f'expected %x, %t or %m, got "{text[at : at + 2]}"; a template has no other commands and no way to write a '
+            "percent sign"
+        )
+    if text[at + 2 : at + 3] != "[":
+        raise MacroError(f'expected %{command}[row,column], got "{text[at:]}"; put the brackets right behind it')
+    where = _ROW_AND_COLUMN.match(text, at + 3)
+    if where is None or text[where.end() : where.end() + 1] not in ("]", ","):
+        raise _not_row_and_column(text, at, command)
+    row, column, functions = int(where[1]), int(where[2]), tuple(where[3].split(":")[1:])
+    if abs(row) > MOST_ROWS:
+        raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {row}")
+    for name in functions:
+        if word_functions.find(name) is None:
+            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
+    pattern, end = "", where.end()
+    if command in "tTmM":
+        pattern, end = _parse_pattern(text, at, end, command)
+    if text[end : end + 1] != "]":
+        raise MacroError(
+            f'expected ] at the end of %{command}, got "{text[at:]}"'
+            + ('; only %t and %m take a pattern: %t[0,0,"re"]' if command in "xX" else "")
+        )
+    return Macro(row, Derivation(column, functions, command.lower(), command.isupper(), pattern)), end + 1
+
+
+def _not_row_and_column(text: str, at: int, command: str) -> MacroError:
+    got = text[at : text.find("]", at) + 1] or text[at:]
+    lenient = _LENIENT.match(text, at + 3)
+    remedy = f"write %{command}[row,column] with whole numbers, such as %{command}[-1,0]"
+    if lenient is not None:
+        sign = "-" if lenient[1] == "-" else ""
+        plain = f"%{command}[{sign}{lenient[2]},{lenient[3]}]"
+        if lenient[1] == "@":
+            remedy = "rows count from the current token; there are no absolute ones"
+        elif lenient[1] == "+":
+            remedy = f"CRF++ takes no plus sign: write {plain}"
+        elif "]" in text[at:]:
+            remedy = f"CRF++ takes no blanks here: write {plain}"
+        else:
+            remedy = "close the bracket"
+    return MacroError(f'expected %{command}[row,column], got "{got}"; {remedy}')
+
+
+def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int]:
+    quoted = _QUOTED.match(text, end + 1) if text[end : end + 1] == "," else None
+    if quoted is None:
+        raise MacroError(
+            f'expected a pattern in quotes, %{command}[row,column,"re"], got "{text[at:]}"; there is no blank before '
+            'the quote, and a quote in the pattern is \\"'
+        )
+    pattern = quoted[1].replace('\\"', '"')
+    if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
+        raise MacroError(f"expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise MacroError(
+            f"expected a pattern of Python's re, got \"{pattern}\" ({error}); Wapiti's \\u, \\l and \\p are [A-Z], "
+            "[a-z] and [^\\w\\s] there"
+        ) from None
+    return pattern, quoted.end()

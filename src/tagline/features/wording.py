@@ -1,0 +1,37 @@
+"""Templates in words: what their lines look at, for people who read explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tagline.features.macros import Macro
+from tagline.features.templates import Line, Template
+
+
+def legend(template: Template, names: Iterable[str]) -> list[str]:
+    """Say in words what the lines look at that these attributes come from.
+
+    >>> legend(Template.parse("U00:%x[0,0]\\nU01:%x[-1,0]"), ["U01:the"])
+    ['U01  the token before']
+    """
+    longest_first = sorted(template.lines, key=lambda line: -len(line.literals[0]))
+    used = {next((line for line in longest_first if name.startswith(line.literals[0])), None) for name in names}
+    return [f"{line.literals[0].rstrip(':')}  {in_words(line)}" for line in template.lines if line in used]
+
+
+def in_words(line: Line) -> str:
+    """Say what a line of a template looks at.
+
+    >>> in_words(Template.parse("U1:%x[0,0:shape]/%x[-1,0]").lines[0])
+    'shape of the token / the token before'
+    """
+    return " / ".join(map(_macro_in_words, line.macros)) or "the label alone"
+
+
+def _macro_in_words(macro: Macro) -> str:
+    derivation, row = macro.derivation, macro.row
+    where = {0: "", -1: " before", 1: " after"}.get(row, f" {abs(row)} {'before' if row < 0 else 'after'}")
+    words = f"the token{where}" if derivation.column == 0 else f"column {derivation.column} of the token{where}"
+    for name in derivation.functions:
+        words = f"{name} of {words}"
+    return words if derivation.command == "x" else f'"{derivation.pattern}" in {words}'

@@ -1,0 +1,6 @@
+"""The feature CRF: `estimator.CRF`.
+
+In: sentences (words for a template, or features of each token) and labels. Out: attributes with weights, which make
+sentences into chains. `extraction` → `fitting` → `parameters` → `chains`; `file`, `inspection` and
+`explaining` look at what was learned.
+"""

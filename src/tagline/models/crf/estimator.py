@@ -1,0 +1,367 @@
+"""`CRF`: the feature CRF, a scikit-learn estimator.
+
+p(y | x) = exp(w · F(y, x)) / Z(x), with state features (attribute, label), transitions (label, label), edge features
+(attribute, label, label) and start and end weights. `fit` numbers features and labels and trains (`fitting`); every
+question is answered by the chain engine (`tagline.models.answers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from tagline import storage
+from tagline.chain import constrain
+from tagline.errors import InputError
+from tagline.features.attributes import Attributes, Features
+from tagline.features.dictionaries import Dictionary
+from tagline.features.weights import Scorer
+from tagline.features.wording import legend
+from tagline.models.answers import ChainModel
+from tagline.models.contract import Input, Progress
+from tagline.models.crf.chains import feature_chains
+from tagline.models.crf.explaining import explain
+from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
+from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
+from tagline.models.crf.inspection import CRFViews
+from tagline.models.crf.parameters import Parameters
+from tagline.models.dev_score import check_dev
+from tagline.models.explanations import Explanation
+from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
+from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.training.monitor import Callback, Pass
+from tagline.types import BoolArray, Chain
+
+BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
+MOST_NAMES = 50_000  # attributes that are looked at for tokens
+
+
+class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+    """A linear-chain conditional random field with features.
+
+    The objective is Σ over sentences of −log p(y | x), plus c1·|w|₁ + c2·|w|² (CRFsuite's convention; CRF++'s cost C is
+    c2 = 1 / (2 C)).
+
+    Arguments:
+        features: a template (`Template`, the name of a ready-made set such as "english_ner", a path, or a text), a
+            function sentence → features of each token, or None where X holds dicts or lists of strings already.
+        algorithm: "auto" (stochastic passes, then L-BFGS; OWL-QN where c1 > 0), "lbfgs", "owlqn", "sgd", "gd", "iis"
+            (iterative scaling), "ap" (averaged perceptron), "pa" (passive-aggressive), "arow".
+        c1, c2: penalties. Where the algorithm has no such penalty, the default is not used, and a value other than it
+            and 0 is an error.
+        scheme: the tag scheme whose rules hold in training and decoding ("IOB2", "BIOES", …), "auto" to detect it,
+            None for no rules.
+        on_illegal: training labels that break the rules: "error", "repair", or "drop" the sentence.
+        min_frequency: attributes that are rarer are left out.
+        all_possible_states, all_possible_transitions: weights for pairs that the training data do not show, too.
+        start_end: weights for the first and the last label of a sentence.
+        edge_pairs: label pairs that edge attributes are crossed with: "observed", "all", or a list of pairs
+            (label before, label).
+        label_weights: how much sentences with a label count: a mapping, or "balanced". A sentence counts the mean
+            weight of its labels.
+        hash_bits: number attributes by so many bits of their hash and keep no names.
+        dictionary: phrases and their types, used as their priority says.
+        max_iterations, max_seconds: limits; None for none.
+        epsilon, period, delta: when training has converged, as in CRFsuite.
+        patience: stop after so many passes without a better score on the dev set, and keep the best weights.
+        memory: steps that L-BFGS remembers.
+        passes: of stochastic and online algorithms.
+        options: further arguments of the algorithm, by name.
+        precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
+        warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
+        random_state: seed of stochastic algorithms.
+        verbose: True prints a line a pass to stderr.
+        callbacks: called with (pass, weights) after each pass; True stops.
+
+    After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
+    `objective_`, `notes_` (what was repaired or dropped), and those of `CRFViews`. The log is not kept in files.
+
+    >>> X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Bob"}, {"word": "sings"}]]
+    >>> CRF(c2=0.1).fit(X, [["N", "V"], ["N", "V"]]).predict([[{"word": "Bob"}, {"word": "runs"}]])
+    [['N', 'V']]
+    """
+
+    kind: ClassVar[str] = "crf"
+    explains: ClassVar[bool] = True
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer")
+    parameters_: Parameters
+    training_: TrainingFacts
+    training_log_: Sequence[Pass]
+    _extraction: Extraction
+    _scorer: Scorer
+
+    def __init__(
+        self,
+        features: Way = None,
+        *,
+        algorithm: str = "auto",
+        c1: float = 0.0,
+        c2: float = 1.0,
+        scheme: str | None = None,
+        on_illegal: str = "error",
+        min_frequency: float = 0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        start_end: bool = False,
+        edge_pairs: str | Sequence[tuple[str, str]] = "observed",
+        label_weights: Any = None,
+        hash_bits: int | None = None,
+        dictionary: Dictionary | None = None,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        epsilon: float = 1e-5,
+        period: int = 10,
+        delta: float = 1e-5,
+        patience: int | None = None,
+        memory: int = 10,
+        passes: int | None = None,
+        options: dict[str, Any] | None = None,
+        precision: str = "auto",
+        warm_start: bool = False,
+        random_state: int = 0,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        self.features = features
+        self.algorithm = algorithm
+        self.c1 = c1
+        self.c2 = c2
+        self.scheme = scheme
+        self.on_illegal = on_illegal
+        self.min_frequency = min_frequency
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.start_end = start_end
+        self.edge_pairs = edge_pairs
+        self.label_weights = label_weights
+        self.hash_bits = hash_bits
+        self.dictionary = dictionary
+        self.max_iterations = max_iterations
+        self.max_seconds = max_seconds
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.patience = patience
+        self.memory = memory
+        self.passes = passes
+        self.options = options
+        self.precision = precision
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        edges: Any = None,
+        edges_dev: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> CRF:
+        """Learn weights from labelled sentences.
+
+        Arguments:
+            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says; or a `CompiledCorpus`.
+            y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
+                of several.
+            X_dev, y_dev: sentences to be scored after each pass.
+            edges, edges_dev: edge attributes of each token, where X holds features.
+            sample_weight: how much each sentence counts, ``[B]``.
+        """
+        X_dev = as_sentences(X_dev)
+        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
+        before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
+        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, dev=dev))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
+        """Learn from more sentences, beginning at the weights of now: new labels and features are added.
+
+        One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
+        count for the share that these sentences have in all that were learned from, so that a few of them do not
+        push the rest aside.
+        """
+        before = getattr(self, "parameters_", None)
+        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
+        return self
+
+    @property
+    def labels_(self) -> list[str]:  # type: ignore[override]
+        """The labels, sorted."""
+        return list(self._fitted().labels)
+
+    @property
+    def objective_(self) -> float:
+        """What training reached, with the penalties."""
+        self._fitted()
+        return self.training_.objective
+
+    @property
+    def kept_pass_(self) -> Progress | None:
+        """With patience, the pass with the best dev score: its weights were kept."""
+        return None if self.patience is None else self.best_pass_
+
+    @property
+    def input_(self) -> Input:
+        """The columns that the template looks at; only with a template can the model read words."""
+        self._fitted()
+        template, dictionary = self._extraction.template, self._extraction.dictionary
+        if template is None:
+            return Input(
+                refusal="expected a model that was trained with a template, got one whose features a program makes"
+            )
+        matches = dictionary is not None and dictionary.priority == "feature"
+        by_character = template.source.removesuffix(".txt") in BY_CHARACTER
+        return Input(max(1, template.num_columns - matches), template.source, by_character)
+
+    def known_tokens(self) -> list[str]:
+        """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
+        names, template = self._fitted().states, self._extraction.template
+        if names is None or template is None:
+            return []
+        for line in template.states:
+            prefix = line.literals[0]
+            if line.text == f"{prefix}%x[0,0]":
+                attributes = (names[number] for number in range(min(len(names), MOST_NAMES)))
+                return [name.removeprefix(prefix) for name in attributes if name.startswith(prefix)]
+        return []
+
+    def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        features, dictionary = self._look_up(X, edges), self._extraction.dictionary
+        chains = feature_chains(self._scorer, features)
+        if dictionary is None or dictionary.priority != "over" or not features.num_tokens:
+            return chains
+        p = self.parameters_
+        return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
+
+    def _look_up(self, X: Any, edges: Any) -> Features:
+        """The attributes of sentences that the model knows."""
+        p = self._fitted()
+        if isinstance(X, Sized) and not len(X):
+            return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
+        features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
+        return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
+
+    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
+        """Add the matches of a dictionary of priority "under" where the model says O."""
+        dictionary = self._extraction.dictionary
+        if dictionary is None or dictionary.priority != "under" or not labellings:
+            return labellings
+        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+        assert isinstance(filled, list)
+        return filled
+
+    def _fitted(self) -> Parameters:
+        check_is_fitted(self, "parameters_")
+        return self.parameters_
+
+    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each token of a sentence which features and transitions made its label win over the runner-up.
+
+        The runner-up is the label, other than the predicted one, with the best labelling through it.
+
+        Arguments:
+            sentence: one, as in X.
+            known, edges: of this sentence.
+        """
+        p, X = self._fitted(), as_sentences([sentence])
+        edge_rows = None if edges is None else [edges]
+        features = self._look_up(X, edge_rows)
+        words = [str(t) for t in range(features.num_tokens)]
+        if self._extraction.way is not None:
+            words = tokens_as_corpus(X).tokens[0]
+        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
+        return explain(p, chains[0], features, words)
+
+    def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
+        """Say in words what the template's lines look at that the first `most` terms of each token come from."""
+        names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
+        template = self._extraction.template
+        return [] if template is None else legend(template, names)
+
+    # Files.
+
+    def save(self, path: storage.Path) -> None:
+        """Write the model to one file, whole or not at all; `tagline.load` reads it.
+
+        Weights are kept as float32, those that are 0 left out. A feature function and callbacks are code and stay
+        outside: pass the function to `tagline.load` again.
+        """
+        super().save(path)
+
+    @classmethod
+    def from_file(cls, file: storage.ModelFile, *, features: Way = None) -> Self:
+        """Make the model of a file that was read; see `tagline.load`.
+
+        Arguments:
+            features: the function that the model was trained with, where it was trained with one.
+        """
+        saved = unpack(file)
+        if features is not None and not isinstance(saved.way, MissingFunction):
+            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
+        if features is not None and not callable(features):
+            raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
+        out = cls()
+        out._set(saved.settings)
+        out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        with reading(file):
+            out._adopt(saved, out.features)
+        return out
+
+    def _adopt(self, saved: SavedCRF, way: Way) -> None:
+        """Take over what a file says was learned."""
+        extraction = Extraction(way, saved.hash_bits, saved.dictionary)
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+
+    def _become(self, fitted: FittedCRF) -> None:
+        """Take over what was learned."""
+        p = fitted.parameters
+        self.parameters_, self.training_, self._extraction = p, fitted.training, fitted.extraction
+        self.training_log_ = fitted.history
+        self._scorer = Scorer(p.structure, p.weights, p.rules)
+
+    def _with(self, parameters: Parameters) -> CRF:
+        """A copy with other weights."""
+        out = type(self)()
+        out.__dict__.update(vars(self))
+        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
+        return out
+
+    def _settings(self) -> dict[str, Any]:
+        """The estimator's settings that may be plain data."""
+        code = ("features", "dictionary", "callbacks")
+        return {name: value for name, value in super()._settings().items() if name not in code}
+
+    def _packed(self) -> Packed:
+        p, e = self._fitted(), self._extraction
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+
+    def _take(self, file: storage.ModelFile) -> None:
+        saved = unpack(file)
+        function = self.__dict__.pop("_function", None)
+        self._adopt(saved, saved.way if function is None else function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy keep: the bytes of the model's file, its function, everything else as it is."""
+        state = super().__getstate__()
+        if "_file" in state:
+            state["_function"] = self._extraction.function
+        return state
+
+
+def _bound(chains: Iterator[Chain], allowed: BoolArray) -> Iterator[Chain]:
+    """Forbid what a dictionary does not allow, ``[N, L]``."""
+    done = 0
+    for chain in chains:
+        yield constrain(chain, allowed=allowed[done : done + chain.num_tokens])
+        done += chain.num_tokens

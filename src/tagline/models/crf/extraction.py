@@ -1,0 +1,143 @@
+"""How a feature CRF gets its features: by a template, by a Python function, or ready-made by the caller.
+
+Each way takes the sentences that `fit` and `predict` are given and leaves numbered attributes. A template reads tokens
+and further columns; a function turns one sentence into a list with the features of each token; without either the
+sentences are lists of features already, as sklearn-crfsuite takes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tagline.errors import InputError
+from tagline.features.attributes import Expanded
+from tagline.features.dictionaries import Dictionary
+from tagline.features.expansion import expand
+from tagline.features.items import items_to_features
+from tagline.features.sets import load_set, sets
+from tagline.features.templates import Template
+from tagline.features.vocabulary import Vocabulary
+from tagline.models.sentences import tokens_as_corpus
+from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.corpus import TAG, Corpus
+
+FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
+Way: TypeAlias = str | Path | Template | FeatureFunction | None
+Vocabularies: TypeAlias = tuple[Vocabulary | None, Vocabulary | None]
+
+
+class Extraction:
+    """One way to features, the same in training and in tagging.
+
+    Arguments:
+        way: a `Template`, the name of a ready-made set, the path or the text of a template; a function
+            sentence → features of each token; None where sentences are features already.
+        hash_bits: number attributes by their hash instead of keeping names.
+        dictionary: whose matches are one more column for the template, where its priority is "feature"; with the other
+            priorities they bind decoding or fill what it leaves.
+    """
+
+    def __init__(self, way: Way, hash_bits: int | None = None, dictionary: Dictionary | None = None) -> None:
+        self.template = as_template(way)
+        self.function = way if callable(way) else None
+        self.hash_bits = hash_bits
+        self.dictionary = dictionary
+        if dictionary is not None and dictionary.priority == "feature" and self.template is None:
+            raise InputError("dictionary: expected a template to add a column for, got features of another kind")
+        if dictionary is not None and way is None:
+            raise InputError(
+                "dictionary: expected sentences of tokens, by a template or a function, got ready features"
+            )
+
+    @property
+    def way(self) -> Way:
+        """The template or the function, None without either."""
+        return self.template or self.function
+
+    def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
+        """Number the attributes of sentences and keep their names."""
+        if self.template is not None:
+            least = max(1, math.ceil(min_frequency))
+            return expand(self.template, self.corpus(X), min_frequency=least, hash_bits=self.hash_bits)
+        items, edge_items = self._items(X, edges)
+        return items_to_features(items, edge_items, min_frequency=min_frequency, hash_bits=self.hash_bits)
+
+    def look_up(self, X: Any, vocabularies: Vocabularies, edges: Any = None) -> Expanded:
+        """Number the attributes that are known; the others are left out."""
+        if self.template is not None:
+            known = None if self.hash_bits else (vocabularies[0], vocabularies[1])
+            return expand(self.template, self.corpus(X), known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
+        items, edge_items = self._items(X, edges)
+        if self.hash_bits:
+            return items_to_features(items, edge_items, hash_bits=self.hash_bits)
+        if edges is None:
+            vocabularies = (vocabularies[0], None)
+        return items_to_features(items, edge_items, vocabularies)
+
+    def corpus(self, X: Any) -> Corpus:
+        """Sentences of tokens as a corpus, with the dictionary's column."""
+        corpus = tokens_as_corpus(X, 1 if self.template is None else self.template.num_columns)
+        if self.dictionary is None or self.dictionary.priority != "feature":
+            return corpus
+        tags = corpus.columns.get(TAG)
+        bare = Corpus(
+            {name: column for name, column in corpus.columns.items() if name != TAG},
+            corpus.offsets,
+            source=corpus.source,
+            lines=corpus.lines,
+        ).with_column("dictionary", self.dictionary.column(corpus))
+        place = len(bare.columns) - 1
+        if self.template is not None and self.template.num_columns <= place and len(corpus):
+            raise InputError(
+                f"dictionary: expected a template line for column {place}, its matches, got none; "
+                f"add for instance U90:%x[0,{place}]"
+            )
+        return bare if tags is None else bare.with_column(TAG, tags)
+
+    def _items(self, X: Any, edges: Any) -> tuple[Any, Any]:
+        if X is None:
+            raise InputError("X: expected a list of sentences, got None")
+        if self.function is None:
+            if isinstance(X, Corpus) or is_foreign(X):
+                raise InputError(
+                    "features: expected a template or a function for sentences of tokens, got None; pass "
+                    f"features= one of {', '.join(sets())}, a template, or a function sentence → features"
+                )
+            return X, edges
+        items = []
+        for b, sentence in enumerate(as_corpus(X) if is_foreign(X) else X):
+            features = list(self.function(sentence))
+            size = len(sentence)
+            if len(features) != size:
+                raise InputError(
+                    f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got {len(features)}"
+                )
+            items.append(features)
+        return items, edges
+
+
+def as_template(way: Way) -> Template | None:
+    """Return the template that a name, a path or a text stands for; None for functions and None."""
+    if way is None or isinstance(way, Template) or callable(way):
+        return way if isinstance(way, Template) else None
+    if isinstance(way, Path):
+        return Template.read(way)
+    if not isinstance(way, str):
+        raise InputError(f"features: expected a template, a name, a path, a function or None, got {type(way).__name__}")
+    if way in sets():
+        return load_set(way)
+    if "\n" in way or "%" in way:
+        return Template.parse(way)
+    if Path(way).is_file():
+        return Template.read(way)
+    raise InputError(
+        f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {way!r}; "
+        "there is no such file"
+    )
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", function))

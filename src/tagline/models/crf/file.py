@@ -1,0 +1,276 @@
+"""The layout of a feature CRF in a model file: settings and arrays, in and out.
+
+Weights are float32, those that are 0 left out; counts and label numbers take the smallest type that does, and names lie
+there as `Vocabulary` uses them, so that a file of 10 MB is ready in milliseconds. Functions are not data: of a feature
+function the file keeps the name. Whatever a file says is checked before it is used. The settings:
+
+    model, version      "crf", and the number of this layout; older ones are read, newer ones refused
+    labels, scheme      strings, and the tag scheme whose rules hold
+    start, end          whether there are weights for the first and the last label
+    features            {"template": text, "source": name}, {"function": name}, or null
+    hash_bits           of hashed attributes, which have no names
+    dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
+    settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
+
+and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
+``transitions [., 2]``, ``edges.counts [E]`` and ``edges.pairs [., 2]``, and for names ``states.names.bytes`` and so on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.errors import InputError
+from tagline.features.dictionaries import Dictionary
+from tagline.features.expansion import MOST_HASH_BITS
+from tagline.features.templates import Template
+from tagline.features.vocabulary import Vocabulary
+from tagline.features.weights import Structure
+from tagline.models.crf.extraction import Way
+from tagline.models.crf.parameters import Parameters
+from tagline.models.files import (
+    Packed,
+    TrainingFacts,
+    bad_file,
+    check_version,
+    config_of,
+    facts_of,
+    labels_of,
+    optional,
+    reading,
+    scheme_of,
+)
+from tagline.ragged import offsets_of
+from tagline.storage import ModelFile
+from tagline.types import IntArray
+
+MODEL, VERSION = "crf", 1
+
+_UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
+_NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
+
+
+class MissingFunction:
+    """Stands where a loaded model needs the function that it was trained with; calling it says so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, sentence: Any) -> Any:
+        """Ask for the function."""
+        raise InputError(
+            f"features: expected the function {self.name} that the model was trained with, got none, for files hold no "
+            "code; pass it: tagline.load(path, features=function)"
+        )
+
+    def __repr__(self) -> str:
+        return f"MissingFunction({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCRF:
+    """What a file holds of a feature CRF.
+
+    Attributes:
+        parameters: labels, names and weights.
+        way: a template, a function, or None where sentences are features already.
+        hash_bits, dictionary: as the model was trained with.
+        settings: the estimator's parameters, by name.
+        training: how it was trained.
+    """
+
+    parameters: Parameters
+    way: Way
+    hash_bits: int | None = None
+    dictionary: Dictionary | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    training: TrainingFacts = field(default_factory=TrainingFacts)
+
+
+def pack(saved: SavedCRF) -> Packed:
+    """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes."""
+    p = saved.parameters.pruned()
+    s = p.structure
+    if np.isneginf(p.weights).any():
+        raise InputError(
+            "weights: expected finite numbers to save, got -inf, the logarithm of 0; fit the HMM that it was made of "
+            "with smoothing or priors"
+        )
+    dictionary = saved.dictionary
+    own = {
+        "scheme": p.scheme,
+        "start": s.start,
+        "end": s.end,
+        "features": _described(saved.way),
+        "hash_bits": saved.hash_bits,
+        "dictionary": dictionary and {"priority": dictionary.priority, "fold_case": dictionary.fold_case},
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "weights": p.weights.astype(np.float32),
+        "states.counts": _smallest(np.diff(s.state_offsets)),
+        "states.labels": _smallest(s.state_labels),
+        "transitions": _smallest(s.transitions),
+        "edges.counts": _smallest(np.diff(s.edge_offsets)),
+        "edges.pairs": _smallest(s.edge_pairs),
+    }
+    for part, names in (("states", p.states), ("edges", p.edges)):
+        for name, array in ({} if names is None else names.arrays()).items():
+            arrays[f"{part}.names.{name}"] = array
+    if dictionary is not None:
+        phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
+        arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
+    return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
+
+
+def unpack(file: ModelFile) -> SavedCRF:
+    """Turn settings and arrays into a model, or say what is wrong with them."""
+    with reading(file):
+        check_version(file, VERSION, "a CRF")
+        hash_bits = optional(file, "hash_bits", int)
+        if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
+            raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", hash_bits)
+        return SavedCRF(
+            _parameters(file, hash_bits),
+            _way(file),
+            hash_bits,
+            _dictionary(file),
+            file.setting("settings", dict),
+            facts_of(file),
+        )
+
+
+# Weights.
+
+
+def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
+    labels = labels_of(file)
+    structure = _structure(file, len(labels))
+    weights = file.tensor("weights", np.float32, structure.size)
+    if not np.isfinite(weights).all():
+        raise bad_file(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
+    sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
+    names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
+    parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"])
+    _ = parameters.rules  # labels that are not of the scheme
+    return parameters
+
+
+def _structure(file: ModelFile, L: int) -> Structure:
+    counts = _numbers(file, "states.counts", None)
+    labels = _numbers(file, "states.labels", None).astype(np.int32)
+    transitions = _pairs(file, "transitions", L)
+    edge_counts = _numbers(file, "edges.counts", None)
+    pairs = _pairs(file, "edges.pairs", L)
+    if labels.max(initial=0) >= L:
+        raise bad_file(file, f"label numbers below {L}", int(labels.max()))
+    offsets, edge_offsets = (
+        _offsets(file, "states", counts, len(labels)),
+        _offsets(file, "edges", edge_counts, len(pairs)),
+    )
+    whole = np.array([0, len(transitions)])
+    for part, rows, keys in (
+        ("states.labels", offsets, labels),
+        ("transitions", whole, _keys(transitions, L)),
+        ("edges.pairs", edge_offsets, _keys(pairs, L)),
+    ):
+        if not _ascending(rows, keys):
+            raise bad_file(file, f"{part} that ascend", "others")
+    ends = file.setting("start", bool), file.setting("end", bool)
+    return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
+
+
+def _numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
+    """An array of whole numbers of one of the types that `_smallest` chooses."""
+    array = file.tensors.get(name)
+    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
+    return file.tensor(name, kind, *shape)
+
+
+def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
+    pairs = _numbers(file, name, None, 2)
+    if pairs.max(initial=0) >= L:
+        raise bad_file(file, f"label numbers below {L} in {name}", int(pairs.max()))
+    return pairs.astype(np.int32)
+
+
+def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
+    offsets = offsets_of(counts)
+    if offsets[-1] != total:
+        raise bad_file(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
+    return offsets
+
+
+def _keys(pairs: NDArray[np.int32], L: int) -> IntArray:
+    return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]
+
+
+def _ascending(offsets: IntArray, keys: NDArray[Any]) -> bool:
+    """Whether numbers ascend within each row."""
+    rising = keys[1:] > keys[:-1]
+    begins = offsets[1:-1]
+    rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
+    return bool(rising.all())
+
+
+def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Vocabulary | None:
+    """The names of attributes; None where they were hashed away, or where there are no attributes of this kind."""
+    stored = {name: file.tensors[key] for name in _NAMES if (key := f"{part}.names.{name}") in file.tensors}
+    nameless = {0} if hash_bits is None else {0, 1 << hash_bits}
+    if not stored and size in nameless and (part == "edges" or hash_bits is not None):
+        return None
+    names = Vocabulary.from_arrays(stored)
+    if hash_bits is not None or len(names) != size:
+        raise bad_file(file, f"names of {size if hash_bits is None else 'no'} {part}", len(names))
+    return names
+
+
+def _smallest(numbers: NDArray[Any]) -> NDArray[Any]:
+    kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
+    return numbers.astype(kind)
+
+
+# Where features come from.
+
+
+def _described(way: Way) -> dict[str, str] | None:
+    if way is None:
+        return None
+    if isinstance(way, Template):
+        return {"template": way.text, "source": os.path.basename(way.source)}
+    if isinstance(way, MissingFunction):
+        return {"function": way.name}
+    kind = way if hasattr(way, "__qualname__") else type(way)
+    return {"function": f"{kind.__module__}.{kind.__qualname__}"}
+
+
+def _way(file: ModelFile) -> Way:
+    described = optional(file, "features", dict)
+    if described is None:
+        return None
+    if not all(isinstance(value, str) for value in described.values()):
+        raise bad_file(file, "features that are described by strings", described)
+    if set(described) == {"template", "source"}:
+        return Template.parse(described["template"], described["source"])
+    if set(described) == {"function"}:
+        return MissingFunction(described["function"])
+    raise bad_file(file, "features by a template or a function", described)
+
+
+def _dictionary(file: ModelFile) -> Dictionary | None:
+    described = optional(file, "dictionary", dict)
+    if described is None:
+        return None
+    if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
+        raise bad_file(file, "priority and fold_case of the dictionary", described)
+    text = file.tensor("dictionary", np.uint8, None).tobytes()
+    try:
+        entries = {tuple(tokens): kind for tokens, kind in json.loads(text)}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise bad_file(file, "phrases and types in the array 'dictionary'", str(error)) from None
+    return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])

@@ -1,0 +1,236 @@
+"""From labelled sentences to the parameters of a feature CRF: features numbered, weights laid out, an algorithm run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.features.attributes import Features
+from tagline.features.vocabulary import Vocabulary
+from tagline.features.weights import Scorer, structure_of
+from tagline.models.crf.chains import feature_chains, take_sentences
+from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
+from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.parameters import Parameters
+from tagline.models.dev_score import DevSet
+from tagline.models.files import TrainingFacts
+from tagline.models.labelled import (
+    LabelledTokens,
+    Lesson,
+    complete_labels,
+    match_lengths,
+    prepare,
+    read_labels,
+    scheme_of,
+    used_labels,
+)
+from tagline.models.sentences import as_sentences
+from tagline.training.algorithms import Settings, train
+from tagline.training.likelihood import Targets
+from tagline.training.monitor import Monitor, Pass
+from tagline.types import Float64Array, IntArray
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
+
+RATE = 0.1  # the first step size of partial_fit
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """What a CRF is given: X, y and the edge attributes of each token."""
+
+    X: Any
+    y: Any = None
+    edges: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCRF:
+    """What was learned, where its features come from, how, and one `Pass` for each pass of training."""
+
+    parameters: Parameters
+    extraction: Extraction
+    training: TrainingFacts
+    history: Sequence[Pass]
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbered:
+    """Labelled sentences with numbered attributes, and the attributes' names."""
+
+    labelled: LabelledTokens
+    features: Features
+    states: Vocabulary | None
+    edges: Vocabulary | None
+
+
+def fit_crf(
+    crf: CRF,
+    sentences: Sentences,
+    before: Parameters | None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    dev: Sentences | None = None,
+    increment: bool = False,
+) -> FittedCRF:
+    """Learn weights as the settings of an estimator say.
+
+    Arguments:
+        sentences: the sentences to learn from; X may be a `CompiledCorpus`.
+        before: a model to begin with; None for a new one.
+        sample_weight: how much each sentence counts, ``[B]``.
+        dev: sentences to be scored after each pass.
+        increment: learn from these sentences as a share of all that were learned from.
+    """
+    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
+    numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
+    match_lengths(numbered.features.offsets, numbered.labelled)
+    scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    lesson = prepare(
+        numbered.labelled,
+        scheme=scheme,
+        on_illegal=crf.on_illegal,
+        names=lambda labelled: _labels(crf, labelled, before, scheme),
+        sample_weight=sample_weight,
+        label_weights=crf.label_weights,
+    )
+    features = take_sentences(numbered.features, lesson.sentences)
+    start = _start(crf, extraction, replace(numbered, features=features), lesson, before)
+    targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
+    settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
+    monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
+    with scratch_folder(sentences.X) as scratch:
+        weights = np.asarray(start.weights, np.float64)
+        trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
+    notes = () if extraction.template is None else extraction.template.notes
+    facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
+    return FittedCRF(replace(start, weights=trained.weights), extraction, facts, trained.history)
+
+
+def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
+    """What a compiled corpus holds; None for sentences of another kind."""
+    X = sentences.X
+    if not isinstance(X, CompiledCorpus):
+        return None
+    X.check_use(extraction, fresh=before is None and sentences.y is None, min_frequency=crf.min_frequency)
+    return _Numbered(X.labelled, X.features, X.states, X.edges)
+
+
+def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
+    """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
+    X, edges = as_sentences(sentences.X), as_sentences(sentences.edges)
+    labelled = read_labels(X, sentences.y)
+    if before is not None:
+        bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
+        if bits != extraction.hash_bits:
+            raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
+    built = extraction.build(X, edges, crf.min_frequency)
+    if before is None or before.states is None:
+        return _Numbered(labelled, built.features, built.states, built.edges)
+    states = before.states.extended(built.states or ())
+    edge_names = before.edges
+    if built.edges is not None:
+        edge_names = built.edges if before.edges is None else before.edges.extended(built.edges)
+    features = extraction.look_up(X, (states, edge_names), edges).features
+    return _Numbered(labelled, features, states, edge_names)
+
+
+def _labels(crf: CRF, labelled: LabelledTokens, before: Parameters | None, scheme: str | None) -> list[str]:
+    """All labels, sorted: those of the sentences and those of the model that is trained on."""
+    dictionary = crf.dictionary
+    if dictionary is not None and dictionary.priority != "feature" and scheme is None:
+        raise InputError(
+            f"dictionary: expected a tag scheme to write its matches in (priority {dictionary.priority!r}), "
+            'got none; pass scheme="auto" or its name'
+        )
+    return complete_labels({*used_labels(labelled), *(before.labels if before else ())}, scheme)
+
+
+def _start(
+    crf: CRF, extraction: Extraction, numbered: _Numbered, lesson: Lesson, before: Parameters | None
+) -> Parameters:
+    """Say which weights there are: 0, or those of the model that is trained on."""
+    labels, features, unsure = lesson.labels, numbered.features, bool(lesson.labelled.sets)
+    hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
+    pairs = chosen_pairs(crf.edge_pairs, labels)
+    structure = structure_of(
+        features,
+        lesson.numbers(),
+        len(labels),
+        hashed if numbered.states is None else len(numbered.states),
+        num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
+        all_states=crf.all_possible_states or unsure,
+        all_transitions=crf.all_possible_transitions or unsure,
+        edge_pairs="all" if unsure and crf.edge_pairs == "observed" else pairs,
+        transitions=extraction.template is None or extraction.template.label_bigrams,
+        start=crf.start_end,
+        end=crf.start_end,
+    )
+    if before is not None:
+        return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
+    weights = np.zeros(structure.size)
+    return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
+
+
+def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
+    """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
+    if isinstance(pairs, str):
+        if pairs not in ("observed", "all"):
+            raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {pairs!r}')
+        return pairs
+    numbers = {label: number for number, label in enumerate(labels)}
+    keys = set()
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not {*pair} <= numbers.keys():
+            raise InputError(f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {pair!r}")
+        keys.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
+    return np.array(sorted(keys), np.int64)
+
+
+def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
+    """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
+
+    A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
+    after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
+    """
+    rest: dict[str, Any] = {"memory": crf.memory, "seed": crf.random_state, "precision": crf.precision}
+    if not increment:
+        # Stochastic passes would lead away from where the last fit ended.
+        passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes
+        return Settings(crf.algorithm, crf.c1, crf.c2, passes=passes, options=crf.options, **rest)
+    rate = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
+    options = {"rate": rate, **(crf.options or {})} if crf.algorithm == "sgd" else {"rate": rate}
+    share = now / seen
+    return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
+
+
+def _dev_score(dev: Sentences, extraction: Extraction, start: Parameters) -> Callable[[Float64Array], float]:
+    """What scores weights on a dev set, whose features are looked up once."""
+    labelled = read_labels(dev.X, dev.y)
+    features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
+    match_lengths(features.offsets, labelled)
+    held = DevSet(labelled, start.labels)
+    scorer = Scorer(start.structure, start.weights, start.rules)
+    return lambda weights: held.score(feature_chains(scorer.with_weights(weights), features))
+
+
+def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+    return Monitor(
+        epsilon=0.0 if increment else crf.epsilon,
+        period=crf.period,
+        delta=0.0 if increment else crf.delta,
+        max_iterations=crf.max_iterations,
+        max_seconds=crf.max_seconds,
+        dev=dev,
+        patience=None if increment else crf.patience,
+        callbacks=crf.callbacks,
+        report=(lambda done: print(done.line(), file=sys.stderr)) if crf.verbose else None,
+    )

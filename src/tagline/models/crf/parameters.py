@@ -1,0 +1,160 @@
+"""What a feature CRF has learned: labels, names of attributes, which weights there are and their values.
+
+One value that training ends with, scoring starts from, and files, tables and explanations are written from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.features.vocabulary import Vocabulary
+from tagline.features.weights import Structure
+from tagline.ragged import row_offsets
+from tagline.readers.rules import Rules, legal
+from tagline.types import Float64Array, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The learned part of a model.
+
+    Attributes:
+        labels: L names, sorted.
+        scheme: the tag scheme whose rules hold; None for no rules.
+        structure: which weights there are.
+        weights: ``[structure.size]``, flat; float64 after training, float32 from a file.
+        states, edges: names of the attributes; None where they were hashed away or where there are none.
+    """
+
+    labels: tuple[str, ...]
+    scheme: str | None
+    structure: Structure
+    weights: FloatArray
+    states: Vocabulary | None
+    edges: Vocabulary | None
+
+    @cached_property
+    def rules(self) -> Rules | None:
+        """What the scheme forbids."""
+        return None if self.scheme is None else legal(self.labels, self.scheme)
+
+    def part(self, name: str) -> FloatArray:
+        """The weights of one kind: states, transitions, edges, start or end."""
+        weights: FloatArray = self.weights[self.structure.parts[name]]
+        return weights
+
+    def name_of(self, part: str, number: int) -> str:
+        """The name of a state or edge attribute; its number, as ``#7``, where names were hashed away."""
+        names = self.states if part == "states" else self.edges
+        return f"#{number}" if names is None else names[number]
+
+    def numbers_of(self, part: str, names: Sequence[str]) -> list[int]:
+        """The numbers of attributes by such names; −1 where there is none."""
+        known = self.states if part == "states" else self.edges
+        if known is not None:
+            return [int(number) for number in known.find_all(names)]
+        size = len(self.structure.state_offsets if part == "states" else self.structure.edge_offsets) - 1
+        numbers = (int(name[1:]) if re.fullmatch("#[0-9]{1,10}", name) else size for name in names)
+        return [number if number < size else -1 for number in numbers]
+
+    def matrix(self) -> Float64Array:
+        """The weights of transitions as ``[L, L]``, 0 where there is none."""
+        out = np.zeros((len(self.labels), len(self.labels)))
+        out[tuple(self.structure.transitions.T)] = self.part("transitions")
+        return out
+
+    def pruned(self) -> Parameters:
+        """Leave out weights that are 0, and attributes without any."""
+        s = self.structure
+        states, edges = self.part("states") != 0, self.part("edges") != 0
+        with_weight = self.part("transitions") != 0
+        state_offsets, kept_states = _kept_rows(s.state_offsets, states, self.states is not None)
+        edge_offsets, kept_edges = _kept_rows(s.edge_offsets, edges, self.edges is not None)
+        structure = replace(
+            s,
+            state_offsets=state_offsets,
+            state_labels=s.state_labels[states],
+            transitions=s.transitions[with_weight],
+            edge_offsets=edge_offsets,
+            edge_pairs=s.edge_pairs[edges],
+        )
+        ends = self.weights[s.parts["start"].start :]
+        weights = np.concatenate(
+            [self.part("states")[states], self.part("transitions")[with_weight], self.part("edges")[edges], ends]
+        )
+        return replace(
+            self,
+            structure=structure,
+            weights=weights,
+            states=None if self.states is None else self.states.take(kept_states),
+            edges=None if self.edges is None else self.edges.take(kept_edges),
+        )
+
+    def grown(self, labels: Sequence[str], scheme: str | None, fresh: Structure, states: Any, edges: Any) -> Parameters:
+        """Carry the weights over to more labels, attributes and pairs; new weights are 0.
+
+        Arguments:
+            labels: the old ones and more, sorted.
+            fresh: the pairs that new sentences show, over the new labels and vocabularies; old names keep their ids.
+        """
+        L, old = len(labels), self.structure
+        moved = np.array([labels.index(label) for label in self.labels], np.int64)  # [old L]
+        parts, values = [], []
+
+        def carry(keys: IntArray, fresh_keys: IntArray, weights: FloatArray) -> IntArray:
+            """Join old keys with fresh ones; weights go where their keys are."""
+            joined = np.union1d(keys, fresh_keys)
+            out = np.zeros(len(joined))
+            out[np.searchsorted(joined, keys)] = weights
+            values.append(out)
+            return joined
+
+        keys = _keys(old.state_offsets, moved[old.state_labels], L)
+        parts.append(carry(keys, _keys(fresh.state_offsets, fresh.state_labels, L), self.part("states")))
+        pairs = moved[old.transitions]
+        carried = carry(pairs[:, 0] * L + pairs[:, 1], _pair_keys(fresh.transitions, L), self.part("transitions"))
+        edge_pairs = moved[old.edge_pairs]
+        edge_keys = _keys(old.edge_offsets, edge_pairs[:, 0] * L + edge_pairs[:, 1], L * L)
+        edge = carry(edge_keys, _keys(fresh.edge_offsets, _pair_keys(fresh.edge_pairs, L), L * L), self.part("edges"))
+        for name in ("start", "end"):
+            if getattr(fresh, name):
+                ends = np.zeros(L)
+                if getattr(old, name):
+                    ends[moved] = self.part(name)
+                values.append(ends)
+        A, E = fresh.num_attributes, len(fresh.edge_offsets) - 1
+        structure = Structure(
+            L,
+            row_offsets(parts[0] // L, A),
+            (parts[0] % L).astype(np.int32),
+            np.stack([carried // L, carried % L], axis=1).astype(np.int32),
+            row_offsets(edge // (L * L), E),
+            np.stack([edge % (L * L) // L, edge % L], axis=1).astype(np.int32),
+            fresh.start,
+            fresh.end,
+        )
+        return Parameters(tuple(labels), scheme, structure, np.concatenate(values), states, edges)
+
+
+def _kept_rows(offsets: IntArray, chosen: NDArray[np.bool_], named: bool) -> tuple[IntArray, IntArray]:
+    """Offsets of what is chosen, and the attributes that keep anything; all of them where they have no names."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    ends = before[offsets]
+    rows = np.flatnonzero(np.diff(ends) > 0) if named else np.arange(len(offsets) - 1)
+    return np.concatenate([[0], ends[1:][rows]]).astype(np.int64), rows
+
+
+def _keys(offsets: IntArray, columns: NDArray[Any], width: int) -> IntArray:
+    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    return np.asarray(rows * width + columns, np.int64)
+
+
+def _pair_keys(pairs: NDArray[np.int32], L: int) -> IntArray:
+    return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]

@@ -1,0 +1,120 @@
+"""How `tagline train` trains a feature CRF: a template is named or chosen; data larger than memory are compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from tagline.errors import InputError
+from tagline.features.choosing import choose_set, named_template
+from tagline.features.sets import load_set
+from tagline.features.templates import Template
+from tagline.models.contract import Model
+from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
+from tagline.models.crf.estimator import CRF
+from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
+from tagline.readers import format_of
+from tagline.readers.columns import iter_columns
+from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.labelled import LabelledFiles
+
+STOCHASTIC = ("sgd", "ap", "pa", "arow")  # algorithms for which `passes` is a limit
+
+
+class CRFRecipe(Recipe):
+    """How a feature CRF is trained from files."""
+
+    named: Template | None = None
+    chosen: Template | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The limit of passes and seconds, and the tolerance."""
+        of = self.settings.get
+        passes = of("passes") if of("algorithm") in STOCHASTIC else None
+        limits = [limit for limit in (of("max_iterations"), passes) if limit is not None]
+        return Budget(min(limits, default=None), of("max_seconds"), of("period", 0), of("delta", 0.0))
+
+    @property
+    def template(self) -> str | None:
+        """Where the template comes from."""
+        return None if self.chosen is None else self.chosen.source
+
+    def reads(self) -> dict[str, Any]:
+        """Return the file of the template."""
+        return {"--template": self.run.get("template")}
+
+    def writes(self) -> dict[str, Any]:
+        """Return the folder of compiled data."""
+        return {"--cache": self.run.get("cache")}
+
+    def check(self, tell: Reporter) -> None:
+        """Refuse a template that is not there, and options that exclude each other."""
+        if self.run.get("cache") is not None and self.settings.get("min_frequency", 0) > 1:
+            raise InputError(
+                "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
+            )
+        if self.run.get("template") is not None:
+            self.named = named_template(self.run["template"])
+
+    def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
+        """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
+        cached = self.run.get("cache") is not None
+        sample = _first_block(files, path) if cached else files.read(path)
+        name, why = ("", "") if self.named is not None else choose_set(sample)
+        template = self.chosen = self.named or load_set(name)
+        for corpus in (sample, dev):
+            if corpus is not None:
+                template.check_columns([column for column in corpus.names if column != TAG])
+        data = self._compiled(files, path, template, tell) if cached else sample
+        introduce(data, (), tell)
+        shown = template.source.removesuffix(".txt") if why else template.source
+        tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
+        for note in template.notes:
+            tell.say(note)
+        if sample.problems:
+            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
+        return Material(data, sample.problems)
+
+    def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
+        """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
+        model = CRF(self.chosen, **self.settings, callbacks=(tell.passed,))
+        tell.stage("numbering features")
+        model.fit(material.data, X_dev=dev)
+        model.callbacks = ()
+        check_progress(model, self.noun)
+        return model
+
+    def _compiled(self, files: LabelledFiles, path: str, template: Template, tell: Reporter) -> CompiledCorpus:
+        """The compiled corpus of a file; that of last time where neither the file nor how it is read has changed."""
+        cache, bits = self.run["cache"], self.settings.get("hash_bits")
+        folder = Path(cache)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--cache: expected a folder, got {cache} ({error.strerror})") from None
+        status = os.stat(path)
+        facts = (os.path.abspath(path), status.st_size, status.st_mtime_ns, template.text, bits, files)
+        target = folder / f"{Path(path).stem}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.compiled"
+        if target.exists():
+            tell.say(f"using {target}, compiled before")
+            return CompiledCorpus.open(target)
+        blocks = iter_columns(path, encoding=files.encoding, strict=not files.lenient)
+        chosen = (files.choose(block) for block in blocks if len(block))
+
+        def compiling(done: int) -> None:
+            tell.stage(f"compiling {path}: {done:,} tokens")
+
+        return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
+
+
+def _first_block(files: LabelledFiles, path: str) -> Corpus:
+    """The beginning of a training file, to choose by."""
+    if format_of(path, files.form) != "columns" or path == "-":
+        raise InputError(f"--cache: expected a column file to compile, got {path}; leave --cache out")
+    for block in iter_columns(path, encoding=files.encoding, strict=not files.lenient):
+        if len(block):
+            return files.choose(block)
+    raise InputError(f"{path}: expected sentences, got none")

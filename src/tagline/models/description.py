@@ -1,0 +1,95 @@
+"""What a model says of itself: the part of the contract that needs no sentences, with answers that suit most kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tagline.errors import InputError
+from tagline.models.contract import Input, Progress
+from tagline.models.explanations import Explanation
+from tagline.models.files import TrainingFacts
+from tagline.models.views import ModelView, Outline
+
+
+class DescribedModel:
+    """A model that describes itself (`tagline.models.contract.Model`)."""
+
+    kind: ClassVar[str]
+    explains: ClassVar[bool] = False
+    labels_: list[Any]
+    training_: TrainingFacts
+
+    @property
+    def scheme_name(self) -> str | None:
+        """The tag scheme whose rules hold; None for no rules."""
+        return getattr(getattr(self, "parameters_", None), "scheme", None)
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The labels, under the name that scikit-learn and sklearn-crfsuite use."""
+        return self.labels_
+
+    @property
+    def input_(self) -> Input:
+        """What the model reads of a sentence: words."""
+        return Input()
+
+    @property
+    def stop_reason_(self) -> str:
+        """Why training stopped, in words."""
+        _ = self.labels_  # a model that was not fitted says so
+        return self.training_.reason
+
+    @property
+    def notes_(self) -> list[str]:
+        """What was repaired or dropped in training."""
+        _ = self.labels_
+        return list(self.training_.notes)
+
+    @property
+    def best_pass_(self) -> Progress | None:
+        """The pass with the best dev score, of equals the first; None where there was no dev set."""
+        scored = [done for done in getattr(self, "training_log_", ()) if done.dev_score is not None]
+        return max(scored, key=lambda done: (done.dev_score, -done.number), default=None)
+
+    @property
+    def kept_pass_(self) -> Progress | None:
+        """The pass whose weights were kept for its dev score; None where those of the last pass were."""
+        return None
+
+    def known_tokens(self) -> list[str]:
+        """Return tokens that the model has seen; none where that is not known."""
+        return []
+
+    def summary(self) -> Any:
+        """Return the model in a few numbers."""
+        return Outline(self._names(), self.training_.as_dict())
+
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return what there is to see.
+
+        Arguments:
+            top: features of each label, and transitions.
+            labels: whose features are shown; all when left out.
+        """
+        return ModelView(self.summary())
+
+    def explain(self, sentence: Any, **inputs: Any) -> Explanation:
+        """Refuse: this kind of model does not explain its labels."""
+        raise InputError(f"explain: expected a model that can explain its labels, got a {type(self).__name__}")
+
+    def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
+        """Say in words what the names stand for that the first `most` terms of each token have."""
+        return []
+
+    def _names(self) -> list[str]:
+        """The labels as strings."""
+        return [str(label) for label in self.labels_]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False  # sentences are ragged
+        tags.input_tags.string = True
+        tags.target_tags.required = False  # a corpus brings its labels along
+        return tags

@@ -1,0 +1,216 @@
+"""Why a label won: the features and transitions that told it from its rival, token by token.
+
+The rival of a token is the label, other than the predicted one, with the best labelling through it: y* is the best
+labelling of the sentence, y' the best one that has another label at this token. The contributions are the terms in
+which their scores differ, and add up to the difference, the margin; where y' differs at neighbouring
+tokens too (another entity begins there, say), so do their terms.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tagline import chain as engine
+from tagline.types import BoolArray, Chain, IntArray
+
+Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]
+"""Two labellings ``[T]`` → the terms in which their scores may differ."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """One term in which the predicted labelling and its rival differ.
+
+    Attributes:
+        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest".
+        name: of the attribute, ``#7`` where names were hashed away; the word; empty for the other kinds.
+        token: where it counts; a transition leads into this token.
+        labels: (label,) or (previous, label) in the predicted labelling.
+        rival: the same in the other.
+        amount: score of the predicted labelling less that of the rival.
+    """
+
+    kind: str
+    name: str
+    token: int
+    labels: tuple[str, ...]
+    rival: tuple[str, ...]
+    amount: float
+
+    def text(self) -> str:
+        """Say it in words."""
+        labels = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
+        what = {"state": self.name, "edge": f"{self.name} with {labels}", "transition": labels}
+        what |= {"input": f"the word {self.name}", "rest": self.name}
+        return what.get(self.kind, f"{self.kind} with {labels}")
+
+
+@dataclass(frozen=True)
+class TokenExplanation:
+    """Why a token has its label.
+
+    Attributes:
+        token, position: the word, and its number in the sentence.
+        label, probability: what was predicted, and the probability of this label here.
+        runner_up, runner_up_probability: of the rival; None where rules or known labels leave none.
+        contributions: what made the difference, the largest amounts by size first.
+    """
+
+    token: str
+    position: int
+    label: str
+    probability: float
+    runner_up: str | None
+    runner_up_probability: float | None
+    contributions: tuple[Contribution, ...]
+
+    @property
+    def margin(self) -> float:
+        """By how much the predicted labelling scores above the best one with another label here."""
+        return math.fsum(term.amount for term in self.contributions)
+
+    def text(self, most: int = 5) -> str:
+        """Write the label and what spoke most for and against it."""
+        lines = [f"{self.token}  {self.label} ({self.probability:.3f}), {self._beside()}"]
+        for term in self.contributions[:most]:
+            where = "" if term.token == self.position else f"  (token {term.token})"
+            lines.append(f"  {term.amount:+8.3f}  {term.text()}{where}")
+        rest = self.contributions[most:]
+        if rest:
+            lines.append(f"  {math.fsum(term.amount for term in rest):+8.3f}  {len(rest)} more")
+        return "\n".join(lines) + "\n"
+
+    def _beside(self) -> str:
+        if self.runner_up is None:
+            return "the only label that is allowed"
+        return f"not {self.runner_up} ({self.runner_up_probability:.3f}), by {self.margin:.3f}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a sentence has its labels, token by token."""
+
+    tokens: tuple[TokenExplanation, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """The predicted labelling."""
+        return [token.label for token in self.tokens]
+
+    def text(self, most: int = 5) -> str:
+        """Write up to so many contributions for each token."""
+        return "".join(token.text(most) for token in self.tokens)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return {"tokens": [{**asdict(token), "margin": token.margin} for token in self.tokens]}
+
+    def html(self, most: int = 5) -> str:
+        """Return a table for a page: tokens, labels, and what spoke for (blue) and against (red)."""
+        rows = []
+        for token in self.tokens:
+            terms = "<br>".join(
+                f'<span style="color:{"#1f5fa8" if term.amount > 0 else "#b3261e"}">{term.amount:+.3f}</span> '
+                f"{html.escape(term.text())}"
+                for term in token.contributions[:most]
+            )
+            rival = (
+                "" if token.runner_up is None else f"{html.escape(token.runner_up)} {token.runner_up_probability:.3f}"
+            )
+            label = f"<b>{html.escape(token.label)}</b> {token.probability:.3f}"
+            cells = (html.escape(token.token), label, rival, terms)
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        head = "<tr><th>token</th><th>label</th><th>rival</th><th>what made the difference</th></tr>"
+        return f'<table class="tagline-explanation">{head}{"".join(rows)}</table>\n'
+
+
+def explain_chain(
+    chain: Chain,
+    labels: Sequence[str],
+    tokens: Sequence[str],
+    differences: Differences | None = None,
+    label_of: IntArray | None = None,
+) -> Explanation:
+    """Explain the best labelling of one sentence.
+
+    Arguments:
+        chain: the sentence scored.
+        labels: names of labels.
+        tokens: its words.
+        label_of: ``[L]``, the label that each label of the chain stands for; themselves when left out.
+        differences: the terms in which two labellings may differ; when left out, the scores of the chain themselves,
+            each emission under the name of its token.
+    """
+    if not tokens:
+        return Explanation(())
+    of = np.arange(chain.num_labels) if label_of is None else label_of
+    best = engine.viterbi(chain).labels
+    nodes = np.zeros((len(tokens), len(labels)))
+    np.add.at(nodes.T, of, engine.marginals(chain).nodes.T)
+    terms_of = differences or (lambda mine, other: chain_terms(chain, labels, tokens, mine, other))
+    explained = []
+    for t, label in enumerate(of[best].tolist()):
+        rival = _rival(chain, t, of == label)
+        runner_up = None if rival is None else int(of[rival[t]])
+        explained.append(
+            TokenExplanation(
+                tokens[t],
+                t,
+                labels[label],
+                float(nodes[t, label]),
+                None if runner_up is None else labels[runner_up],
+                None if runner_up is None else float(nodes[t, runner_up]),
+                () if rival is None else ranked(terms_of(best, rival)),
+            )
+        )
+    return Explanation(tuple(explained))
+
+
+def chain_terms(
+    chain: Chain, labels: Sequence[str], tokens: Sequence[str], mine: IntArray, other: IntArray
+) -> Iterator[Contribution]:
+    """The scores of a chain with transitions ``[L, L]`` in which two labellings differ."""
+    for n, (a, b) in enumerate(zip(mine.tolist(), other.tolist(), strict=True)):
+        if a != b:
+            amount = float(chain.emissions[n, a] - chain.emissions[n, b])
+            yield Contribution("state", tokens[n], n, (labels[a],), (labels[b],), amount)
+    yield from transition_terms(chain, labels, mine, other)
+
+
+def transition_terms(chain: Chain, labels: Sequence[str], mine: IntArray, other: IntArray) -> Iterator[Contribution]:
+    """The scores of start, transitions ``[L, L]`` and end in which two labellings differ."""
+    pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
+    for n, (a, b) in enumerate(pairs):
+        here = (labels[a],), (labels[b],)
+        if n == 0:
+            yield Contribution("start", "", n, *here, float(chain.start[a] - chain.start[b]))
+        else:
+            before, before_other = pairs[n - 1]
+            between = (labels[before], labels[a]), (labels[before_other], labels[b])
+            amount = chain.transitions[before, a] - chain.transitions[before_other, b]
+            yield Contribution("transition", "", n, *between, float(amount))
+        if n == len(pairs) - 1:
+            yield Contribution("end", "", n, *here, float(chain.end[a] - chain.end[b]))
+
+
+def _rival(chain: Chain, t: int, taken: BoolArray) -> IntArray | None:
+    """The best labelling with a label at token t that is not taken, ``[L]``; None where there is none."""
+    allowed = np.ones(chain.emissions.shape, bool)
+    allowed[t, taken] = False
+    bound = engine.constrain(chain, allowed=allowed)
+    if not np.isfinite(engine.log_partition(bound, allow_no_path=True)[0]):
+        return None
+    return engine.viterbi(bound).labels
+
+
+def ranked(terms: Iterator[Contribution]) -> tuple[Contribution, ...]:
+    """Sort terms that differ by their size."""
+    return tuple(
+        sorted((term for term in terms if term.amount), key=lambda term: (-abs(term.amount), term.token, term.name))
+    )

@@ -1,0 +1,203 @@
+"""What an HMM can be asked: the questions of every model, and those that hmmlearn's users know.
+
+Where X came as one array, states and probabilities go back as one array, without lists in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline import chain as engine
+from tagline.chain import symbols
+from tagline.errors import InputError
+from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence, lists_of
+from tagline.models.contract import Input
+from tagline.models.entities import Entity
+from tagline.models.explanations import Explanation, explain_chain
+from tagline.models.hmm.observations import Observed, observe
+from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.hmm.states import known_states, read_states
+from tagline.models.known import constrained
+from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.models.sentences import as_sentences
+from tagline.ragged import blocks_of
+from tagline.readers.corpus import TAG, Corpus, Sentence
+from tagline.types import Chain, Float64Array, IntArray
+
+
+class HMMAnswers(ChainModel):
+    """Questions to an HMM that has been fitted."""
+
+    explains: ClassVar[bool] = True
+
+    unknown: str
+
+    def predict(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> Any:  # type: ignore[override]
+        """Return the most probable states: one list for each sentence, or one array ``[N]`` where X is one.
+
+        Arguments:
+            X, lengths: as for `fit`.
+            known: states that are known, as y of `fit`; every answer keeps to them.
+        """
+        return self.decode(X, known=known, lengths=lengths)[1]
+
+    def decode(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> tuple[float, Any]:
+        """Return log P(O, I) of the most probable states I, summed over the sentences, and the states."""
+        observed = self._observe(X, lengths)
+        chain = self._fitted().symbol_chain(observed.values, observed.offsets) if known is None else None
+        if chain is not None:
+            paths = symbols.viterbi(chain)
+            return float(paths.scores.sum()), self._as_given(paths.labels, observed)
+        best = [engine.viterbi(chain) for chain in self._observed_chains(observed, known)]
+        states = np.concatenate([np.zeros(0, np.int64), *(paths.labels for paths in best)])
+        total = float(sum(paths.scores.sum() for paths in best))
+        return total, self._as_given(states, observed)
+
+    def log_likelihood(self, X: Any, y: Any = None, **inputs: Any) -> Float64Array:
+        """Return log p(y | x) of each sentence; without y log P(O)."""
+        p = self._fitted()
+        if y is None and p.symbols is not None and set(inputs) <= {"lengths"}:
+            observed = self._observe(X, inputs.get("lengths"))
+            chain = p.symbol_chain(observed.values, observed.offsets)
+            if chain is not None and np.isfinite(log_z := symbols.log_partition(chain)).all():
+                return log_z
+        return super().log_likelihood(X, y, **inputs)
+
+    def predict_proba(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> NDArray[Any]:
+        """Return the probability of each state at each observation, all sentences joined, ``[N, K]``."""
+        rows = self.marginal_arrays(X, known=known, lengths=lengths)
+        return np.concatenate([np.zeros((0, self._fitted().num_states)), *rows])
+
+    def predict_spans(self, X: Any, **inputs: Any) -> list[list[Entity]]:
+        """Return the spans of the most probable states, each with its exact probability."""
+        if self._fitted().numbers:
+            raise InputError("labels: expected names of a tag scheme to read spans from, got states by number")
+        return super().predict_spans(X, **inputs)
+
+    def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # type: ignore[override]
+        """Return log P(O), summed over the sentences; with y, or tags in a `Corpus`, the share of right states."""
+        X, y = as_sentences(X), as_sentences(y)
+        if y is None and not (isinstance(X, Corpus) and TAG in X.columns):
+            return float(self.log_likelihood(X, lengths=lengths).sum())
+        return super().score(X, y, lengths=lengths)
+
+    def aic(self, X: Any, lengths: ArrayLike | None = None) -> float:
+        """Return Akaike's criterion, −2 log P(O) + 2 p; the lower the better."""
+        p = self._fitted()
+        return -2 * float(self.log_likelihood(X, lengths=lengths).sum()) + 2 * p.num_parameters()
+
+    def bic(self, X: Any, lengths: ArrayLike | None = None) -> float:
+        """Return the Bayesian criterion, −2 log P(O) + p log N; the lower the better."""
+        X, p = as_sentences(X), self._fitted()
+        N = max(1, int(self._observe(X, lengths).offsets[-1]))
+        return -2 * float(self.log_likelihood(X, lengths=lengths).sum()) + p.num_parameters() * float(np.log(N))
+
+    def sample(self, n: int = 1, seed: int | np.random.Generator | None = None) -> tuple[Any, Any]:
+        """Draw one sentence of n observations and the states behind them.
+
+        Returns:
+            observations: a list of symbols where they have names, else an array ``[n, D]``, as hmmlearn gives; None
+                or −1 is a symbol that was never seen.
+            states: an array of numbers ``[n]``, or a list of names.
+        """
+        p, random = self._fitted(), np.random.default_rng(seed)
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise InputError(f"n: expected a whole number of 0 or more, got {n!r}")
+        zeros, end = np.zeros((int(n), p.num_states)), p.log_end
+        states = engine.sample_paths(Chain(zeros, p.log_transitions, p.log_start, end), 1, random)[0]
+        values: Any = p.emission.sample(states, random)
+        if p.symbols is not None:
+            values = p.symbols.names(values)
+            if all(isinstance(symbol, int) for symbol in p.symbols.values):
+                values = np.array([[-1 if symbol is None else symbol] for symbol in values], np.int64).reshape(-1, 1)
+        return values, states if p.numbers else [p.labels[state] for state in states]
+
+    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each observation of a sentence which probabilities made its state win over the runner-up.
+
+        Each amount is a difference of two log probabilities: of the observation, of the transition, of the start.
+
+        Arguments:
+            sentence: one, as in X.
+            known: states of this sentence that are known.
+        """
+        p, X = self._fitted(), as_sentences([sentence])
+        chains = list(self.chains(X, known=None if known is None else [known]))
+        words = sentence.tokens if isinstance(sentence, Sentence) else [_word(symbol) for symbol in sentence]
+        return explain_chain(chains[0], p.labels, words)
+
+    # Inside.
+
+    def chains(self, X: Any, *, known: Any = None, lengths: ArrayLike | None = None) -> Iterator[Chain]:  # type: ignore[override]
+        """Score sentences: blocks of them as `Chain` over the states; log Z is log P(O).
+
+        Arguments:
+            X, lengths: as for `fit`.
+            known: states that are known, as y of `fit`; all else is forbidden.
+        """
+        return self._observed_chains(self._observe(X, lengths), known)
+
+    def _known(self, known: Any, X: Any, *, lengths: ArrayLike | None = None) -> Any:  # type: ignore[override]
+        return known_states(known, self._observe(X, lengths).offsets)
+
+    def _observe(self, X: Any, lengths: ArrayLike | None) -> Observed:
+        p = self._fitted()
+        return observe(p.emission, as_sentences(X), lengths, p.symbols, self.unknown)
+
+    def _observed_chains(self, observed: Observed, known: Any) -> Iterator[Chain]:
+        p, offsets = self._fitted(), observed.offsets
+        chains = (
+            p.chain(observed.values[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first])
+            for first, last in blocks_of(offsets, MOST_TOKENS)
+        )
+        if known is None:
+            return chains
+        return constrained(chains, known_states(known, offsets), p.labels, len(offsets) - 1)
+
+    def _as_given(self, states: IntArray, observed: Observed) -> Any:
+        """States as lists, or as one array where the observations came as one."""
+        p = self._fitted()
+        if not observed.flat:
+            return PerSentence(lists_of(self.labels_, states, observed.offsets))
+        return states if p.numbers else np.array(p.labels, object)[states]
+
+    def _beside(self, X: Any, y: Any, inputs: Any) -> tuple[LabelledTokens, list[list[str]]]:
+        """The names of states that should be there, and of those that are predicted."""
+        X, p = as_sentences(X), self._fitted()
+        observed = self._observe(X, inputs.get("lengths"))
+        states = read_states(X, as_sentences(y), observed.offsets)
+        labelled = read_labels(X, y) if states is None else states.labelled
+        chains = self._observed_chains(observed, inputs.get("known"))
+        best = np.concatenate([np.zeros(0, np.int64), *(engine.viterbi(chain).labels for chain in chains)])
+        return labelled, lists_of(p.labels, best, observed.offsets)
+
+    @property
+    def input_(self) -> Input:
+        """One column of words, where emissions are words."""
+        if self._fitted().symbols is not None and self.known_tokens():
+            return Input()
+        family = self._fitted().emission.family
+        return Input(refusal=f"expected a model that emits words, got {family} emissions of numbers")
+
+    @property
+    def scheme_name(self) -> str | None:
+        """The tag scheme whose rules hold; None for no rules."""
+        return self._fitted().scheme
+
+    def _fitted(self) -> HMMParameters:
+        raise NotImplementedError
+
+
+def _word(observation: Any) -> str:
+    """An observation as it is shown."""
+    return (
+        observation
+        if isinstance(observation, str)
+        else f"{np.round(observation, 4)}"
+        if observation is not None
+        else "–"
+    )

@@ -1,0 +1,205 @@
+"""Baum–Welch for an HMM: where EM starts, one step of it, and what is done about states that die out.
+
+The objective is log P(O) + log prior, with Dirichlet priors over π and the rows of A and the emission family's own;
+every step raises it. With ``algorithm="viterbi"`` the best path alone is counted, and its log P(O, I) rises instead.
+Partial labels forbid states at their tokens; forbidden transitions have expected counts of 0 and stay at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.chain.symbols import SymbolChain
+from tagline.models.hmm.emissions import Categorical, Emission, Gaussian
+from tagline.models.hmm.emissions.discrete import log_density, shares
+from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.hmm.topologies import Topology
+from tagline.training.expectation_maximisation import Climbed, Step, climb
+from tagline.training.expectations import (
+    Expectations,
+    best_expectations,
+    best_symbol_expectations,
+    expectations,
+    gaussian_expectations,
+    symbol_expectations,
+)
+from tagline.training.monitor import Pass
+from tagline.types import BoolArray, Float64Array, IntArray
+
+DEAD = 0.1  # tokens: a state that explains less of all data than this is given another chance
+REVIVALS = 3  # chances
+MOST_CELLS = 20_000_000  # of [N, K], up to which dead states are revived
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What EM learns from, and what it must keep to.
+
+    Attributes:
+        observations, offsets: as the emission family takes them.
+        allowed: ``[N, K]``, the states that each observation may have; None for all.
+        topology: what may begin and follow.
+        start_prior, transition_prior: Dirichlet parameters, numbers or arrays; 1 is no prior.
+        frozen: of "start" and "transitions", those that stay as they are.
+        algorithm: "em" or "viterbi".
+    """
+
+    observations: NDArray[Any]
+    offsets: IntArray
+    allowed: BoolArray | None
+    topology: Topology
+    start_prior: ArrayLike = 1.0
+    transition_prior: ArrayLike = 1.0
+    frozen: frozenset[str] = frozenset()
+    algorithm: str = "em"
+
+    def expect(self, p: HMMParameters) -> Expectations:
+        """The E step."""
+        soft = self.algorithm == "em"
+        if isinstance(p.emission, Categorical):
+            count = symbol_expectations if soft else best_symbol_expectations
+            table = p.emission.log_table()
+            chained = SymbolChain(table, self.observations, p.log_transitions, p.log_start, None, self.offsets)
+            return count(chained, self.allowed)
+        if soft and self._nothing_missing and isinstance(p.emission, Gaussian) and p.emission.learns_from_moments:
+            transitions = self.offsets, p.log_start, p.log_transitions
+            return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *transitions)
+        return self._expect_nodes(p)
+
+    @cached_property
+    def _nothing_missing(self) -> bool:
+        return self.allowed is None and not np.isnan(self.observations).any()
+
+    def _expect_nodes(self, p: HMMParameters) -> Expectations:
+        rows = p.emission.log_likelihood(self.observations)
+        if self.allowed is not None:
+            rows = np.where(self.allowed, rows, -np.inf)
+        count = expectations if self.algorithm == "em" else best_expectations
+        return count(rows, self.offsets, p.log_start, p.log_transitions)
+
+    def maximise(self, p: HMMParameters, expected: Expectations) -> HMMParameters:
+        """The M step."""
+        start, transitions = p.start, p.transitions
+        if "start" not in self.frozen:
+            start = shares(expected.start + self._added(self.start_prior, self.topology.start), start)
+        if "transitions" not in self.frozen:
+            transitions = shares(
+                expected.transitions + self._added(self.transition_prior, self.topology.transitions), transitions
+            )
+        if isinstance(p.emission, Categorical):
+            assert expected.emissions is not None
+            return replace(p, start=start, transitions=transitions, emission=p.emission.counted(expected.emissions))
+        return replace(p, start=start, transitions=transitions, emission=self._emission(p, expected))
+
+    def _emission(self, p: HMMParameters, expected: Expectations) -> Emission:
+        if expected.moments is not None and isinstance(p.emission, Gaussian):
+            moments = expected.moments
+            if (learned := p.emission.from_moments(moments.mass, moments.first, moments.second)) is not None:
+                return learned
+            expected = self._expect_nodes(p)
+        assert expected.nodes is not None
+        return p.emission.fitted(self.observations, expected.nodes)
+
+    def log_prior(self, p: HMMParameters) -> float:
+        """Log density of the parameters, up to a constant."""
+        total = log_density(self._added(self.start_prior, self.topology.start), p.start)
+        total += log_density(self._added(self.transition_prior, self.topology.transitions), p.transitions)
+        return total + p.emission.log_prior()
+
+    def step(self, p: HMMParameters) -> tuple[float, HMMParameters]:
+        """The objective at these parameters, and better ones."""
+        expected = self.expect(p)
+        return float(expected.log_likelihood.sum()) + self.log_prior(p), self.maximise(p, expected)
+
+    @staticmethod
+    def _added(prior: ArrayLike, possible: BoolArray) -> Float64Array:
+        return np.where(possible, np.asarray(prior, np.float64) - 1.0, 0.0)
+
+
+def random_chain(topology: Topology, random: np.random.Generator) -> tuple[Float64Array, Float64Array]:
+    """Draw π and A around the uniform distributions over what is allowed."""
+    rows = np.concatenate([topology.start[None], topology.transitions])
+    drawn = rows * (0.5 + random.random(rows.shape))
+    drawn /= drawn.sum(axis=1, keepdims=True)
+    return drawn[0], drawn[1:]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When EM stops."""
+
+    max_iterations: int
+    tolerance: float
+    max_seconds: float | None = None
+
+
+def learn(
+    problem: Problem,
+    start: HMMParameters,
+    limits: Limits,
+    random: np.random.Generator,
+    callback: Callable[[Pass, HMMParameters], bool | None] | None = None,
+) -> Climbed[HMMParameters]:
+    """Climb from a start; states that have died out are revived, and what explains the data better is kept."""
+
+    def go(begin: HMMParameters) -> Climbed[HMMParameters]:
+        step: Step[HMMParameters] = problem.step
+        return climb(
+            step,
+            begin,
+            max_iterations=limits.max_iterations,
+            tolerance=limits.tolerance,
+            max_seconds=limits.max_seconds,
+            active=begin.num_parameters(),
+            callback=callback,
+        )
+
+    best = go(start)
+    for _ in range(REVIVALS):
+        if not best.converged or problem.allowed is not None:
+            break
+        dead = _dead(problem, best.parameters)
+        if not dead.any():
+            break
+        again = go(_revived(problem, best.parameters, dead, random))
+        if not again.objective > best.objective:
+            break
+        best = again
+    return best
+
+
+def _dead(problem: Problem, p: HMMParameters) -> BoolArray:
+    N, K = int(problem.offsets[-1]), p.num_states
+    if K >= N or N * K > MOST_CELLS or set(p.emission.parameters) <= set(p.emission.frozen):
+        return np.zeros(K, bool)
+    expected = problem.expect(p)
+    reachable = problem.topology.start | problem.topology.transitions.any(axis=0)
+    return np.asarray((expected.start + expected.transitions.sum(axis=0) < DEAD) & reachable)
+
+
+def _revived(problem: Problem, p: HMMParameters, dead: BoolArray, random: np.random.Generator) -> HMMParameters:
+    """Give dead states the observations that the others explain worst, and a way in."""
+    K = p.num_states
+    rows = p.emission.log_likelihood(problem.observations)[:, ~dead]
+    best = rows.max(axis=1)
+    shared = np.zeros((len(rows), K))
+    shared[:, ~dead] = np.exp(rows - np.where(np.isfinite(best), best, 0.0)[:, None])
+    worst = np.argsort(best, kind="stable")[: max(1, len(rows) * int(dead.sum()) // K)]
+    states = np.flatnonzero(dead)
+    shared[worst] *= 0.1
+    shared[worst, states[random.integers(len(states), size=len(worst))]] = 1.0
+    shared /= shared.sum(axis=1, keepdims=True)
+    start, transitions = random_chain(problem.topology, random)
+    frozen = problem.frozen
+    return replace(
+        p,
+        start=p.start if "start" in frozen else 0.9 * p.start + 0.1 * start,
+        transitions=p.transitions if "transitions" in frozen else 0.9 * p.transitions + 0.1 * transitions,
+        emission=p.emission.fitted(problem.observations, shared),
+    )

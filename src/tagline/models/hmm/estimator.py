@@ -1,0 +1,268 @@
+"""`HMM`: the hidden Markov model, a scikit-learn estimator.
+
+P(O, I) = π(i_1) b(o_1 | i_1) Π_t A(i_(t−1), i_t) b(o_t | i_t). Its three problems (Rabiner 1989): how likely are the
+observations (`score`), which states are behind them (`predict`), and which parameters explain them (`fit`: by counting
+where states are known, else by EM). An HMM is a chain whose scores are log probabilities, so every question is the
+engine's to answer (`answers`); docs/hmm.md sets it beside the CRF.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from tagline.errors import InputError
+from tagline.models.crf.estimator import CRF
+from tagline.models.files import Packed, StoredModel, TrainingFacts
+from tagline.models.hmm.answers import HMMAnswers
+from tagline.models.hmm.conversion import crf_of
+from tagline.models.hmm.emissions import Categorical, Emission, Symbols
+from tagline.models.hmm.file import SavedHMM, pack, unpack
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm
+from tagline.models.hmm.inspection import HMMViews
+from tagline.models.hmm.parameters import HMMParameters, checked, distribution
+from tagline.models.hmm.settings import Fitting
+from tagline.models.sentences import as_sentences
+from tagline.storage import ModelFile
+from tagline.training.monitor import Pass
+from tagline.types import Float64Array
+
+
+class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
+    """A hidden Markov model.
+
+    `fit` counts where every state is given, runs Baum–Welch where none is, and EM with the known states held where some
+    are. The objective of EM is log P(O) plus the log densities of the priors.
+
+    Arguments:
+        n_states: how many; left out where y names them.
+        emission: what a state emits: "categorical" (symbols, words), "multinomial", "bernoulli", "poisson", "gaussian",
+            "mixture" (of Gaussians); or a family with its parameters, where EM starts.
+        algorithm: "em", or "viterbi" to learn from the best path alone.
+        smoothing: of counts, where states are given: "add-k", "witten-bell" or "dirichlet" (see `smoothing`).
+        k: of add-k.
+        covariance: "spherical", "diag", "full" or "tied", of Gaussians.
+        n_components: Gaussians of each state, of mixtures.
+        topology: "full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.
+        scheme: the tag scheme whose rules hold ("BIOES", "BMES", …), "auto" to detect it, None for no rules.
+        on_illegal: training tags that break the rules: "error", "repair", or "drop" the sentence.
+        start_prior, transition_prior, emission_prior: Dirichlet parameters, of 1 (no prior) or more.
+        min_variance: the floor of variances.
+        emission_options: further arguments of the emission family, by name.
+        frozen: parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.
+        tied: the group of each state, ``[K]``; states of a group share what they emit.
+        n_init: random starts of EM, of which the best is kept.
+        max_iterations, tolerance, max_seconds: EM stops after so many steps, or after one that gains less.
+        unknown: a symbol never seen in training has the probability that each state keeps for such ("smooth"), and says
+            nothing where it keeps none; or it is an "error".
+        warm_start: begin EM from the parameters of now.
+        random_state: seed of the random starts; None for others each time.
+        verbose: True prints a line a step to stderr.
+
+    X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
+    of all observations with ``lengths=``, and then answers come as one array, too. None and NaN are missing.
+
+    After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
+    `stop_reason_`, `objective_`, `notes_`.
+
+    >>> X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"]]
+    >>> HMM(k=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V", "D", "N"]]).predict([["the", "dog", "barks"]])
+    [['D', 'N', 'V']]
+    """
+
+    kind: ClassVar[str] = "hmm"
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    parameters_: HMMParameters
+    training_: TrainingFacts
+    training_log_: list[Pass]
+
+    def __init__(
+        self,
+        n_states: int | None = None,
+        *,
+        emission: str | Emission = "categorical",
+        algorithm: str = "em",
+        smoothing: str = "add-k",
+        k: float = 0.1,
+        covariance: str = "diag",
+        n_components: int = 1,
+        topology: str | ArrayLike = "full",
+        scheme: str | None = None,
+        on_illegal: str = "error",
+        start_prior: ArrayLike = 1.0,
+        transition_prior: ArrayLike = 1.0,
+        emission_prior: ArrayLike = 1.0,
+        min_variance: ArrayLike | None = None,
+        emission_options: dict[str, Any] | None = None,
+        frozen: Sequence[str] = (),
+        tied: Sequence[int] | None = None,
+        n_init: int = 1,
+        max_iterations: int = 100,
+        tolerance: float = 0.01,
+        max_seconds: float | None = None,
+        unknown: str = "smooth",
+        warm_start: bool = False,
+        random_state: int | None = 0,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_states = n_states
+        self.emission = emission
+        self.algorithm = algorithm
+        self.smoothing = smoothing
+        self.k = k
+        self.covariance = covariance
+        self.n_components = n_components
+        self.topology = topology
+        self.scheme = scheme
+        self.on_illegal = on_illegal
+        self.start_prior = start_prior
+        self.transition_prior = transition_prior
+        self.emission_prior = emission_prior
+        self.min_variance = min_variance
+        self.emission_options = emission_options
+        self.frozen = frozen
+        self.tied = tied
+        self.n_init = n_init
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.max_seconds = max_seconds
+        self.unknown = unknown
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def from_parameters(
+        cls,
+        start: ArrayLike,
+        transitions: ArrayLike,
+        emission: Emission | ArrayLike,
+        *,
+        labels: Sequence[str] | None = None,
+        symbols: Sequence[Any] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Make an HMM from numbers that are known.
+
+        Arguments:
+            start, transitions: π ``[K]`` and A ``[K, K]`` as ``[previous, next]``.
+            emission: a family with its parameters, or the probabilities of symbols ``[K, V]``.
+            labels: names of the states; left out, they are numbers.
+            symbols: V names; left out, they are numbers.
+            settings: of the estimator; with ``warm_start=True``, `fit` begins here.
+
+        >>> coins = HMM.from_parameters([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.9, 0.1]], symbols="HT")
+        >>> coins.predict([list("HTTHHHHHHH")])
+        [[0, 0, 0, 1, 1, 1, 1, 1, 1, 1]]
+        """
+        first = distribution("start", start, None)
+        K = len(first)
+        family = emission if isinstance(emission, Emission) else Categorical(np.asarray(emission, np.float64))
+        table = None
+        if isinstance(family, Categorical):
+            table = Symbols.of(range(family.num_symbols) if symbols is None else symbols)
+            if len(table) != family.num_symbols:
+                raise InputError(f"symbols: expected {family.num_symbols}, one a column of emission, got {len(table)}")
+        elif symbols is not None:
+            raise InputError(f"symbols: expected none, for {family.family} emissions have no names, got some")
+        names = [str(state) for state in range(K)] if labels is None else [str(label) for label in labels]
+        if len(names) != K or len(set(names)) != K:
+            raise InputError(f"labels: expected {K} names, each once, got {names!r:.60}")
+        parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
+        out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
+        out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))
+        return out
+
+    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from sentences.
+
+        Arguments:
+            X: observations.
+            y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
+                it is not known, or a set where it is one of several; None in the place of a list where nothing is
+                known. One array ``[N]`` where X is one, −1 where nothing is known. Left out: nothing is known, but for
+                the tags of a `Corpus`.
+            lengths: of the sentences, where X is one array; left out, it is one sentence.
+        """
+        X = as_sentences(X)
+        before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
+        self._become(fit_hmm(Fitting.of(self), X, y, lengths, before, self._tell))
+        return self
+
+    def _tell(self, done: Pass, parameters: HMMParameters) -> None:
+        if self.verbose:
+            print(done.line(), file=sys.stderr)
+
+    @property
+    def labels_(self) -> list[Any]:  # type: ignore[override]
+        """The states: names, sorted, or numbers from 0."""
+        p = self._fitted()
+        return list(range(p.num_states)) if p.numbers else list(p.labels)
+
+    @property
+    def start_(self) -> Float64Array:
+        """π, ``[K]``."""
+        return self._fitted().start
+
+    @property
+    def transitions_(self) -> Float64Array:
+        """A, ``[K, K]`` as ``[previous, next]``."""
+        return self._fitted().transitions
+
+    @property
+    def emission_(self) -> Emission:
+        """What the states emit."""
+        return self._fitted().emission
+
+    @property
+    def objective_(self) -> float:
+        """What EM reached, log P(O) + log prior; of counted models log P(O, I)."""
+        self._fitted()
+        return self.training_.objective
+
+    def to_crf(self) -> CRF:
+        """Return the CRF with the same posterior P(I | O), whose weights are logarithms of probabilities.
+
+        It takes the same sentences as X, as lists. Its weights are float32. Mixtures are not log-linear and have none.
+        """
+        return crf_of(self._fitted())
+
+    def _fitted(self) -> HMMParameters:
+        check_is_fitted(self, "parameters_")
+        return self.parameters_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # Files.
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """Make the model of a file that was read; see `tagline.load`."""
+        saved = unpack(file)
+        out = cls()
+        out.emission = saved.parameters.emission.family
+        out._set(saved.settings)
+        if isinstance(out.frozen, list):
+            out.frozen = tuple(out.frozen)
+        out._become(FittedHMM(saved.parameters, saved.training))
+        return out
+
+    def _become(self, fitted: FittedHMM) -> None:
+        """Take over what was learned."""
+        self.parameters_, self.training_, self.training_log_ = fitted.parameters, fitted.training, list(fitted.history)
+
+    def _packed(self) -> Packed:
+        return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
+
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self._become(FittedHMM(saved.parameters, saved.training, vars(self).get("training_log_", ())))

@@ -1,0 +1,117 @@
+"""The layout of an HMM in a model file: settings and arrays, in and out.
+
+Probabilities are float64, so that log P(O) is the same to the last bit. Whatever a file says is checked. The settings:
+
+    model, version      "hmm", and the number of this layout; older ones are read, newer ones refused
+    labels, numbers     names of the states, and whether they are but the digits of their numbers
+    scheme              the tag scheme whose rules hold
+    emission            family and options, as the family itself writes them
+    symbols             "words", "integers" or null
+    settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
+
+and the arrays ``start [K]``, ``transitions [K, K]``, ``emission.*``, and ``symbols.integers`` or ``symbols.bytes``, ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.errors import InputError, StorageError
+from tagline.features.vocabulary import Vocabulary
+from tagline.models.files import (
+    Packed,
+    TrainingFacts,
+    bad_file,
+    check_version,
+    config_of,
+    facts_of,
+    group_of,
+    labels_of,
+    reading,
+    scheme_of,
+)
+from tagline.models.hmm.emissions import FAMILIES, Categorical, Symbols
+from tagline.models.hmm.parameters import HMMParameters, checked
+from tagline.storage import ModelFile
+
+MODEL, VERSION = "hmm", 1
+
+_EMISSION, _SYMBOLS = "emission.", "symbols."
+
+
+@dataclass(frozen=True, eq=False)
+class SavedHMM:
+    """What a file holds of an HMM: parameters, how they were trained, the estimator's settings by name."""
+
+    parameters: HMMParameters
+    training: TrainingFacts
+    settings: Mapping[str, Any]
+
+
+def pack(saved: SavedHMM) -> Packed:
+    """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
+    p = saved.parameters
+    kind, symbols = _packed_symbols(p.symbols)
+    own = {"numbers": p.numbers, "scheme": p.scheme, "emission": p.emission.config(), "symbols": kind}
+    emitted = {f"{_EMISSION}{name}": np.asarray(array) for name, array in p.emission.arrays().items()}
+    config = config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training)
+    return config, {"start": p.start, "transitions": p.transitions, **emitted, **symbols}
+
+
+def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDArray[Any]]]:
+    if symbols is None:
+        return None, {}
+    if all(isinstance(symbol, str) for symbol in symbols.values):
+        names = Vocabulary.of(symbols.values).arrays()  # type: ignore[arg-type]
+        return "words", {f"{_SYMBOLS}{name}": array for name, array in names.items()}
+    if all(type(symbol) is int and abs(symbol) < 2**63 for symbol in symbols.values):
+        return "integers", {f"{_SYMBOLS}integers": np.array(symbols.values, np.int64)}
+    odd = next(symbol for symbol in symbols.values if not isinstance(symbol, str))
+    raise InputError(f"symbols: expected strings, or integers, to save, got {odd!r:.60}; turn symbols into strings")
+
+
+def unpack(file: ModelFile) -> SavedHMM:
+    """Turn settings and arrays into a model, or say what is wrong with them."""
+    with reading(file):
+        check_version(file, VERSION, "an HMM")
+        return SavedHMM(_parameters(file), facts_of(file), file.setting("settings", dict))
+
+
+def _parameters(file: ModelFile) -> HMMParameters:
+    labels, numbers = labels_of(file), file.setting("numbers", bool)
+    if numbers and labels != tuple(str(state) for state in range(len(labels))):
+        raise bad_file(file, "labels 0, 1, … in order", labels)
+    K = len(labels)
+    start = file.tensor("start", np.float64, K)
+    transitions = file.tensor("transitions", np.float64, K, K)
+    described = file.setting("emission", dict)
+    family = described.get("family")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise bad_file(file, f"emissions of a family among {', '.join(FAMILIES)}", family)
+    try:
+        emission = FAMILIES[family].from_arrays(group_of(file, _EMISSION), described)
+    except StorageError as error:
+        raise StorageError(f"{file.source}: {error}") from None
+    symbols = _symbols(file)
+    wanted = emission.num_symbols if isinstance(emission, Categorical) else None
+    if wanted != (None if symbols is None else len(symbols)):
+        raise bad_file(file, f"{wanted or 'no'} symbols", None if symbols is None else len(symbols))
+    parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols)
+    _ = parameters.rules  # labels that are not of the scheme
+    return checked(parameters)
+
+
+def _symbols(file: ModelFile) -> Symbols | None:
+    kind = file.config.get("symbols")
+    if kind is None:
+        return None
+    if kind == "integers":
+        return Symbols.of(file.tensor(f"{_SYMBOLS}integers", np.int64, None).tolist())
+    if kind != "words":
+        raise bad_file(file, "symbols that are words or integers", kind)
+    return Symbols.of(Vocabulary.from_arrays(group_of(file, _SYMBOLS)))

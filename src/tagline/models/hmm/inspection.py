@@ -1,0 +1,175 @@
+"""What an HMM has learned, to be looked at: what states emit, how they follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.models.files import TrainingFacts
+from tagline.models.hmm.emissions import Categorical, Emission
+from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, top_transitions, training_lines
+from tagline.models.weight_tables import WeightRow, write_rows
+from tagline.readers.sources import PathLike
+
+MOST_NUMBERS = 8  # of one state's parameter that are shown
+
+
+@dataclass(frozen=True)
+class HMMSummary:
+    """A model in a few numbers.
+
+    Attributes:
+        labels, scheme: its states, and the tag scheme whose rules hold.
+        emission: the family, in words.
+        symbols: how many there are; None where emissions have none.
+        parameters: how many numbers are free.
+        forbidden: transitions of probability 0.
+        states: of emissions without symbols, the parameters of each state, by name.
+        training: objective, reason of the end, notes and version, as far as they are known.
+    """
+
+    labels: list[str]
+    scheme: str | None
+    emission: str
+    symbols: int | None
+    parameters: int
+    forbidden: int
+    states: dict[str, dict[str, Any]]
+    training: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return asdict(self)
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        known = "" if self.symbols is None else f"{self.symbols:,} symbols, "
+        return f"{len(self.labels)} labels ({self.scheme or 'no tag scheme'}), {known}{self.parameters:,} parameters"
+
+    def text(self) -> str:
+        """Write a line for each fact."""
+        K = len(self.labels)
+        lines = [
+            f"labels      {K}: {' '.join(self.labels)}",
+            f"scheme      {self.scheme or 'none: every label may follow every other'}",
+            f"emission    {self.emission}" + ("" if self.symbols is None else f", {self.symbols} symbols"),
+            f"parameters  {self.parameters}; {self.forbidden} of {K * K} transitions have probability 0",
+        ]
+        lines += training_lines(self.training)
+        for label, parameters in self.states.items():
+            shown = "  ".join(f"{name} {_shown(value)}" for name, value in parameters.items())
+            lines.append(f"state {label}  {shown}")
+        return "\n".join(lines) + "\n"
+
+
+class HMMViews:
+    """The methods of a fitted HMM that show its parameters."""
+
+    training_: TrainingFacts
+
+    def top_features(self, n: int = 20, label: Any = None, *, lowest: bool = False) -> list[FeatureWeight]:
+        """Return the n symbols with the largest probabilities, `weight` being log p(symbol | state), largest first.
+
+        Arguments:
+            label: of this state only.
+            lowest: the smallest probabilities above 0 instead.
+        """
+        p = self._fitted()
+        if label is not None and str(label) not in p.labels:
+            raise InputError(f"label: expected one of {', '.join(p.labels)}, got {label!r}")
+        if n < 0:
+            raise InputError(f"n: expected 0 or more, got {n}")
+        if not isinstance(p.emission, Categorical) or p.symbols is None:
+            return []
+        logs = p.emission.log_table()  # [V, K]
+        shown = np.isfinite(logs)
+        if label is not None:
+            shown &= np.arange(p.num_states) == p.labels.index(str(label))
+        places = top_places(logs.ravel(), np.flatnonzero(shown), n, lowest)
+        pairs = zip(*np.divmod(places, p.num_states), strict=True)
+        return [FeatureWeight(float(logs[v, k]), str(p.symbols.values[v]), p.labels[k]) for v, k in pairs]
+
+    def top_transitions(self, n: int = 20, *, lowest: bool = False) -> list[TransitionWeight]:
+        """Return the n transitions with the largest log probabilities, the largest first; or the smallest above −∞."""
+        p = self._fitted()
+        return top_transitions(p.labels, p.log_transitions, n, lowest)
+
+    def weights_table(self) -> list[WeightRow]:
+        """List log probabilities as rows (kind, attribute, previous, label, weight); those of −∞ are left out."""
+        p = self._fitted()
+        rows = [
+            WeightRow("state", feature.attribute, None, feature.label, feature.weight)
+            for feature in self.top_features(p.num_states * (0 if p.symbols is None else len(p.symbols)))
+        ]
+        pairs = self.top_transitions(p.num_states**2)
+        rows += [WeightRow("transition", None, pair.previous, pair.label, pair.weight) for pair in pairs]
+        starts = zip(p.labels, p.log_start.tolist(), strict=True)
+        return rows + [WeightRow("start", None, None, label, weight) for label, weight in starts if np.isfinite(weight)]
+
+    def write_weights(self, path: PathLike) -> None:
+        """Write the table of log probabilities: JSON lines where the name ends in ``.jsonl`` or ``.json``, else CSV."""
+        write_rows(self.weights_table(), path)
+
+    def plot_transitions(self, path: PathLike) -> None:
+        """Draw the probabilities of the transitions as a heat map, saved as PNG; needs the extra ``plot``."""
+        from tagline.evaluation.plots import plot_transitions
+
+        p = self._fitted()
+        plot_transitions(p.labels, p.transitions, path)
+
+    def summary(self) -> HMMSummary:
+        """Count states, symbols and parameters, and say how the model was trained."""
+        p = self._fitted()
+        return HMMSummary(
+            list(p.labels),
+            p.scheme,
+            _described(p.emission),
+            None if p.symbols is None else len(p.symbols),
+            p.num_parameters(),
+            int((p.transitions == 0).sum()),
+            {} if p.symbols is not None else {label: _state(p.emission, k) for k, label in enumerate(p.labels)},
+            self.training_.as_dict(),
+        )
+
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return what each state emits most often, and the most and the least probable transitions.
+
+        Arguments:
+            top: words of each state, and transitions.
+            labels: whose words are shown; all when left out.
+        """
+        words = {label: self.top_features(top, label) for label in labels or self._fitted().labels}
+        transitions, avoided = self.top_transitions(top), self.top_transitions(top, lowest=True)
+        return ModelView(self.summary(), words, transitions, avoided, logarithms=True)
+
+    def known_tokens(self) -> list[str]:
+        """The words that the model has seen; none where emissions are not words."""
+        p = self._fitted()
+        return [] if p.symbols is None else [symbol for symbol in p.symbols.values if isinstance(symbol, str)]
+
+    def _fitted(self) -> HMMParameters:
+        raise NotImplementedError
+
+
+def _described(emission: Emission) -> str:
+    kind = getattr(emission, "covariance", None)
+    unseen = getattr(emission, "unseen", None)
+    rest = ", some probability kept for unseen symbols" if unseen is not None and unseen.any() else ""
+    return emission.family + (f" ({kind} covariance)" if kind else "") + rest
+
+
+def _state(emission: Emission, k: int) -> dict[str, Any]:
+    """The parameters of one state, as plain numbers and lists."""
+    state = emission.states([k])
+    return {name: np.asarray(getattr(state, name)).tolist() for name in emission.parameters}
+
+
+def _shown(value: Any) -> str:
+    flat = np.ravel(value)
+    rest = f" … {flat.size - MOST_NUMBERS} more" if flat.size > MOST_NUMBERS else ""
+    return "[" + " ".join(f"{number:.4g}" for number in flat[:MOST_NUMBERS]) + rest + "]"

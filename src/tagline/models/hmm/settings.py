@@ -1,0 +1,154 @@
+"""What `HMM` was told about fitting, checked before anything is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.errors import InputError
+from tagline.models.hmm.baum_welch import Limits
+from tagline.models.hmm.counting import Smoothing
+from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
+from tagline.models.hmm.smoothing import check_smoothing
+
+ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
+CHAIN = ("start", "transitions")  # parameters that are not the emission family's
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """The parameters of an `HMM`, checked.
+
+    Attributes:
+        options: arguments of the emission family.
+        frozen: of "start" and "transitions"; those of the family are in `options`.
+        rest: as `HMM` has them.
+    """
+
+    n_states: int | None
+    emission: str | Emission
+    options: Mapping[str, Any]
+    algorithm: str
+    smoothing: Smoothing
+    topology: Any
+    scheme: str | None
+    on_illegal: str
+    frozen: frozenset[str]
+    n_init: int
+    limits: Limits
+    unknown: str
+    random_state: Any
+
+    @classmethod
+    def of(cls, hmm: Any) -> Fitting:
+        """Check the parameters of an estimator."""
+        family = hmm.emission.family if isinstance(hmm.emission, Emission) else hmm.emission
+        _choice("emission", family, tuple(FAMILIES))
+        _choice("algorithm", hmm.algorithm, ALGORITHMS)
+        _choice("unknown", hmm.unknown, UNKNOWN_SYMBOLS)
+        check_smoothing(hmm.smoothing, hmm.k)
+        for name in ("n_states", "n_init"):
+            value = getattr(hmm, name)
+            if value is not None and (type(value) is bool or not isinstance(value, int | np.integer) or value < 1):
+                raise InputError(f"{name}: expected a whole number of 1 or more, got {value!r:.60}")
+        seed = hmm.random_state
+        if seed is not None and (type(seed) is bool or not isinstance(seed, int | np.integer) or seed < 0):
+            raise InputError(f"random_state: expected a whole number of 0 or more, or None, got {seed!r:.60}")
+        for name in ("start_prior", "transition_prior"):
+            _check_prior(name, getattr(hmm, name))
+        return cls(
+            hmm.n_states,
+            hmm.emission,
+            _options(hmm, family),
+            hmm.algorithm,
+            Smoothing(hmm.smoothing, float(hmm.k), hmm.start_prior, hmm.transition_prior),
+            hmm.topology,
+            hmm.scheme,
+            hmm.on_illegal,
+            _frozen_chain(hmm.frozen, FAMILIES[family]),
+            int(hmm.n_init),
+            Limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds),
+            hmm.unknown,
+            hmm.random_state,
+        )
+
+    @property
+    def family(self) -> type[Emission]:
+        """The class of the emissions."""
+        return type(self.emission) if isinstance(self.emission, Emission) else FAMILIES[self.emission]
+
+    def begun(
+        self, values: NDArray[Any], num_symbols: int | None, K: int, random: np.random.Generator, counted: bool = False
+    ) -> Emission:
+        """Return emissions to start from: those that were given, or random ones.
+
+        Arguments:
+            values: the observations.
+            num_symbols: V, of categorical emissions.
+            counted: whether symbols are going to be counted, and smoothed for those that are never seen.
+        """
+        if isinstance(self.emission, Emission):
+            if self.emission.num_states != K:
+                raise InputError(f"emission: expected {K} states, got {self.emission.num_states}")
+            return self.held(self.emission)
+        more = dict(self.options)
+        if self.family is Categorical:
+            more["num_symbols"] = num_symbols
+            if counted and self.unknown == "smooth":
+                more["unseen"] = True
+        return self.family.started(values, K, random, **more)
+
+    def held(self, emission: Emission) -> Emission:
+        """Return given emissions, with what the estimator says is frozen frozen, too."""
+        return replace(emission, frozen=tuple({*emission.frozen, *self.options["frozen"]}))
+
+
+def _choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r:.60}")
+
+
+def _check_prior(name: str, given: ArrayLike) -> None:
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if not (np.isfinite(values) & (values >= 1)).all():
+        raise InputError(f"{name}: expected Dirichlet parameters of 1 (no prior) or more, got {given!r:.60}")
+
+
+def _options(hmm: Any, family: str) -> dict[str, Any]:
+    """The arguments of the emission family that the estimator has names for, and the further ones."""
+    frozen = tuple(name for name in _names(hmm.frozen) if name not in CHAIN)
+    options: dict[str, Any] = {"tied": hmm.tied, "frozen": frozen}
+    prior = np.asarray(hmm.emission_prior)
+    if family in ("categorical", "multinomial", "bernoulli"):
+        options["prior"] = hmm.emission_prior
+    elif (prior != 1).any():
+        raise InputError(
+            f"emission_prior: expected 1, for {family} emissions have priors of other kinds, got "
+            f"{hmm.emission_prior!r:.60}; pass theirs in emission_options="
+        )
+    if family in ("gaussian", "mixture"):
+        options |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
+    if family == "mixture":
+        options["n_components"] = hmm.n_components
+    if family == "categorical" and hmm.unknown == "smooth" and prior.ndim == 0 and prior > 1:
+        options |= {"unseen": True, "unseen_prior": hmm.emission_prior}
+    return {**options, **(hmm.emission_options or {})}
+
+
+def _names(frozen: Any) -> list[str]:
+    return [frozen] if isinstance(frozen, str) else list(frozen)
+
+
+def _frozen_chain(given: Any, family: type[Emission]) -> frozenset[str]:
+    known = (*CHAIN, *family.parameters)
+    for name in _names(given):
+        if name not in known:
+            raise InputError(f"frozen: expected names among {', '.join(known)}, got {name!r:.60}")
+    return frozenset(name for name in _names(given) if name in CHAIN)

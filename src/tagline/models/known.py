@@ -1,0 +1,78 @@
+"""Labels that are known before a model is asked: every answer keeps to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tagline import chain as engine
+from tagline.errors import InputError
+from tagline.types import BoolArray, Chain, IntArray
+
+
+def constrained(
+    chains: Iterator[Chain], known: Any, labels: Sequence[str], count: int | None = None
+) -> Iterator[Chain]:
+    """Forbid in each chain what contradicts the labels that are known; see `KnownLabels` for the arguments."""
+    rows = KnownLabels(known, labels, count)
+    for chain in chains:
+        yield rows.hold(chain)
+    rows.finish()
+
+
+class KnownLabels:
+    """What is known of the labels of sentences, handed out as their chains come.
+
+    Arguments:
+        known: for each sentence a list with, for each token, its label, a set of labels, or None; or None.
+        labels: the names of the chains' labels.
+        count: how many sentences there are, where it is known beforehand.
+    """
+
+    def __init__(self, known: Any, labels: Sequence[str], count: int | None = None) -> None:
+        self.rows, self.labels, self.done = list(known), labels, 0
+        self.numbers = {label: number for number, label in enumerate(labels)}
+        if count is not None and count != len(self.rows):
+            self._refuse(count)
+
+    def _refuse(self, count: int) -> None:
+        raise InputError(f"known: expected one list for each of {count} sentences, got {len(self.rows)}")
+
+    def hold(self, chain: Chain) -> Chain:
+        """Return the next block of sentences with −∞ at all labels that contradict what is known."""
+        first, last = self.done, self.done + chain.num_sentences
+        if last > len(self.rows):
+            self._refuse(last)
+        self.done = last
+        return engine.constrain(chain, allowed=self.allowed(first, last, chain.offsets))
+
+    def finish(self) -> None:
+        """Refuse rows for which there was no sentence."""
+        if self.done != len(self.rows):
+            self._refuse(self.done)
+
+    def allowed(self, first: int, last: int, offsets: IntArray) -> BoolArray:
+        """Return booleans ``[N, L]`` from what is known of each token of sentences first … last − 1."""
+        allowed = np.ones((int(offsets[-1]), len(self.labels)), bool)
+        for b, row in enumerate(self.rows[first:last]):
+            if row is None:
+                continue
+            T = int(offsets[b + 1] - offsets[b])
+            if isinstance(row, str) or not isinstance(row, Iterable) or len(row := list(row)) != T:
+                raise InputError(f"known[{first + b}]: expected a list of {T} entries, one a token, got {row!r}")
+            for t, entry in enumerate(row):
+                if entry is not None:
+                    allowed[offsets[b] + t] = False
+                    allowed[offsets[b] + t, self._labels(entry, f"known[{first + b}][{t}]")] = True
+        return allowed
+
+    def _labels(self, entry: Any, place: str) -> list[int]:
+        """The numbers of a known label, or of a set of labels."""
+        names = {entry} if isinstance(entry, str) else set(entry)
+        if names - self.numbers.keys() or not names:
+            raise InputError(
+                f"{place}: expected labels among {', '.join(self.labels)}, got {entry!r}; None where nothing is known"
+            )
+        return [self.numbers[label] for label in names]

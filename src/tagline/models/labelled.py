@@ -1,0 +1,369 @@
+"""Labelled sentences at the door of training, for every kind of model: read, checked, settled, weighed.
+
+A label is a string; None stands for an unknown one, a set for one of several. A labelling that the tag scheme forbids
+is an error, is repaired, or its sentence is dropped: `on_illegal` says. `prepare` does all of it: y → `Lesson`.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline import chain as engine
+from tagline.errors import InputError
+from tagline.ragged import first_entries, row_of, take_rows
+from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.detection import detect
+from tagline.readers.rules import Rules, legal, scheme
+from tagline.readers.validation import repair
+from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
+
+ON_ILLEGAL = ("error", "repair", "drop")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTokens:
+    """The labels of sentences, one entry a token.
+
+    Attributes:
+        labels: the distinct labels.
+        ids: ``[N]``, the number of each token's label; −1 where it is not known.
+        sets: the labels that token n may have, where it is not one known label; None stands for all.
+        offsets: ``[B + 1]``.
+        source: where the sentences come from, for messages.
+    """
+
+    labels: tuple[str, ...]
+    ids: NDArray[np.int32]
+    sets: Mapping[int, frozenset[str] | None]
+    offsets: IntArray
+    source: Corpus | None = None
+
+    @property
+    def num_sentences(self) -> int:
+        """B."""
+        return len(self.offsets) - 1
+
+    def place(self, b: int) -> str:
+        """Say where a sentence is."""
+        return f"y[{b}]" if self.source is None else self.source.place(b)
+
+    def take(self, sentences: IntArray) -> LabelledTokens:
+        """Return the labels of these sentences alone."""
+        if len(sentences) == self.num_sentences and (sentences == np.arange(self.num_sentences)).all():
+            return self
+        offsets, tokens = take_rows(self.offsets, sentences)
+        places = {int(n): t for t, n in enumerate(tokens)} if self.sets else {}
+        sets = {places[n]: allowed for n, allowed in self.sets.items() if n in places}
+        source = None if self.source is None else self.source.take(sentences)
+        return LabelledTokens(self.labels, self.ids[tokens], sets, offsets, source)
+
+    def unknown(self) -> tuple[str, object] | None:
+        """Return the place of the first label that is not known, and what stands there; None where all are known."""
+        if not self.sets:
+            return None
+        n = min(self.sets)
+        b = row_of(self.offsets, n)
+        return f"y[{b}][{n - self.offsets[b]}]", self.sets[n]
+
+    def column(self) -> Column:
+        """Return the labels as a column, where all of them are known."""
+        return Column(self.labels, self.ids)
+
+    def corpus(self) -> Corpus:
+        """Return the labels as the tags of a corpus without words."""
+        return Corpus({TAG: self.column()}, self.offsets)
+
+
+def read_labels(X: Any, y: Any) -> LabelledTokens:
+    """Take labels from y, or from the tags of a corpus where y is None."""
+    if y is None:
+        if not isinstance(X, Corpus):
+            raise InputError(
+                "y: expected a list of labels for each sentence, got None; only a Corpus carries its own tags"
+            )
+        column = X.column(TAG)
+        return LabelledTokens(column.vocabulary, column.ids, {}, X.offsets, X)
+    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
+        raise InputError(f"y: expected a list of sentences, each a list of labels, got {type(y).__name__}")
+    numbers: dict[str, int] = {}
+    ids: list[int] = []
+    sets: dict[int, frozenset[str] | None] = {}
+    offsets = [0]
+    for b, sentence in enumerate(y):
+        if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+            raise InputError(
+                f"y[{b}]: expected a list of labels, got {sentence!r}; y is a list of sentences: for one pass [labels]"
+            )
+        for t, label in enumerate(sentence):
+            if isinstance(label, str):
+                ids.append(numbers.setdefault(label, len(numbers)))
+                continue
+            sets[len(ids)] = _label_set(label, f"y[{b}][{t}]")
+            ids.append(-1)
+        offsets.append(len(ids))
+    for allowed in sets.values():
+        for label in sorted(allowed or ()):
+            numbers.setdefault(label, len(numbers))
+    source = X if isinstance(X, Corpus) and len(X) == len(offsets) - 1 else None
+    return LabelledTokens(tuple(numbers), np.array(ids, np.int32), sets, np.array(offsets, np.int64), source)
+
+
+def _label_set(label: Any, where: str) -> frozenset[str] | None:
+    if label is None:
+        return None
+    if isinstance(label, set | frozenset) and all(isinstance(member, str) for member in label):
+        if not label:
+            raise InputError(f"{where}: expected at least one label in a set, got none; None stands for every label")
+        return frozenset(label)
+    raise InputError(
+        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {label!r}; "
+        f"turn labels into strings first, for instance str({label!r})"
+    )
+
+
+def match_lengths(offsets: IntArray, labelled: LabelledTokens) -> None:
+    """Refuse labels that do not fit the sentences."""
+    if len(offsets) != len(labelled.offsets):
+        raise InputError(
+            f"y: expected labels of {len(offsets) - 1} sentences, as many as X has, got {len(labelled.offsets) - 1}"
+        )
+    ours, theirs = np.diff(offsets), np.diff(labelled.offsets)
+    wrong = np.flatnonzero(ours != theirs)
+    if len(wrong):
+        b = int(wrong[0])
+        raise InputError(f"y[{b}]: expected {ours[b]} labels, one a token of X[{b}], got {theirs[b]}")
+
+
+def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
+    """Return the name of the tag scheme; "auto" looks at the labels."""
+    if name is None or name.lower() == "none":
+        return None
+    if name.lower() != "auto":
+        return scheme(name).name
+    if labelled.sets:  # a sequence with holes proves nothing
+        return None
+    detected = detect(labelled.corpus()).scheme
+    return None if detected is None else detected.name
+
+
+def used_labels(labelled: LabelledTokens) -> set[str]:
+    """The labels that some token has or may have."""
+    ids = np.unique(labelled.ids)
+    named = {label for allowed in labelled.sets.values() for label in allowed or ()}
+    return named | {labelled.labels[number] for number in ids[ids >= 0]}
+
+
+def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
+    """Sort labels and refuse a scheme that they are not of."""
+    ordered = sorted(map(str, labels))  # NumPy's strings too
+    if name is not None:
+        legal(ordered, name)
+    return ordered
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Labelled sentences that are ready to be learned from.
+
+    Attributes:
+        sentences: which of the given sentences are learned from, ascending.
+        labelled: their labels.
+        labels: L names; of most models sorted.
+        scheme, rules: the tag scheme and what it allows; None for no rules.
+        weights: how much each sentence counts, ``[B]``; None for all the same.
+        notes: what was repaired or dropped.
+    """
+
+    sentences: IntArray
+    labelled: LabelledTokens
+    labels: list[str]
+    scheme: str | None
+    rules: Rules | None
+    weights: Float64Array | None = None
+    notes: tuple[str, ...] = ()
+
+    def numbers(self) -> NDArray[np.int32]:
+        """Label numbers ``[N]``, −1 where unknown."""
+        return numbered(self.labelled, self.labels)
+
+    def allowed(self) -> BoolArray | None:
+        """The labels that each token may have, ``[N, L]``; None where every label is known."""
+        return allowed_labels(self.labelled, self.labels)
+
+
+def prepare(
+    labelled: LabelledTokens,
+    *,
+    scheme: str | None,
+    on_illegal: str = "error",
+    names: Callable[[LabelledTokens], list[str]] | None = None,
+    sample_weight: ArrayLike | None = None,
+    label_weights: Any = None,
+    skip_empty: bool = False,
+) -> Lesson:
+    """Settle which sentences are learned from, with which labels and rules, and how much each counts.
+
+    Arguments:
+        scheme: the name of the tag scheme whose rules hold; None for no rules.
+        on_illegal: labellings that break the rules: "error", "repair", or "drop" the sentence.
+        names: all labels that a model is to have, from those of its sentences; when left out, those that occur, sorted.
+        sample_weight: how much each sentence counts, ``[B]``; a sentence of weight 0 is left out.
+        label_weights: how much labels count: a mapping, or "balanced".
+        skip_empty: leave out sentences without tokens.
+    """
+    names_of = names or (lambda labelled: complete_labels(used_labels(labelled), scheme))
+    sizes = check_sample_weight(sample_weight, labelled.num_sentences)
+    labels, rules = _names_and_rules(names_of, labelled, scheme)
+    labelled, sentences, notes = _settled(labelled, rules, scheme, labels, on_illegal)
+    if skip_empty:
+        sentences = sentences[np.diff(labelled.offsets)[sentences] > 0]
+    if sizes is not None:
+        sentences = sentences[sizes[sentences] > 0]
+    if not len(sentences):
+        raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
+    labelled = labelled.take(sentences)
+    labels, rules = _names_and_rules(names_of, labelled, scheme)  # of the sentences that are left, and as repaired
+    weights = sentence_weights(None if sizes is None else sizes[sentences], label_weights, labelled, labels)
+    return Lesson(sentences, labelled, labels, scheme, rules, weights, notes)
+
+
+def _names_and_rules(
+    names_of: Callable[[LabelledTokens], list[str]], labelled: LabelledTokens, scheme: str | None
+) -> tuple[list[str], Rules | None]:
+    labels = names_of(labelled)
+    if not labels:
+        raise InputError("y: expected at least one sentence with a known label, got none")
+    return labels, None if scheme is None else legal(labels, scheme)
+
+
+def _settled(
+    labelled: LabelledTokens, rules: Rules | None, name: str | None, labels: Sequence[str], on_illegal: str
+) -> tuple[LabelledTokens, IntArray, tuple[str, ...]]:
+    """Deal with labellings that the rules forbid: the labels, the sentences that are kept, what was done in words."""
+    if on_illegal not in ON_ILLEGAL:
+        raise InputError(f"on_illegal: expected one of {', '.join(ON_ILLEGAL)}, got {on_illegal!r}")
+    everything = np.arange(labelled.num_sentences)
+    illegal = np.zeros(0, np.int64) if rules is None else _illegal(labelled, rules, labels)
+    if not len(illegal) or name is None:
+        return labelled, everything, ()
+    what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
+    if on_illegal == "error":
+        raise InputError(
+            f"{labelled.place(int(illegal[0]))}: expected tags that {name} allows, got others; there are {what}; pass "
+            'on_illegal="repair" or "drop", or scheme=None for no rules'
+        )
+    if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
+        return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
+    mended = repair(labelled.corpus(), name).tags.columns[TAG]
+    return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
+
+
+def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
+    """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
+    allowed = allowed_labels(labelled, labels)
+    if allowed is not None:
+        begins, ends = _scores(rules.start), _scores(rules.end)
+        chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
+        return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
+    ids = numbered(labelled, labels)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    last = np.zeros(len(ids) + 1, bool)
+    last[labelled.offsets[1:]] = True  # one past the last token
+    end = last[1:] & (ids >= 0)
+    broken[end] |= ~rules.end[ids[end]]
+    return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
+
+
+def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:
+    """Say of each token whether its known label may not begin a sentence or follow the known one before it, ``[N]``.
+
+    Arguments:
+        ids: ``[N]``, label numbers, −1 where unknown.
+        start, transitions: what may begin and follow, ``[L]`` and ``[L, L]``.
+    """
+    before = np.concatenate([[-1], ids[:-1]]) if len(ids) else ids
+    first = first_entries(offsets)
+    broken = np.zeros(len(ids), bool)
+    begin, inner = first & (ids >= 0), ~first & (before >= 0) & (ids >= 0)
+    broken[begin] = ~start[ids[begin]]
+    broken[inner] = ~transitions[before[inner], ids[inner]]
+    return broken
+
+
+def _scores(allowed: BoolArray) -> FloatArray:
+    """0 for what is allowed, −∞ for the rest."""
+    return np.where(allowed, np.float32(0), np.float32(-np.inf))
+
+
+def numbered(labelled: LabelledTokens, labels: Sequence[str]) -> NDArray[np.int32]:
+    """Label numbers ``[N]``, −1 where unknown."""
+    places = {label: number for number, label in enumerate(labels)}
+    table = np.array([places.get(label, -1) for label in labelled.labels] + [-1], np.int32)
+    return table[labelled.ids]
+
+
+def allowed_labels(labelled: LabelledTokens, labels: Sequence[str]) -> BoolArray | None:
+    """Booleans ``[N, L]``, or None where every label is known."""
+    if not labelled.sets:
+        return None
+    ids = numbered(labelled, labels)
+    allowed = np.zeros((len(ids), len(labels)), bool)
+    allowed[np.flatnonzero(ids >= 0), ids[ids >= 0]] = True
+    places = {label: number for number, label in enumerate(labels)}
+    for n, labels_here in labelled.sets.items():
+        allowed[n, slice(None) if labels_here is None else [places[label] for label in labels_here]] = True
+    return allowed
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array | None:
+    """How much each of B sentences counts, ``[B]``; None where all count the same."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {sample_weight!r:.60}")
+    if B and not weights.any():
+        raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
+    return weights
+
+
+def sentence_weights(
+    sample_weight: Float64Array | None,
+    label_weights: Mapping[str, float] | str | None,
+    labelled: LabelledTokens,
+    labels: Sequence[str],
+) -> Float64Array | None:
+    """How much each sentence counts, ``[B]``: its sample weight times the mean weight of its labels.
+
+    "balanced" weighs a label by N / (L · its count), as scikit-learn does.
+    """
+    B = labelled.num_sentences
+    weights = np.ones(B)
+    if sample_weight is not None:
+        weights *= sample_weight
+    if label_weights is not None:
+        ids = numbered(labelled, labels)
+        table = np.ones(len(labels) + 1)
+        if label_weights == "balanced":
+            counts = np.bincount(ids[ids >= 0], minlength=len(labels))
+            table[:-1] = counts.sum() / (len(labels) * np.maximum(counts, 1))
+        elif isinstance(label_weights, Mapping):
+            for label, weight in label_weights.items():
+                if label not in labels:
+                    raise InputError(f"label_weights: expected labels among {', '.join(labels)}, got {label!r}")
+                real = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+                if not (real and np.isfinite(weight) and weight >= 0):
+                    raise InputError(f"label_weights[{label!r}]: expected a number of 0 or more, got {weight!r}")
+                table[labels.index(label)] = weight
+        else:
+            raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {label_weights!r}')
+        lengths = np.diff(labelled.offsets)
+        sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)
+        weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
+    return None if sample_weight is None and label_weights is None else weights

@@ -1,0 +1,5 @@
+"""Neural taggers: `bilstm.BiLSTMCRF` and `transformer.TransformerCRF`, over `tagger.NeuralTagger`.
+
+In: sentences of words and labels. Out: a network that scores sentences into chains. A coder turns words into numbers
+and the network (`tagline.nn`) turns these into emissions; `fitting` is what the training loop asks for.
+"""

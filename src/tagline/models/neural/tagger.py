@@ -1,0 +1,289 @@
+"""What the neural taggers share: `fit`, chains for every question, explanations, scikit-learn's manners.
+
+A kind of tagger says how it turns sentences into numbers and what network scores them (`_make`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from tagline.chain.checks import as_count
+from tagline.errors import InputError
+from tagline.models.answers import ChainModel
+from tagline.models.contract import Progress as PassDone
+from tagline.models.dev_score import check_dev
+from tagline.models.explanations import Explanation, explain_chain
+from tagline.models.files import TrainingFacts
+from tagline.models.labelled import (
+    LabelledTokens,
+    Lesson,
+    complete_labels,
+    match_lengths,
+    prepare,
+    read_labels,
+    scheme_of,
+    used_labels,
+)
+from tagline.models.neural.explaining import word_differences
+from tagline.models.neural.file import StoredNetwork
+from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
+from tagline.models.neural.inspection import NetworkViews
+from tagline.models.neural.network import Coder, Network, device_of
+from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.nn.heads import Tagger
+from tagline.readers.corpus import Corpus
+from tagline.readers.rules import Rules
+from tagline.storage import Path
+from tagline.training.neural.journal import Epoch
+from tagline.training.neural.loop import train
+from tagline.training.neural.settings import Descent
+from tagline.types import Chain
+
+Callback = Callable[[Epoch], bool | None]
+Progress = Callable[[int, int, float], None]
+
+DESCENT = (
+    *("epochs", "batch_size", "max_tokens", "optimizer", "learning_rate", "momentum", "weight_decay", "warmup"),
+    *("schedule", "clip", "accumulate", "average", "precision", "compile", "patience", "max_seconds"),
+)
+
+# Parts of a plan that are of training, not of the network: they may differ from one fit to the next.
+MAY_CHANGE = ("dropout", "word_dropout", "smoothing", "freeze_words", "freeze", "checkpointing")
+
+
+class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
+    """An encoder and a CRF, or a softmax, on top: what `BiLSTMCRF` and `TransformerCRF` share."""
+
+    explains: ClassVar[bool] = True
+    scheme: str | None
+    on_illegal: str
+    label_weights: Any
+    smoothing: float
+    patience: int | None
+    random_state: int
+    device: str
+    verbose: bool | int
+    callbacks: Sequence[Callback]
+    warm_start: bool
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        log: Path | None = None,
+        tensorboard: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from labelled sentences.
+
+        Arguments:
+            X: sentences: a `Corpus`, or lists of tokens.
+            y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
+                of several.
+            X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
+            sample_weight: how much each sentence counts, ``[B]``.
+            checkpoint: a file to write the state of training to after each epoch.
+            resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
+            log: a file to append a line of JSON to after each epoch.
+            tensorboard: a folder for TensorBoard, which must be installed.
+            progress: called with (batches done, of how many, mean loss) a few times a second.
+
+        Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
+        """
+        self.check()
+        descent, device = self._descent(), device_of(self.device)
+        X, dev = as_sentences(X), self._dev(as_sentences(X_dev), y_dev)
+        corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
+        match_lengths(corpus.offsets, labelled)
+        before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
+        lesson = self._lesson(labelled, sample_weight, before)
+        corpus = corpus.take(lesson.sentences.tolist())
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(descent.seed % 2**64)
+            coder, tagger, plan = self._begin(corpus, lesson, before)
+        network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
+        held = None if dev is None else NetworkDevSet(network, *dev)
+        notes = [*lesson.notes]
+        if held is not None and (new := sorted(held.labels - {*lesson.labels})):
+            notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
+        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held)
+        printing: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
+        trained = train(
+            task,
+            descent,
+            callbacks=(*printing, *self.callbacks),
+            checkpoint=checkpoint,
+            resume=resume,
+            facts=task.facts(self.kind),
+            log=log,
+            tensorboard=tensorboard,
+            progress=progress,
+        )
+        tagger.eval()
+        self.network_, self.training_log_ = network, trained.history
+        loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
+        self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
+        return self
+
+    def check(self) -> None:
+        """Refuse wrong parameters, as `fit` does before anything else."""
+        for name in ("freeze_words", "checkpointing", "warm_start"):
+            if not isinstance(value := plain(getattr(self, name, False)), bool):
+                raise InputError(f"{name}: expected True or False, got {value!r}")
+        if not isinstance(self.callbacks, Iterable) or not all(map(callable, self.callbacks)):
+            raise InputError(f"callbacks: expected a list of functions, got {self.callbacks!r:.60}")
+        self._check()
+        self._descent()
+        device_of(self.device)
+
+    # What a kind of tagger says.
+
+    def _check(self) -> None:
+        """Refuse wrong parameters before anything is read."""
+        raise NotImplementedError
+
+    def _plan(self, before: Network | None = None) -> dict[str, Any]:
+        """What a network is built from, by the estimator's parameters; `before` is what warm_start goes on with."""
+        raise NotImplementedError
+
+    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+        """What turns sentences into numbers, the network that is to learn from these, and its plan."""
+        raise NotImplementedError
+
+    def _rates(self, tagger: Tagger) -> Mapping[str, float]:
+        """What multiplies the learning rate, by the beginning of the names of parameters."""
+        return {}
+
+    # The rest.
+
+    def _descent(self) -> Descent:
+        seed = plain(self.random_state)
+        if type(seed) is not int or seed < 0:
+            raise InputError(f"random_state: expected a whole number of 0 or more, got {seed!r}")
+        return Descent(**{name: plain(getattr(self, name)) for name in DESCENT}, seed=seed)
+
+    def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
+        if not check_dev(X, y, self.patience):
+            return None
+        corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
+        match_lengths(corpus.offsets, labelled)
+        if not corpus.num_tokens:
+            raise InputError("X_dev: expected at least one token to score, got none; leave it out to train without")
+        return corpus, labelled
+
+    def _lesson(self, labelled: LabelledTokens, sample_weight: ArrayLike | None, before: Network | None) -> Lesson:
+        """What is learned from; with warm_start, the labels of the network are all there are."""
+        scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
+
+        def names(labelled: LabelledTokens) -> list[str]:
+            labels = complete_labels(used_labels(labelled), scheme)
+            if before is None:
+                return labels
+            if new := sorted(set(labels) - set(before.labels)):
+                raise InputError(
+                    f"y: expected labels that the network has, with warm_start, got {', '.join(new)}; fit a new model"
+                )
+            return list(before.labels) if labels else []
+
+        lesson = prepare(
+            labelled,
+            scheme=scheme,
+            on_illegal=self.on_illegal,
+            names=names,
+            sample_weight=sample_weight,
+            label_weights=self.label_weights,
+            skip_empty=True,
+        )
+        if lesson.labelled.sets and self.smoothing:
+            raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
+        return lesson
+
+    def _begin(self, corpus: Corpus, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+        """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
+        L, rules = len(lesson.labels), lesson.rules
+        if before is None:
+            return self._make(corpus, L, rules)
+        plan = self._plan(before)
+        for name, value in plan.items():
+            if name not in MAY_CHANGE and value != before.plan[name]:
+                raise InputError(
+                    f"{name}: expected {before.plan[name]!r}, as it was for the network that warm_start goes on with, "
+                    f"got {value!r}; fit a new model"
+                )
+        plan = {**before.plan, **plan}
+        state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
+        return before.coder, self._build(plan, before.coder, L, rules, state), plan
+
+    @property
+    def labels_(self) -> list[str]:  # type: ignore[override]
+        """The labels, sorted."""
+        return list(self._fitted().labels)
+
+    @property
+    def scheme_name(self) -> str | None:
+        """The tag scheme whose rules hold; None for no rules."""
+        return self._fitted().scheme
+
+    @property
+    def best_pass_(self) -> PassDone | None:
+        """The epoch with the best dev score, of equals the last; None where there was no dev set."""
+        scored = [done for done in self.training_log_ if done.dev_score is not None]
+        return max(scored, key=lambda done: (done.dev_score or 0.0, done.epoch), default=None)
+
+    @property
+    def kept_pass_(self) -> PassDone | None:
+        """The epoch with the best dev score: a network keeps its weights."""
+        return self.best_pass_
+
+    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each token of a sentence which words made its label win over the runner-up.
+
+        The difference of the emissions is dealt out to the words of the sentence by integrated gradients; what is left
+        (what the network says of nothing) is named so. Transitions, start and end stand for themselves.
+
+        Arguments:
+            sentence: one, as in X.
+            known: labels of this sentence that are known.
+        """
+        network, X = self._fitted(), as_sentences([sentence])
+        corpus = tokens_as_corpus(X)
+        words = corpus.tokens[0] if len(corpus) else []
+        chains = list(self.chains(X, known=None if known is None else [known]))
+        if not words:
+            return Explanation(())
+        return explain_chain(chains[0], network.labels, words, word_differences(network, corpus, chains[0]))
+
+    def _chains(self, X: Any, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
+        network = self._fitted()
+        if batch_size is not None:
+            as_count("batch_size", batch_size, 1)
+        return network.chains(network.coder.read(tokens_as_corpus(X)), batch_size)
+
+    def _fitted(self) -> Network:
+        check_is_fitted(self, "network_")
+        network: Network = self.network_
+        return network
+
+
+def plain(value: Any) -> Any:
+    """Return a number of NumPy's, such as a grid search sets, as Python's own; all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,259 @@
+"""`TransformerCRF`: a pretrained encoder of the BERT family, a CRF over its words."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tagline.errors import InputError
+from tagline.features.subwords import Pieces, PieceTable
+from tagline.models.files import bad_file
+from tagline.models.neural.file import planned
+from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
+from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.sentences import words_of
+from tagline.nn.dropout import check_probability
+from tagline.nn.heads import Tagger
+from tagline.nn.pretrained import pretrained
+from tagline.nn.subword_batches import SubwordBatch
+from tagline.nn.transformer import POOLINGS, TransformerEncoder
+from tagline.readers.corpus import Corpus
+from tagline.readers.rules import Rules
+from tagline.storage import ModelFile, Path
+from tagline.types import IntArray
+
+_TOKENIZER = "tokenizer"
+_WINDOW = ("unknown", "padding", "max_length", "stride")
+
+
+@dataclass(frozen=True, eq=False)
+class PieceCoder:
+    """Words by their pieces."""
+
+    table: PieceTable
+
+    def read(self, corpus: Corpus) -> CodedPieces:
+        """Cut the distinct words, once each."""
+        column = words_of(corpus)
+        return CodedPieces(self.table.pieces(column.vocabulary), column.ids, corpus.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedPieces:
+    """Sentences by the numbers of their words."""
+
+    pieces: Pieces
+    ids: NDArray[np.int32]
+    offsets: IntArray
+
+    @property
+    def lengths(self) -> IntArray:
+        """Words of each sentence."""
+        return np.diff(self.offsets)
+
+    def batch(self, sentences: IntArray, device: torch.device) -> SubwordBatch:
+        """Return the batch of these sentences."""
+        rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]
+        return SubwordBatch.of(self.pieces.batch(rows, multiple=8), device)
+
+
+class TransformerCRF(NeuralTagger):
+    """A pretrained transformer with a CRF over the words of a sentence.
+
+    Arguments:
+        encoder: a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub: BERT, RoBERTa,
+            DistilBERT, MPNet, ELECTRA, XLM-R, …
+        pooling: "first" or "mean", of the pieces of a word.
+        max_length, stride: pieces of a window, and of context where a longer sentence is cut; windows of the encoder's
+            own size when left out.
+        freeze: how many of the lower layers keep their weights (1: the embeddings, 2: the first layer too, …), or
+            "all".
+        checkpointing: save memory in training for a third more time.
+        layer_decay: what multiplies the learning rate from a layer to the one below.
+        head_rate, crf_rate: what multiplies it for the layer that scores labels, and for transitions, which learn too
+            little at an encoder's rate.
+        dropout: share of numbers left out of what the encoder gives.
+
+    The others are those of `BiLSTMCRF`, and so is what there is after `fit`. The file that `save` writes holds the
+    whole encoder and its tokenizer: loading it needs neither the folder nor a network.
+    """
+
+    kind: ClassVar[str] = "transformer"
+
+    def __init__(
+        self,
+        encoder: Path | None = None,
+        *,
+        pooling: Literal["first", "mean"] = "first",
+        max_length: int | None = None,
+        stride: int = 64,
+        freeze: int | Literal["all"] = 0,
+        checkpointing: bool = False,
+        layer_decay: float = 1.0,
+        head_rate: float = 10.0,
+        crf_rate: float = 100.0,
+        dropout: float = 0.1,
+        head: str = "crf",
+        smoothing: float = 0.0,
+        scheme: str | None = "auto",
+        on_illegal: str = "error",
+        label_weights: Any = None,
+        epochs: int = 5,
+        patience: int | None = None,
+        max_seconds: float | None = None,
+        batch_size: int = 32,
+        max_tokens: int | None = 4096,
+        optimizer: str = "adamw",
+        learning_rate: float = 5e-5,
+        momentum: float = 0.9,
+        weight_decay: float = 0.01,
+        warmup: float = 0.1,
+        schedule: str = "linear",
+        clip: float = 1.0,
+        accumulate: int = 1,
+        average: float = 0.0,
+        precision: str = "auto",
+        compile: bool = False,
+        device: str = "auto",
+        warm_start: bool = False,
+        random_state: int = 0,
+        verbose: bool | int = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        self.encoder = encoder
+        self.pooling = pooling
+        self.max_length = max_length
+        self.stride = stride
+        self.freeze = freeze
+        self.checkpointing = checkpointing
+        self.layer_decay = layer_decay
+        self.head_rate = head_rate
+        self.crf_rate = crf_rate
+        self.dropout = dropout
+        self.head = head
+        self.smoothing = smoothing
+        self.scheme = scheme
+        self.on_illegal = on_illegal
+        self.label_weights = label_weights
+        self.epochs = epochs
+        self.patience = patience
+        self.max_seconds = max_seconds
+        self.batch_size = batch_size
+        self.max_tokens = max_tokens
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.warmup = warmup
+        self.schedule = schedule
+        self.clip = clip
+        self.accumulate = accumulate
+        self.average = average
+        self.precision = precision
+        self.compile = compile
+        self.device = device
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def known_tokens(self) -> list[str]:
+        """The pieces that the encoder has vectors for."""
+        coder = self._fitted().coder
+        assert isinstance(coder, PieceCoder)
+        return coder.table.strings(range(coder.table.num_pieces))
+
+    def _check(self) -> None:
+        if not isinstance(self.encoder, str | os.PathLike):
+            raise InputError(
+                'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got '
+                f"{self.encoder!r:.60}"
+            )
+        for name in ("layer_decay", "head_rate", "crf_rate"):
+            value = plain(getattr(self, name))
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+                raise InputError(f"{name}: expected a number above 0, got {value!r}")
+        if self.pooling not in POOLINGS:
+            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        check_probability("dropout", plain(self.dropout))
+        with torch.device("meta"), Undrawn():
+            make_head(self.head, 1, 1, None, plain(self.smoothing))
+
+    def _plan(self, before: Network | None = None) -> dict[str, Any]:
+        assert self.encoder is not None
+        return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
+
+    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
+        plan = self._plan()
+        encoder, table = pretrained(
+            plan["encoder"],
+            max_length=plan["max_length"],
+            stride=plan["stride"],
+            **{name: plan[name] for name in _ENCODER},
+        )
+        plan["config"] = encoder.encoder_config()
+        return PieceCoder(table), _with_head(encoder, plan, num_labels, rules), plan
+
+    def _rates(self, tagger: Tagger) -> Mapping[str, float]:
+        assert isinstance(tagger.encoder, TransformerEncoder)
+        layers = tagger.encoder.layer_rates(plain(self.layer_decay))
+        own = {f"encoder.{name}": rate for name, rate in layers.items()}
+        return {**own, "head.linear": plain(self.head_rate), "head.crf": plain(self.crf_rate)}
+
+    def _build(
+        self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
+    ) -> Tagger:
+        assert isinstance(coder, PieceCoder)
+        own = {name.removeprefix("encoder."): weights for name, weights in state.items() if name.startswith("encoder.")}
+        encoder = TransformerEncoder.from_parts(plan["config"], own, **{name: plan[name] for name in _ENCODER})
+        encoder.check(coder.table)
+        made = _with_head(encoder, plan, num_labels, rules)
+        check_weights(state, made.state_dict())
+        made.load_state_dict(state)
+        return made
+
+    def _describe(self, network: Network) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        assert isinstance(network.coder, PieceCoder)
+        table = network.coder.table
+        return {"pieces": table.settings()}, {_TOKENIZER: np.frombuffer(table.tokenizer_json().encode(), np.uint8)}
+
+    def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[PieceCoder, dict[str, Any]]:
+        window = planned(file, "pieces", dict)
+        if set(window) != set(_WINDOW):
+            raise bad_file(file, f"{', '.join(_WINDOW)} of pieces", window)
+        if set(arrays) != {_TOKENIZER} or arrays[_TOKENIZER].dtype != np.uint8:
+            raise bad_file(file, "a tokenizer as bytes", ", ".join(arrays))
+        try:
+            text = arrays[_TOKENIZER].tobytes().decode()
+        except UnicodeDecodeError as error:
+            raise bad_file(file, "a tokenizer as JSON", str(error)) from None
+        plan = {name: planned(file, name, *kinds) for name, kinds in {**_PLAN, "config": (dict,)}.items()}
+        return PieceCoder(PieceTable(text, **window)), plan
+
+
+_PLAN: dict[str, tuple[type, ...]] = {
+    "encoder": (str,),
+    "max_length": (int, type(None)),
+    "stride": (int,),
+    "pooling": (str,),
+    "dropout": (float, int),
+    "freeze": (int, str),
+    "checkpointing": (bool,),
+    "head": (str,),
+    "smoothing": (float, int),
+}
+"""What the network is built from, besides the configuration of its encoder, and the types of it in a file."""
+
+_ENCODER = ("pooling", "dropout", "freeze", "checkpointing")
+
+
+def _with_head(encoder: TransformerEncoder, plan: Mapping[str, Any], num_labels: int, rules: Rules | None) -> Tagger:
+    return Tagger(encoder, make_head(plan["head"], encoder.size, num_labels, rules, plan["smoothing"]))

@@ -1,0 +1,165 @@
+"""The kinds of models: what each is called, where its estimator lives, which options it takes. A new kind is one entry.
+
+`tagline.load`, `tagline train --model`, the help of the command line and the public names of the package all look
+here. Nothing heavy is imported: estimators are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any
+
+from tagline.errors import InputError, StorageError
+from tagline.models.options import Option, options_named
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Attributes:
+        name: as ``--model`` and model files have it.
+        home: module and class of the estimator, ``module:Class``; it fulfils `tagline.models.contract.Model`.
+        advice: when to pick it, for the help.
+        options: of `tagline train` that it takes, besides those that every kind takes.
+        recipe: how `tagline train` trains it, ``module:Class``; a `tagline.models.recipes.Recipe`.
+        packages, extra: what it needs beyond the base package, and the name under which pip installs that.
+    """
+
+    name: str
+    home: str
+    advice: str
+    options: tuple[Option, ...] = ()
+    recipe: str = "tagline.models.recipes:Recipe"
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+    @property
+    def class_name(self) -> str:
+        """The name of the estimator's class."""
+        return self.home.partition(":")[2]
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator's class."""
+        if missing := [name for name in self.packages if find_spec(name) is None]:
+            raise InputError(
+                f"{self.class_name}: expected {', '.join(missing)} to be installed, got none; "
+                f"pip install 'tagline[{self.extra}]'"
+            )
+        return _imported(self.home)
+
+    @property
+    def recipe_class(self) -> Any:
+        """The class of the recipe."""
+        return _imported(self.recipe)
+
+    def takes(self, option: str) -> bool:
+        """Say whether an option, by the name of its setting, is one of this kind's."""
+        return any(own.name == option for own in self.options)
+
+
+def _imported(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+_NETWORK_OPTIONS = (
+    *("scheme", "on_illegal", "label_weights", "head", "epochs", "batch_size", "learning_rate", "max_seconds"),
+    *("patience", "random_state", "device", "config", "checkpoint", "resume", "log", "tensorboard"),
+)
+
+_KINDS: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Add a kind of model; its name must be new."""
+    if kind.name in _KINDS:
+        raise InputError(f"kind: expected a new name, got {kind.name!r}, which is {_KINDS[kind.name].home}")
+    _KINDS[kind.name] = kind
+
+
+def unregister(name: str) -> None:
+    """Take a kind away again."""
+    del _KINDS[name]
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Return all kinds by their names."""
+    return MappingProxyType(_KINDS)
+
+
+def kind_named(name: str) -> Kind:
+    """Return a kind by its name, or say which there are."""
+    if name not in _KINDS:
+        raise InputError(f"--model: expected one of {', '.join(_KINDS)}, got {name!r}")
+    return _KINDS[name]
+
+
+def kind_of_file(name: str, source: str) -> Kind:
+    """Return the kind that a model file names."""
+    if name not in _KINDS:
+        raise StorageError(
+            f"{source}: expected a model of kind {' or '.join(_KINDS)}, got {name!r:.60}; upgrade Tagline, or name "
+            "another file"
+        )
+    return _KINDS[name]
+
+
+register(
+    Kind(
+        "crf",
+        "tagline.models.crf.estimator:CRF",
+        "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
+        "looks at all columns. The one to begin with",
+        options_named(
+            *("template", "cache", "scheme", "on_illegal", "min_frequency", "all_possible_states"),
+            *("all_possible_transitions", "start_end", "label_weights", "hash_bits", "algorithm", "c1", "c2"),
+            *("max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta", "period", "random_state"),
+        ),
+        recipe="tagline.models.crf.recipe:CRFRecipe",
+    )
+)
+register(
+    Kind(
+        "hmm",
+        "tagline.models.hmm.estimator:HMM",
+        "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data",
+        options_named("scheme", "on_illegal", "smoothing", "k", "unknown"),
+    )
+)
+register(
+    Kind(
+        "trigram",
+        "tagline.models.trigram.estimator:TrigramTagger",
+        "parts of speech by two tags before and word endings: counted in seconds, tags the fastest",
+    )
+)
+register(
+    Kind(
+        "bilstm",
+        "tagline.models.neural.bilstm:BiLSTMCRF",
+        "a network that reads words and their characters in both directions, a CRF on top: for thousands of "
+        "sentences, best with --embeddings; takes minutes on a CPU. Needs PyTorch",
+        options_named(*_NETWORK_OPTIONS, "embeddings", "hidden", "min_frequency"),
+        recipe="tagline.models.neural.recipe:NetworkRecipe",
+        packages=("torch",),
+        extra="torch",
+    )
+)
+register(
+    Kind(
+        "transformer",
+        "tagline.models.neural.transformer:TransformerCRF",
+        "a pretrained --encoder (BERT and its kin), a CRF over its words: it knows the language already, so the "
+        "most accurate on unseen words and with few sentences; wants a GPU. Needs PyTorch and transformers",
+        options_named(*_NETWORK_OPTIONS, "encoder"),
+        recipe="tagline.models.neural.recipe:NetworkRecipe",
+        packages=("torch", "transformers", "tokenizers"),
+        extra="transformers",
+    )
+)

@@ -1,0 +1,79 @@
+"""Sentences at the door of a model: whatever users have, as a corpus, or as something that can be read twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tagline.errors import InputError
+from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
+
+
+def as_sentences(X: Any) -> Any:
+    """Sentences that can be read more than once, and carry their tags where they have any.
+
+    A generator is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as it was.
+    """
+    if is_foreign(X):
+        return as_corpus(X)
+    if isinstance(X, Iterator):
+        X = list(X)
+    if isinstance(X, list) and any(isinstance(x, Iterator) for x in X):
+        X = [list(x) if isinstance(x, Iterator) else x for x in X]
+    if isinstance(X, list) and X and all(isinstance(x, Sentence) for x in X):
+        return Corpus.from_sentences(X)
+    return X
+
+
+def sized(X: Any) -> int | None:
+    """Return how many sentences there are, where that can be told without reading them."""
+    return len(X) if isinstance(X, Corpus | list | tuple) else None
+
+
+def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
+    """Return a corpus from one, from a data set, or from a list of sentences: lists of tokens or of tuples.
+
+    Arguments:
+        width: how many columns empty sentences have, where there are no others.
+    """
+    if isinstance(X, Corpus) or is_foreign(X):
+        return as_corpus(X)
+    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
+    rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
+    names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
+    return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
+
+
+def _columns(b: int, sentence: Any) -> Any:
+    """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
+    if isinstance(sentence, Sentence):
+        return sentence
+    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+        raise InputError(
+            f"X[{b}]: expected a sentence, a list of tokens, got {sentence!r}; X is a list of sentences: "
+            "for one sentence pass [sentence]"
+        )
+    tokens = list(sentence)
+    kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
+    if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
+        raise InputError(
+            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; only a CRF "
+            "without a template takes features of your own"
+        )
+    if not tokens:
+        return {}
+    width = kinds.pop()
+    if not width:
+        return {TOKEN: tokens}
+    return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
+
+
+def _names(width: int) -> list[str]:
+    return [TOKEN, *(f"column{c}" for c in range(1, width))]
+
+
+def words_of(corpus: Corpus) -> Column:
+    """Return the column of words: the one of that name, or the first."""
+    return corpus.column(TOKEN if TOKEN in corpus.columns else corpus.names[0])

@@ -1,0 +1,319 @@
+"""`TrigramTagger`: labels by trigrams, in the style of TnT (Brants, ANLP 2000).
+
+A second-order hidden Markov model: Σ_t log p(s_t | s_(t−2), s_(t−1)) + log P(w_t | s_t), between sentence boundaries.
+`fit` counts (`parameters`, `counts`, `tagline.features.suffixes`); the compiled core answers over the few candidates of
+each token, exactly. `chains` gives the same distribution as chains over pairs of states, for all other questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+
+from tagline.chain.checks import as_count
+from tagline.errors import InputError
+from tagline.models.answers import Answer, ChainModel, Labelling, PerSentence, lists_of
+from tagline.models.entities import Entity
+from tagline.models.explanations import Explanation
+from tagline.models.files import Packed, StoredModel, TrainingFacts
+from tagline.models.known import KnownLabels
+from tagline.models.labelled import match_lengths, prepare, read_labels
+from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
+from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
+from tagline.models.trigram.file import SavedTrigrams, pack, unpack
+from tagline.models.trigram.inspection import TrigramSummary
+from tagline.models.trigram.parameters import CandidateLists, TaggedWords, TrigramParameters, learn
+from tagline.ragged import entries_of, row_offsets
+from tagline.readers.corpus import Column
+from tagline.storage import ModelFile
+from tagline.types import BoolArray, Float64Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """Sentences as the compiled core takes them.
+
+    Attributes:
+        lists: candidates, and the same in the core.
+        words: ``[N]``, the list of each token.
+        offsets: ``[B + 1]``.
+    """
+
+    lists: CandidateLists
+    core: Any
+    words: NDArray[np.int32]
+    offsets: IntArray
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        return self.core, self.words, self.offsets
+
+
+class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+    """A trigram tagger for words that have one tag each, such as parts of speech.
+
+    Arguments:
+        capitals: tell words with a capital from others in the context, too.
+        rare: words that are not more frequent show by their endings what tags unknown words have.
+        longest_ending: characters of an ending.
+        ratio: tags that are so many times less probable for a word, or an ending, than its best are no candidates.
+
+    After `fit`: `labels_`, `parameters_`, `weights_` (λ1, λ2, λ3).
+
+    >>> X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V", "D", "N"]]
+    >>> TrigramTagger().fit(X, y).predict([["the", "bat", "sings"]])
+    [['D', 'N', 'V']]
+    """
+
+    kind: ClassVar[str] = "trigram"
+    explains: ClassVar[bool] = True
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    parameters_: TrigramParameters
+    training_: TrainingFacts
+    training_log_: ClassVar[tuple[()]] = ()
+
+    def __init__(
+        self, *, capitals: bool = True, rare: int = 10, longest_ending: int = 10, ratio: float = 1000.0
+    ) -> None:
+        self.capitals = capitals
+        self.rare = rare
+        self.longest_ending = longest_ending
+        self.ratio = ratio
+
+    def fit(self, X: Any, y: Any = None) -> TrigramTagger:
+        """Learn from tagged sentences.
+
+        Arguments:
+            X: sentences: a `Corpus`, or lists of tokens.
+            y: tags of each sentence; left out where X is a corpus with tags.
+        """
+        self._check_settings()
+        X = as_sentences(X)
+        corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
+        match_lengths(corpus.offsets, labelled)
+        if (unknown := labelled.unknown()) is not None:
+            place, label = unknown
+            raise InputError(
+                f"{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and "
+                "tagline.CRF learn from tags that are not known"
+            )
+        lesson = prepare(labelled, scheme=None)
+        words, ids = _used(words_of(corpus))
+        data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
+        labels = lesson.labels
+        self.parameters_ = learn(
+            data, labels, capitals=bool(self.capitals), rare=self.rare, longest=self.longest_ending, ratio=self.ratio
+        )
+        self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
+        return self
+
+    def _check_settings(self) -> None:
+        for name, least in (("rare", 0), ("longest_ending", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"{name}: expected a whole number of {least} or more, got {value!r}")
+        if not isinstance(self.ratio, int | float) or not 1 <= self.ratio <= 1e100:
+            raise InputError(f"ratio: expected a number from 1 to 1e100, got {self.ratio!r}")
+
+    @property
+    def labels_(self) -> list[str]:  # type: ignore[override]
+        """The tags, sorted."""
+        return list(self._fitted().labels)
+
+    @property
+    def weights_(self) -> Float64Array:
+        """λ1, λ2, λ3: how much one tag, two and three count."""
+        return self._fitted().weights
+
+    def summary(self) -> TrigramSummary:
+        """Return the model in a few numbers."""
+        return TrigramSummary.of(self._fitted(), self.training_)
+
+    def known_tokens(self) -> list[str]:
+        """Return the words that the model has seen."""
+        return self._fitted().words.names()
+
+    def _fitted(self) -> TrigramParameters:
+        check_is_fitted(self, "parameters_")
+        return self.parameters_
+
+    def predict(self, X: Any, *, known: Any = None) -> list[list[str]]:  # type: ignore[override]
+        """Return the most probable tags of each sentence.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            known: for each sentence a list with, for each token, its tag, a set of tags, or None where nothing is
+                known; every answer keeps to it.
+        """
+        p = self._fitted()
+        if known is None and (labellings := p.trigrams.tag(p.lists, p.lexicon, X, p.names)) is not None:
+            return PerSentence(labellings)
+        asked = self._question(X, known)
+        states, _ = p.trigrams.best(*asked.arguments)
+        return PerSentence(lists_of(p.labels, states % len(p.labels), asked.offsets))
+
+    def answer(
+        self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
+    ) -> list[Answer]:
+        """Answer several questions about sentences; see `ChainModel.answer`."""
+        if others.get("spans"):
+            self.predict_spans(X)
+        X = as_sentences(X)
+        labellings = self.predict(X, known=known)
+        nothing = [None] * len(labellings)
+        nodes = self.marginal_arrays(X, known=known) if marginals else nothing
+        ranked = self.predict_k_best(X, k_best, known=known) if k_best else nothing
+        return list(map(Answer, labellings, nodes, nothing, ranked))
+
+    def chains(self, X: Any, *, known: Any = None) -> Iterator[PairChain]:  # type: ignore[override]
+        """Score sentences: a chain over pairs of states for each, with the same distribution over labellings.
+
+        Arguments:
+            X, known: as for `predict`.
+        """
+        p, asked = self._fitted(), self._question(X, known)
+        for first, last in pairwise(asked.offsets.tolist()):
+            yield pair_chain(p, asked.lists, asked.words[first:last])
+
+    def explain(self, sentence: Any, *, known: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each token of a sentence which probabilities made its label win over the runner-up.
+
+        Each amount is a difference of two log probabilities: of the word given its label, and of a label given the two
+        before it.
+
+        Arguments:
+            sentence: one, as in X.
+            known: labels of this sentence that are known.
+        """
+        X = as_sentences([sentence])
+        chain = next(self.chains(X, known=None if known is None else [known]))
+        return explain_pairs(self._fitted(), chain, tokens_as_corpus(X).tokens[0])
+
+    def marginal_arrays(self, X: Any, *, known: Any = None) -> list[NDArray[Any]]:  # type: ignore[override]
+        """Return for each sentence the probabilities ``[T, L]``, tags in the order of `labels_`."""
+        p, asked = self._fitted(), self._question(X, known)
+        nodes = p.trigrams.posterior(*asked.arguments)[2]
+        token, entry = _entries(asked.lists.offsets, asked.words)
+        out = np.zeros((len(asked.words), len(p.labels)))
+        out[token, asked.lists.states[entry] % len(p.labels)] = nodes
+        return np.split(out, asked.offsets[1:-1]) if len(asked.offsets) > 1 else []
+
+    def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None) -> list[list[Labelling]]:  # type: ignore[override]
+        """Return the k best labellings of each sentence, with their probabilities among all labellings."""
+        as_count("k", k, 1)
+        p, asked = self._fitted(), self._question(X, known)
+        log_z = p.trigrams.posterior(*asked.arguments)[0]
+        out = []
+        for z, (states, scores) in zip(log_z, p.trigrams.k_best(*asked.arguments, int(k)), strict=True):
+            names = [[p.names[state] for state in row] for row in states.tolist()]
+            shares = np.exp(np.minimum(scores - z, 0)).tolist()
+            out.append([Labelling(*fact) for fact in zip(names, shares, scores.tolist(), strict=True)])
+        return out
+
+    def predict_samples(  # type: ignore[override]
+        self, X: Any, n: int = 1, *, seed: int | None = None, known: Any = None
+    ) -> list[list[list[str]]]:
+        """Draw n labellings of each sentence from the model's distribution."""
+        as_count("n", n, 0)
+        p, asked = self._fitted(), self._question(X, known)
+        uniforms = np.random.default_rng(seed).random((n, len(asked.words)))
+        drawn = p.trigrams.sample(*asked.arguments, uniforms) % len(p.labels)  # [n, N]
+        rows = [lists_of(p.labels, labels, asked.offsets) for labels in drawn]
+        return [[row[b] for row in rows] for b in range(len(asked.offsets) - 1)]
+
+    def log_likelihood(self, X: Any, y: Any = None) -> Float64Array:  # type: ignore[override]
+        """Return log p(y | x) of each sentence; without y the log of the normaliser, log Z.
+
+        log Z is log P(x) where every word is known; of an unknown word P(w) is left out.
+        """
+        p, X = self._fitted(), as_sentences(X)
+        free: Float64Array = p.trigrams.posterior(*self._question(X, None).arguments)[0]
+        if y is None:
+            return free
+        bound = p.trigrams.posterior(*self._question(X, y, strict=True).arguments, allow_no_path=True)[0]
+        return np.asarray(bound - free, np.float64)
+
+    def entropy(self, X: Any, *, known: Any = None) -> Float64Array:  # type: ignore[override]
+        """Return the entropy of each sentence's labelling in nats: how unsure the model is."""
+        entropy: Float64Array = self._fitted().trigrams.posterior(*self._question(X, known).arguments)[1]
+        return entropy
+
+    def predict_spans(self, X: Any, **inputs: Any) -> list[list[Entity]]:
+        """Refuse: spans with their probabilities are what first-order models answer."""
+        raise InputError(
+            "predict_spans: expected a first-order model, got a trigram tagger, which tells the probability of tags "
+            "and not of spans; use predict and tagline.readers.spans, or tagline.CRF"
+        )
+
+    def _question(self, X: Any, known: Any, *, strict: bool = False) -> _Question:
+        """Number words, and keep the candidates that are allowed.
+
+        Where none is left of a token's candidates, all allowed tags are equally probable; none is when `strict`.
+        """
+        p = self._fitted()
+        corpus = tokens_as_corpus(as_sentences(X))
+        column = words_of(corpus)
+        words = p.lexicon.find(list(column.vocabulary))[column.ids]
+        if known is None:
+            return _Question(p.candidates, p.lists, words, corpus.offsets)
+        allowed = KnownLabels(known, p.labels, len(corpus)).allowed(0, len(corpus), corpus.offsets)
+        high = np.fromiter((word[:1].isupper() for word in column.vocabulary), np.bool_)[column.ids] & p.capitals
+        lists = _restricted(p.candidates, words, allowed, None if strict else high)
+        numbers = np.arange(len(words), dtype=np.int32)
+        return _Question(lists, lists.core(p.counts.num_states), numbers, corpus.offsets)
+
+    # Files.
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """Make the model of a file that was read; see `tagline.load`."""
+        saved = unpack(file)
+        out = cls()
+        out._set(saved.settings)
+        out.parameters_, out.training_ = saved.parameters, saved.training
+        return out
+
+    def _packed(self) -> Packed:
+        return pack(SavedTrigrams(self._fitted(), self.training_, self._settings()))
+
+    def _take(self, file: ModelFile) -> None:
+        saved = unpack(file)
+        self.parameters_, self.training_ = saved.parameters, saved.training
+
+
+def _used(column: Column) -> tuple[list[str], IntArray]:
+    """The strings that tokens have, and their numbers ``[N]``; part of a corpus shares the vocabulary of the whole."""
+    used, ids = np.unique(column.ids, return_inverse=True)
+    return [column.vocabulary[number] for number in used], ids.astype(np.int64)
+
+
+def _entries(offsets: IntArray, words: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+    """Token and place of each candidate of each token, in order."""
+    token = np.repeat(np.arange(len(words)), offsets[words + 1] - offsets[words])
+    return token, entries_of(offsets, words.astype(np.int64))
+
+
+def _restricted(
+    lists: CandidateLists, words: NDArray[np.int32], allowed: BoolArray, high: BoolArray | None
+) -> CandidateLists:
+    """A list for each token: its candidates that are allowed; where none is and `high` is given, all that are."""
+    K = allowed.shape[1]
+    token, entry = _entries(lists.offsets, words)
+    possible = allowed[token, lists.states[entry] % K]
+    token, states, scores = token[possible], lists.states[entry[possible]], lists.scores[entry[possible]]
+    if high is not None:
+        empty = np.flatnonzero(np.bincount(token, minlength=len(words)) == 0)
+        more, tags = np.nonzero(allowed[empty])
+        token = np.concatenate([token, empty[more]])
+        order = np.argsort(token, kind="stable")
+        states = np.concatenate([states, tags + K * high[empty[more]]])[order].astype(np.int32)
+        scores, token = np.concatenate([scores, np.zeros(len(more), np.float32)])[order], token[order]
+    return CandidateLists(row_offsets(token, len(words)), states, scores)

@@ -1,0 +1,127 @@
+"""What there is to see of a model: its heaviest features and transitions, beside a summary in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline.errors import InputError
+from tagline.models.contract import Summary
+
+
+@dataclass(frozen=True)
+class FeatureWeight:
+    """A state feature: an attribute together with a label."""
+
+    weight: float
+    attribute: str
+    label: str
+
+    def __str__(self) -> str:
+        return f"{self.weight:+9.4f}  {self.label}  {self.attribute}"
+
+
+@dataclass(frozen=True)
+class TransitionWeight:
+    """A pair of labels, one after the other."""
+
+    weight: float
+    previous: str
+    label: str
+
+    def __str__(self) -> str:
+        return f"{self.weight:+9.4f}  {self.previous} → {self.label}"
+
+
+def top_places(weights: NDArray[Any], candidates: NDArray[np.int64], n: int, lowest: bool) -> NDArray[np.int64]:
+    """Return the n candidates with the largest weights, or the smallest; of equal ones the first."""
+    if n < 0:
+        raise InputError(f"n: expected 0 or more, got {n}")
+    order = np.argsort(weights[candidates] if lowest else -weights[candidates], kind="stable")
+    return candidates[order[:n]]
+
+
+def top_transitions(labels: Sequence[str], scores: NDArray[Any], n: int, lowest: bool) -> list[TransitionWeight]:
+    """Return the n largest, or smallest, of the finite scores ``[L, L]``."""
+    flat = scores.ravel()
+    places = top_places(flat, np.flatnonzero(np.isfinite(flat)), n, lowest)
+    pairs = [divmod(int(place), len(labels)) for place in places]
+    return [TransitionWeight(float(scores[a, b]), labels[a], labels[b]) for a, b in pairs]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """What there is to see of a model.
+
+    Attributes:
+        summary: labels, counts, training facts.
+        features: for each label the features that speak most for it, or the words that it emits most often.
+        transitions, avoided: those with the largest weights, and with the smallest.
+        logarithms: whether weights are logarithms of probabilities, which are shown themselves then.
+    """
+
+    summary: Summary
+    features: dict[str, list[FeatureWeight]] = field(default_factory=dict)
+    transitions: list[TransitionWeight] = field(default_factory=list)
+    avoided: list[TransitionWeight] = field(default_factory=list)
+    logarithms: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return {
+            **self.summary.as_dict(),
+            "top_features": {
+                label: [{"attribute": feature.attribute, "weight": feature.weight} for feature in features]
+                for label, features in self.features.items()
+            },
+            "top_transitions": [asdict(transition) for transition in self.transitions],
+            "lowest_transitions": [asdict(transition) for transition in self.avoided],
+        }
+
+    def text(self) -> str:
+        """Write it for people."""
+        parts = [self.summary.text()]
+        for label, features in self.features.items():
+            if features:
+                parts.append(f"\n{'probable words of' if self.logarithms else 'speaks for'} {label}\n")
+                parts += [f"{self._shown(feature.weight)}  {feature.attribute}\n" for feature in features]
+        most, least = ("probable", "improbable") if self.logarithms else ("most liked", "least liked")
+        for title, pairs in ((f"transitions {most}", self.transitions), (f"transitions {least}", self.avoided)):
+            if pairs:
+                parts.append(f"\n{title}\n")
+                parts += [f"{self._shown(pair.weight)}  {pair.previous} → {pair.label}\n" for pair in pairs]
+        return "".join(parts)
+
+    def _shown(self, weight: float) -> str:
+        return f"{math.exp(weight):10.6f}" if self.logarithms else f"{weight:+10.4f}"
+
+
+def training_lines(training: dict[str, Any]) -> list[str]:
+    """Write how a model was trained, a line for each fact that is known."""
+    return [f"{name:10}  {value}" for name, value in training.items() if value not in (None, [])]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What can be said of a model of any kind: its labels, and how it was trained."""
+
+    labels: list[str]
+    training: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return asdict(self)
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        return f"{len(self.labels)} labels"
+
+    def text(self) -> str:
+        """Write a line for each fact."""
+        lines = [f"labels      {len(self.labels)}: {' '.join(self.labels)}", *training_lines(self.training)]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,148 @@
+"""From the padded tensors that a CRF layer takes to a chain: checks, masks, types of number, constraints of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import torch
+from torch import Tensor
+
+from tagline.chain.tensors import TensorChain
+from tagline.errors import InputError
+from tagline.nn import checks, packing
+from tagline.nn.packing import Packing
+from tagline.nn.parameters import TransitionModule, as_type
+
+
+class Extras(TypedDict, total=False):
+    """What every method of the CRF layer takes besides emissions and mask; `tagline.nn.CRF` describes them."""
+
+    lengths: Tensor | None
+    allowed: Tensor | None
+    transitions: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class LayerInput:
+    """A padded batch as a chain.
+
+    Attributes:
+        packing: how its tokens lie in the chain's rows.
+        chain: the scores.
+        labels: ``[N]``, or sets of labels ``[N, L]``; None where there are none.
+        checked: whether values are checked.
+        dtype: of answers.
+    """
+
+    packing: Packing
+    chain: TensorChain
+    labels: Tensor | None
+    checked: bool
+    dtype: torch.dtype
+
+    def legal(self, log_z: Tensor) -> Tensor:
+        """Return log Z ``[B]``; where values are checked, raise if a sentence has no legal labelling."""
+        if self.checked:
+            checks.check_paths(log_z)
+        return log_z
+
+
+class PaddedLayer(TransitionModule):
+    """A layer with the scores of a CRF that reads padded batches; see `tagline.nn.CRF` for the arguments."""
+
+    def __init__(
+        self, num_tags: int, batch_first: bool, *, ignore_index: int | Sequence[int], check: bool, **parameters: Any
+    ) -> None:
+        super().__init__(num_tags, **parameters)
+        self.batch_first = batch_first
+        self.check = check
+        self.ignore_index = (ignore_index,) if isinstance(ignore_index, int) else tuple(ignore_index)
+        self._looked_at_emissions = False
+
+    def _read(
+        self,
+        emissions: Tensor,
+        tags: Tensor | None,
+        mask: Tensor | None,
+        lengths: Tensor | None = None,
+        allowed: Tensor | None = None,
+        transitions: Tensor | None = None,
+    ) -> LayerInput:
+        """Check the arguments of a method and make a chain of them."""
+        checks.check_emissions(emissions, self.num_tags, self.batch_first)
+        checked = checks.looks(emissions.device, self.check)
+        if tags is not None:
+            checks.check_tags(tags, emissions)
+        mask = None if mask is None else checks.as_mask(mask, emissions)
+        if not self.batch_first:
+            emissions = emissions.transpose(0, 1)
+            tags, mask, allowed, transitions = (
+                None if part is None else part.transpose(0, 1) for part in (tags, mask, allowed, transitions)
+            )
+        places = self._packing(emissions, tags, mask, lengths, checked)
+        dtype = self._dtype(emissions)
+        rows = as_type(places.pack(emissions), dtype)
+        pairs, start, end = self.scores(dtype)
+        if allowed is not None:
+            rows = torch.where(places.pack(_as_sets("allowed", allowed, emissions)), rows, -torch.inf)
+        if transitions is not None:
+            pairs = pairs + places.pack(_as_cubes(transitions, emissions)).to(dtype)
+        labels = None if tags is None else places.pack(tags)
+        if labels is not None and labels.dtype != torch.bool:
+            labels = as_type(labels, torch.int64)
+        free = not self.constrained and allowed is None and transitions is None
+        chain = places.chain(rows, pairs, start, end, free)
+        if checked:
+            chain = self._look(chain, labels)
+        return LayerInput(places, chain, labels, checked, dtype)
+
+    def _packing(
+        self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None, lengths: Tensor | None, checked: bool
+    ) -> Packing:
+        B, T = emissions.shape[:2]
+        if lengths is not None:
+            if mask is not None:
+                raise InputError("lengths: expected None where a mask is given, got both; choose one")
+            checks.check_lengths(lengths, emissions, checked)
+            return packing.by_lengths(lengths.to(emissions.device, torch.int64), T)
+        if tags is not None and tags.dtype != torch.bool:
+            for ignored in self.ignore_index:
+                counts = tags != ignored
+                mask = counts if mask is None else mask & counts
+        return packing.everything(B, T, emissions.device) if mask is None else packing.by_mask(mask)
+
+    def _dtype(self, emissions: Tensor) -> torch.dtype:
+        return torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
+
+    def _look(self, chain: TensorChain, labels: Tensor | None) -> TensorChain:
+        """Check values; return the chain with what was learnt of it."""
+        finite = checks.check_values(chain, labels)
+        if not self._looked_at_emissions and labels is not None:
+            self._looked_at_emissions = True
+            checks.warn_of_probabilities(chain.emissions[chain.inside()])
+        return chain if chain.free == finite else replace(chain, free=finite)
+
+    def _axes(self, values: Tensor, batch_axis: int = 0) -> Tensor:
+        """Return values ``[…, batch, steps, …]`` with the axes in the order that the layer was made for."""
+        return values if self.batch_first else values.transpose(batch_axis, batch_axis + 1)
+
+
+def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:
+    if sets.shape != emissions.shape or sets.dtype != torch.bool:
+        raise InputError(
+            f"{name}: expected booleans (True = allowed) of shape {list(emissions.shape)}, "
+            f"got {sets.dtype} {list(sets.shape)}"
+        )
+    return sets
+
+
+def _as_cubes(transitions: Tensor, emissions: Tensor) -> Tensor:
+    wanted = (*emissions.shape, emissions.shape[2])
+    if transitions.shape != wanted or not transitions.dtype.is_floating_point:
+        raise InputError(
+            f"transitions: expected scores of shape {list(wanted)}, that lead into each token, "
+            f"got {transitions.dtype} {list(transitions.shape)}"
+        )
+    return transitions

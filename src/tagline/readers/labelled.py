@@ -1,0 +1,72 @@
+"""Labelled sentences for training: how their files are read, and which column is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tagline.errors import InputError
+from tagline.readers import format_of, read
+from tagline.readers.corpus import TAG, Corpus
+
+
+@dataclass(frozen=True)
+class LabelledFiles:
+    """How the files with labelled sentences are read.
+
+    Attributes:
+        form: ``columns``, ``jsonl`` or ``conllu``; by the file's name when None.
+        tag_column: the column to learn, a number from 0 or a name; the last one when None. Columns before it are
+            features, those behind it are left out.
+        tokens: how the texts of JSON lines are cut: ``words``, ``characters`` or ``whitespace``.
+        encoding: of the files.
+        lenient: skip broken sentences and report them.
+    """
+
+    form: str | None = None
+    tag_column: str | None = None
+    tokens: str = "words"
+    encoding: str = "utf-8"
+    lenient: bool = False
+
+    def read(self, path: str) -> Corpus:
+        """Read labelled sentences."""
+        form = format_of(path, self.form)
+        if form == "text":
+            raise InputError(f"{path}: expected sentences with tags, got raw text; use columns or JSON lines")
+        options: dict[str, Any] = {"encoding": self.encoding, "strict": not self.lenient}
+        if form == "jsonl":
+            options["tokenizer"] = self.tokens
+        corpus = self.choose(read(path, form, **options))
+        if not len(corpus):
+            raise InputError(f"{path}: expected sentences, got none that can be used")
+        return corpus
+
+    def choose(self, corpus: Corpus) -> Corpus:
+        """Keep the column that is learned, as ``tag``, and the columns before it."""
+        names = corpus.names
+        if self.tag_column is None:
+            if "upos" in names:  # CoNLL-U: the tag is one of these two
+                names = [name for name in names if name not in ("upos", "xpos")]
+            if TAG not in names:
+                raise InputError(
+                    f"{corpus.source}: expected tags to learn, got {', '.join(names)} alone; in column files they are "
+                    'the last of two columns or more, in JSON lines "tags" or "spans"'
+                )
+            return _with_columns(corpus, [name for name in names if name != TAG], TAG)
+        wanted = names[int(self.tag_column)] if _is_place(self.tag_column, len(names)) else self.tag_column
+        if wanted not in names or wanted == names[0]:
+            raise InputError(
+                f"tag_column: expected a number from 1 to {len(names) - 1} or a name among {', '.join(names[1:])}, "
+                f"got {self.tag_column!r}; the columns of {corpus.source} are {', '.join(names)}"
+            )
+        return _with_columns(corpus, names[: names.index(wanted)], wanted)
+
+
+def _is_place(text: str, count: int) -> bool:
+    return text.isdecimal() and int(text) < count
+
+
+def _with_columns(corpus: Corpus, features: list[str], learned: str) -> Corpus:
+    columns = {name: corpus.columns[name] for name in features}
+    return corpus.with_columns({**columns, TAG: corpus.columns[learned]})

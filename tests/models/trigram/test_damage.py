@@ -1,0 +1,136 @@
+"""Damaged files of trigram taggers: every truncation and every flipped bit is refused by our own error, or harmless.
+
+The checksum is switched off, so that everything behind it has to hold. Only NumPy and the core are needed: the test
+also runs on the sanitized core.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagline import storage
+from tagline.errors import StorageError, TaglineError
+from tagline.models.files import TrainingFacts
+from tagline.models.trigram.file import SavedTrigrams, pack, unpack
+from tagline.models.trigram.parameters import TaggedWords, TrigramParameters, learn
+
+WORDS = ["Anna", "sees", "the", "cats"]
+ASKED = ["Anna", "seas", "Cats", "é", ""]
+
+
+def small_model() -> TrigramParameters:
+    ids, tags = np.array([0, 1, 2, 3, 2, 3, 1]), np.array([1, 2, 0, 1, 0, 2, 2])
+    data = TaggedWords(WORDS, ids, tags, np.array([0, 4, 7]))
+    return learn(data, ["D", "N", "V"], capitals=True, rare=10, longest=3, ratio=1e3)
+
+
+def packed() -> tuple[dict[str, Any], dict[str, Any]]:
+    return pack(SavedTrigrams(small_model(), TrainingFacts(2, 1, reason="counted"), {"rare": 10}))
+
+
+def answers(p: TrigramParameters) -> list[int]:
+    words = p.lexicon.find(ASKED)
+    states, _ = p.trigrams.best(p.lists, words, np.array([0, 2, 5]))
+    return [int(state) for state in states]
+
+
+def survives(data: bytes) -> bool:
+    """Whether bytes are a model that answers."""
+    try:
+        found = unpack(storage.loads(data, verify=False)).parameters
+        states = answers(found)
+        assert all(found.names[state] in found.labels for state in states)
+        assert np.isfinite(found.trigrams.posterior(found.lists, found.lexicon.find(ASKED), np.array([0, 5]))[0]).all()
+    except TaglineError:
+        return False
+    return True
+
+
+def test_a_file_keeps_everything() -> None:
+    config, arrays = packed()
+    saved = unpack(storage.loads(storage.dumps(config, arrays)))
+    assert answers(saved.parameters) == answers(small_model())
+    assert (saved.training.sentences, saved.training.reason) == (2, "counted")
+    assert saved.settings == {"rare": 10}
+
+
+def test_every_truncation_is_refused() -> None:
+    data = storage.dumps(*packed())
+    assert survives(data)
+    for size in range(len(data)):
+        assert not survives(data[:size]), size
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_a_flipped_bit_at_every_place_is_refused_or_harmless(turn: int) -> None:
+    data = bytearray(storage.dumps(*packed()))
+    accepted = 0
+    for place in range(len(data)):
+        bit = 1 << (3 * place + 5 * turn) % 8
+        data[place] ^= bit
+        accepted += survives(bytes(data))
+        data[place] ^= bit
+    assert 0 < accepted < len(data)
+
+
+def changed(name: str, place: Any, value: Any) -> Any:
+    def change(config: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name] = arrays[name].copy()
+        arrays[name][place] = value
+
+    return change
+
+
+def setting(name: str, value: Any) -> Any:
+    return lambda config, arrays: config.update({name: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (setting("version", 2), "expected a trigram tagger of layout 1 or older, got 2"),
+        (setting("labels", ["D", "N", "N"]), "expected labels, each once"),
+        (setting("labels", ["D", "N", 3]), "expected 1 to 2048 labels that are strings"),
+        (setting("labels", []), "expected 1 to 2048 labels that are strings"),
+        (setting("labels", [str(n) for n in range(3000)]), "expected 1 to 2048 labels that are strings"),
+        (setting("labels", ["D", "N"]), "expected (trigrams of numbers up to 4|lists of states below 4)"),
+        (setting("capitals", 1), "setting 'capitals' of type bool"),
+        (setting("capitals", False), "expected (trigrams of numbers up to 3|lists of states below 3)"),
+        (setting("weights", [0.5, 0.5]), "expected three weights above 0"),
+        (setting("weights", [0.5, 0.5, 0.5]), "expected three weights above 0"),
+        (setting("weights", [0.0, 0.5, 0.5]), "expected three weights above 0"),
+        (setting("weights", [0.2, 0.3, "a"]), "expected three weights above 0"),
+        (setting("longest", -1), "expected endings of 0 characters or more"),
+        (changed("trigrams", (0, 0), 9), "expected trigrams of numbers up to 6 that ascend"),
+        (changed("trigrams", (1,), [0, 0, 0]), "expected trigrams of numbers up to 6 that ascend"),
+        (changed("trigrams.counts", 0, 0), "expected trigrams that were seen once"),
+        (changed("trigrams.counts", 0, -5), "expected trigrams that were seen once"),
+        (changed("trigrams.counts", 0, 2**62), "expected trigrams that were seen once to 2\\^40 times"),
+        (changed("candidates.counts", 0, 0), "candidates"),
+        (changed("candidates.states", 0, 6), "expected lists of states below 6"),
+        (changed("candidates.scores", 0, np.nan), "expected scores of candidates that are finite"),
+        (changed("candidates.scores", 0, np.inf), "expected scores of candidates that are finite"),
+        (changed("words.bytes", 0, 255), "vocabulary"),
+        (lambda config, arrays: arrays.pop("small.marks"), "vocabulary: expected the array 'marks'"),
+        (lambda config, arrays: arrays.pop("trigrams"), "array 'trigrams'"),
+        (lambda config, arrays: arrays.update(trigrams=np.zeros((0, 3), np.uint16)), "trigrams.counts"),
+    ],
+)
+def test_what_is_wrong_is_named(change: Any, message: str) -> None:
+    config, arrays = packed()
+    change(config, arrays)
+    with pytest.raises(StorageError, match=message):
+        unpack(storage.loads(storage.dumps(config, arrays)))
+
+
+def test_no_list_may_be_empty() -> None:
+    config, arrays = packed()
+    counts = arrays["candidates.counts"].copy()
+    counts[1] += counts[0]
+    counts[0] = 0
+    arrays["candidates.counts"] = counts
+    with pytest.raises(StorageError, match="none of them empty"):
+        unpack(storage.loads(storage.dumps(config, arrays)))
