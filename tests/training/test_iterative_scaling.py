@@ -218,12 +218,15 @@ def test_a_feature_that_never_comes_up_keeps_its_weight() -> None:
 
 # On the likelihood of a feature CRF.
 
-FIT = [kind for kind in KINDS if kind != "partial"]  # all labels are known
+FIT: dict[str, dict[str, Any]] = {
+    **{kind: case for kind, case in KINDS.items() if kind != "partial"},  # all labels are known
+    "tokens without features": {"ends": False, "lengths": (1, 1, 1, 1, 1, 3), "A": 3},
+}
 
 
 def problem_of(kind: str) -> Problem:
     """A random problem whose values, where it has any, are not negative."""
-    problem = make_problem(5, **KINDS[kind])
+    problem = make_problem(5, **FIT[kind])
     for attributes in (problem.features.states, problem.features.edges):
         if attributes is not None and attributes.values is not None:
             np.abs(attributes.values, out=attributes.values)
@@ -244,11 +247,12 @@ def test_sums_by_sentence_against_enumeration(kind: str) -> None:
     np.testing.assert_allclose(expected.log_z - weights @ sums.observed, value, rtol=1e-9)
     np.testing.assert_allclose(expected.features.sum(axis=0) - sums.observed, gradient, rtol=0, atol=1e-9)
     lengths = np.diff(problem.features.offsets)
-    assert len(expected.totals) == min(len(lengths[lengths > 0]), 8)
+    assert len(expected.totals) == len(lengths)
     most = sorted(
         max(counts_of(problem, b, y).sum() for y in product(range(problem.structure.num_labels), repeat=int(T)))
-        for b, T in enumerate(lengths)
         if T > 0
+        else 0.0
+        for b, T in enumerate(lengths)
     )
     assert (np.sort(expected.totals) >= np.array(most) * (1 - 1e-12)).all()  # a group for each of these few sentences
 

@@ -107,12 +107,10 @@ class SentenceSums:
     def __init__(self, likelihood: Likelihood) -> None:
         if likelihood.targets.allowed is not None:
             raise InputError("y: expected every label to be known for iis, got unknown ones; use another algorithm")
-        bounds = _most_features(likelihood)
-        order = np.argsort(bounds, kind="stable")
-        order = order[bounds[order] > 0]
-        groups = np.array_split(order, min(MOST_GROUPS, max(len(order), 1)))
+        most = _most_features(likelihood)
+        groups = np.array_split(np.argsort(most, kind="stable"), min(MOST_GROUPS, max(len(most), 1)))
         self._groups = [likelihood.of_sentences(np.sort(group)) for group in groups]
-        self._totals = np.array([bounds[group].max(initial=0) for group in groups])
+        self._totals = np.array([most[group].max(initial=0) for group in groups])
         self._observed = np.array([group.core.observed() for group in self._groups])  # [M, K]
         self.observed: Float64Array = self._observed.sum(axis=0)
 
