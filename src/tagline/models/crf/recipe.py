@@ -19,8 +19,7 @@ from tagline.readers import format_of
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.labelled import LabelledFiles
-
-STOCHASTIC = ("sgd", "ap", "pa", "arow")  # algorithms for which `passes` is a limit
+from tagline.training.algorithms import ALGORITHMS
 
 
 class CRFRecipe(Recipe):
@@ -33,7 +32,8 @@ class CRFRecipe(Recipe):
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
         of = self.settings.get
-        passes = of("passes") if of("algorithm") in STOCHASTIC else None
+        uses = ALGORITHMS[of("algorithm", "auto")].uses
+        passes = of("passes") if "passes" in uses and "memory" not in uses else None  # no other passes follow
         limits = [limit for limit in (of("max_iterations"), passes) if limit is not None]
         return Budget(min(limits, default=None), of("max_seconds"), of("period", 0), of("delta", 0.0))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -156,9 +156,12 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         p = self._fitted()
         if known is None and (labellings := p.trigrams.tag(p.lists, p.lexicon, X, p.names)) is not None:
             return PerSentence(labellings)
-        asked = self._question(X, known)
+        return PerSentence(self._best(self._question(X, known)))
+
+    def _best(self, asked: _Question) -> list[list[str]]:
+        p = self._fitted()
         states, _ = p.trigrams.best(*asked.arguments)
-        return PerSentence(lists_of(p.labels, states % len(p.labels), asked.offsets))
+        return lists_of(p.labels, states % len(p.labels), asked.offsets)
 
     def answer(
         self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
@@ -166,12 +169,12 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """Answer several questions about sentences; see `ChainModel.answer`."""
         if others.get("spans"):
             self.predict_spans(X)
-        X = as_sentences(X)
-        labellings = self.predict(X, known=known)
-        nothing = [None] * len(labellings)
-        nodes = self.marginal_arrays(X, known=known) if marginals else nothing
-        ranked = self.predict_k_best(X, k_best, known=known) if k_best else nothing
-        return list(map(Answer, labellings, nodes, nothing, ranked))
+        if not (marginals or k_best):
+            return [Answer(labels) for labels in self.predict(X, known=known)]
+        asked = self._question(X, known)
+        nodes: Any = self._nodes(asked) if marginals else repeat(None)
+        ranked: Any = self._ranked(asked, k_best) if k_best else repeat(None)
+        return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
 
     def chains(self, X: Any, *, known: Any = None) -> Iterator[PairChain]:  # type: ignore[override]
         """Score sentences: a chain over pairs of states for each, with the same distribution over labellings.
@@ -199,7 +202,10 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def marginal_arrays(self, X: Any, *, known: Any = None) -> list[NDArray[Any]]:  # type: ignore[override]
         """Return for each sentence the probabilities ``[T, L]``, tags in the order of `labels_`."""
-        p, asked = self._fitted(), self._question(X, known)
+        return self._nodes(self._question(X, known))
+
+    def _nodes(self, asked: _Question) -> list[NDArray[Any]]:
+        p = self._fitted()
         nodes = p.trigrams.posterior(*asked.arguments)[2]
         token, entry = _entries(asked.lists.offsets, asked.words)
         out = np.zeros((len(asked.words), len(p.labels)))
@@ -209,7 +215,10 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None) -> list[list[Labelling]]:  # type: ignore[override]
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
         as_count("k", k, 1)
-        p, asked = self._fitted(), self._question(X, known)
+        return self._ranked(self._question(X, known), k)
+
+    def _ranked(self, asked: _Question, k: int) -> list[list[Labelling]]:
+        p = self._fitted()
         log_z = p.trigrams.posterior(*asked.arguments)[0]
         out = []
         for z, (states, scores) in zip(log_z, p.trigrams.k_best(*asked.arguments, int(k)), strict=True):
