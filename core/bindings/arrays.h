@@ -1,8 +1,8 @@
 // Arrays at the door: what comes in is checked here, with errors that name the argument; what goes out owns its memory.
 #pragma once
 
-#include "../arena.h"
-#include "../batch.h"
+#include "runtime/arena.h"
+#include "chain/batch.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

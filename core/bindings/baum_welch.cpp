@@ -1,6 +1,6 @@
-#include "../baum_welch.h"
-#include "arrays.h"
-#include "module.h"
+#include "hmm/baum_welch.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

@@ -1,6 +1,6 @@
 // The engine's questions, as Python sees them. Every function takes the five arrays of a chain first.
-#include "arrays.h"
-#include "module.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

@@ -1,7 +1,7 @@
 // Vocabularies and the expansion of templates, as Python sees them.
-#include "../expansion.h"
-#include "module.h"
-#include "vocabulary.h"
+#include "features/expansion.h"
+#include "bindings/module.h"
+#include "bindings/vocabulary.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -2,10 +2,10 @@
 //
 // Nothing of Python runs while a token is read, so that borrowed objects stay: where a value has to be asked for its
 // number, or a container for its contents, the token is read again from copies that are held.
-#include "../items.h"
-#include "arrays.h"
-#include "module.h"
-#include "vocabulary.h"
+#include "features/named_attributes.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
+#include "bindings/vocabulary.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

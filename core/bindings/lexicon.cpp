@@ -1,4 +1,4 @@
-#include "lexicon.h"
+#include "bindings/lexicon.h"
 
 #include <bit>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Words as they come from Python, looked up in a lexicon.
 #pragma once
 
-#include "../lexicon.h"
-#include "arrays.h"
-#include "vocabulary.h"
+#include "trigram/lexicon.h"
+#include "bindings/arrays.h"
+#include "bindings/vocabulary.h"
 
 namespace tagline::bindings {
 

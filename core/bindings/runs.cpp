@@ -1,8 +1,8 @@
 // Sequences that lie somewhere among rows, such as those of a padded batch: their rows together and back, and a look at
 // what they hold. Rows of no sequence are never read.
-#include "../pool.h"
-#include "arrays.h"
-#include "module.h"
+#include "runtime/pool.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

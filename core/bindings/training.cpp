@@ -1,4 +1,4 @@
-#include "training.h"
+#include "bindings/training.h"
 
 #include <nanobind/stl/optional.h>
 

@@ -1,9 +1,9 @@
 // Weights of a feature CRF, emissions from them, and the likelihood that they are trained by, as Python sees them.
-#include "../blocks.h"
-#include "../likelihood.h"
-#include "arrays.h"
-#include "module.h"
-#include "training.h"
+#include "chain/blocks.h"
+#include "training/likelihood.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
+#include "bindings/training.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

@@ -1,0 +1,47 @@
+// Stochastic gradient descent on the likelihood of a feature CRF with c1·|w|₁ + c2·|w|², a few sentences a step.
+//
+// The penalties are lazy. Weights are scale · v: shrinking all of them by the L2 penalty is one multiplication. The L1
+// penalty moves a weight towards zero by δ_k at step k, that is v by δ_k / scale_k; such moves add up, so a weight
+// catches up when it is next used: v ← sign(v) · max(0, |v| − Σ of what it missed). Both are exact.
+#pragma once
+
+#include "training/likelihood.h"
+
+namespace tagline {
+
+template <class Real>
+class Descent {
+public:
+    // Of a likelihood that outlives it; c1 and c2 are those of the whole objective.
+    Descent(const Likelihood<Real>& likelihood, double c1, double c2);
+
+    void set(const double* weights);  // [size]
+    void get(double* weights);        // [size], all penalties paid
+
+    // One step for every `batch` sentences of `order`: w ← w − η ∇, η = rate / (1 + rate · decay · sentences so far).
+    // `loss` becomes Σ weight · −log p, each as it was before its step. Without `learn` only the loss is computed.
+    Outcome pass(const int64_t* order, int64_t count, int64_t batch, double rate, double decay, bool learn,
+                 double& loss, const Interrupted& interrupted);
+
+    double steps() const { return seen_; }
+    void set_steps(double seen) { seen_ = seen; }
+
+private:
+    const Likelihood<Real>& likelihood_;
+    double c1_, c2_;
+    double seen_ = 0;      // sentences
+    double scale_ = 1;
+    double owed_ = 0;      // Σ of L1 moves of v so far
+    Rows<Real> weights_;
+    std::vector<uint64_t> masks_;
+    std::vector<Real> row_paid_, cell_paid_;  // of owed_, when the row or cell was last used; empty without c1
+    MoveTable<double> moves_;                 // in full, without the scale
+
+    void pay(const int64_t* members, int count);
+    void pay_all();
+    void rescale();
+    // `expected` holds, or is given, the moves of the sentences.
+    void step(const Expectations<Real>& found, MoveTable<double>& expected, double eta, const Kernels<Real>& kernels);
+};
+
+}  // namespace tagline
