@@ -3,14 +3,12 @@
 #include "chain/blocks.h"
 #include "chain/fallback.h"
 
+#include <algorithm>
 #include <functional>
-#include <limits>
 
 namespace tagline {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 template <class Real>
 Scores<Real> common_part(const Batch<Real>& batch) {
@@ -22,21 +20,21 @@ template <class Real>
 Answers<Real> answers_at(const Batch<Real>& batch, const BatchAnswers<Real>& want, int64_t b) {
     const int64_t cell = batch.offsets[b] * batch.L;
     const auto from = [](auto* base, int64_t n) { return base ? base + n : nullptr; };
-    Answers<Real> one{};
-    one.log_z = from(want.log_z, b);
-    one.nodes = from(want.nodes, cell);
-    one.negative_nodes = want.negative_nodes;
-    one.edges = from(want.edges, cell * batch.L);
-    one.log_alpha = from(want.log_alpha, cell);
-    one.log_beta = from(want.log_beta, cell);
-    one.entropy = from(want.entropy, b);
-    return one;
+    Answers<Real> answers{};
+    answers.log_z = from(want.log_z, b);
+    answers.nodes = from(want.nodes, cell);
+    answers.negative_nodes = want.negative_nodes;
+    answers.edges = from(want.edges, cell * batch.L);
+    answers.log_alpha = from(want.log_alpha, cell);
+    answers.log_beta = from(want.log_beta, cell);
+    answers.entropy = from(want.entropy, b);
+    return answers;
 }
 
-// Each block's share of the sums over sentences, added up in the order of the blocks.
-class Sums {
+// The sums over the sentences of each block, added up in the order of the blocks.
+class BlockSums {
 public:
-    Sums(int64_t blocks, int64_t size) : size_(size), values_(size_t(blocks * size), 0.0) {}
+    BlockSums(int64_t blocks, int64_t size) : size_(size), values_(size_t(blocks * size), 0.0) {}
 
     double* of(int64_t block) { return size_ ? values_.data() + block * size_ : nullptr; }
 
@@ -56,32 +54,34 @@ template <class Real>
 double path_score(const Scores<Real>& s, const int64_t* y) {
     double total = 0;
     for (int64_t t = 0; t < s.T; ++t) {
-        const Real* moves = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
-        total += t == 0 ? s.start[y[0]] : moves[y[t - 1] * s.L + y[t]];
+        const Real* transitions = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
+        total += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
         total += s.emissions[row_at(s, t) * s.L + y[t]];
     }
     return s.T ? total + s.end[y[s.T - 1]] : 0.0;
 }
 
-// after(sentence, its scores, its answers) is called while they are in the cache, for sentences with tokens.
+// Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while
+// its numbers are in the cache.
 template <class Real, class After>
 Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted,
                        const After& after) {
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
     const Blocks blocks(batch.offsets, batch.B, batch.L);
-    Sums moves(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
-    Sums starts(blocks.count(), want.start_counts ? batch.L : 0), ends(blocks.count(), want.end_counts ? batch.L : 0);
-    First dead;
+    BlockSums transitions(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
+    BlockSums starts(blocks.count(), want.start_counts ? batch.L : 0);
+    BlockSums ends(blocks.count(), want.end_counts ? batch.L : 0);
+    FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
         for (int64_t b = first; b < last; ++b)
             if (batch.offsets[b + 1] == batch.offsets[b]) {  // an empty sentence: one labelling, score 0
-                const Answers<Real> one = answers_at(batch, want, b);
-                if (one.log_z) *one.log_z = 0;
-                if (one.entropy) *one.entropy = 0;
+                const Answers<Real> answers = answers_at(batch, want, b);
+                if (answers.log_z) *answers.log_z = 0;
+                if (answers.entropy) *answers.entropy = 0;
             }
-        Sentences<Real> sentences(variant, prepared, stop);
+        SafePosterior<Real> forward_backward(variant, prepared, stop);
         for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
             Scores<Real> scores[kGroup];
             Answers<Real> answers[kGroup];
@@ -89,11 +89,11 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
             for (int g = 0; g < count; ++g) {
                 scores[g] = batch.sentence(members[g]);
                 answers[g] = answers_at(batch, want, members[g]);
-                answers[g].transition_counts = moves.of(k);
+                answers[g].transition_counts = transitions.of(k);
                 answers[g].start_counts = starts.of(k);
                 answers[g].end_counts = ends.of(k);
             }
-            sentences.posterior(count, scores, answers, status);
+            forward_backward.compute(count, scores, answers, status);
             for (int g = 0; g < count; ++g) {
                 if (status[g] == Status::stopped) return false;
                 if (status[g] == Status::done) after(members[g], scores[g], answers[g]);
@@ -104,7 +104,7 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
             return true;
         });
     });
-    moves.total(want.transition_counts);
+    transitions.total(want.transition_counts);
     starts.total(want.start_counts);
     ends.total(want.end_counts);
     outcome.sentence = dead.value();
@@ -123,23 +123,23 @@ template <class Real>
 Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAnswers<Real>& want,
                   const Interrupted& interrupted) {
     const int64_t L = batch.L;
-    const auto less = [](auto* values, int64_t n) {
+    const auto negate = [](auto* values, int64_t n) {
         for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
     };
     BatchAnswers<Real> expected = want;
     expected.negative_nodes = true;
     const Outcome outcome = posterior_then(
-        batch, expected, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+        batch, expected, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
             const int64_t* y = labels + batch.offsets[b];
-            *one.log_z = path_score(s, y) - *one.log_z;
-            for (int64_t t = 0; t < s.T; ++t) one.nodes[t * L + y[t]] += 1;
-            if (!one.edges) return;
-            less(one.edges, s.T * L * L);
-            for (int64_t t = 1; t < s.T; ++t) one.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
+            *answers.log_z = path_score(s, y) - *answers.log_z;
+            for (int64_t t = 0; t < s.T; ++t) answers.nodes[t * L + y[t]] += 1;
+            if (!answers.edges) return;
+            negate(answers.edges, s.T * L * L);
+            for (int64_t t = 1; t < s.T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
         });
-    if (want.transition_counts) less(want.transition_counts, L * L);
-    less(want.start_counts, L);
-    less(want.end_counts, L);
+    if (want.transition_counts) negate(want.transition_counts, L * L);
+    negate(want.start_counts, L);
+    negate(want.end_counts, L);
     for (int64_t b = 0; b < batch.B; ++b) {
         const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
         if (first == last) continue;
@@ -154,14 +154,12 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
 template <class Real>
 Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted) {
     const Variant& variant = active_variant();
-    const Kernels<Real>& kernels = kernels_of<Real>(variant);
-    const Prepared prepared = Prepared::maxima(kernels, common_part(batch));
+    const Prepared prepared = Prepared::maxima(kernels_of<Real>(variant), common_part(batch));
     const Blocks blocks(batch.offsets, batch.B, batch.L);
-    First dead;
+    FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
-        Arena scratch, wide;
-        Prepared wide_prepared;
+        SafeViterbi<Real> viterbi(variant, prepared, stop);
         std::fill(scores + first, scores + last, 0.0);
         for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
             Scores<Real> group[kGroup];
@@ -171,16 +169,8 @@ Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const
                 group[g] = batch.sentence(members[g]);
                 paths[g] = labels + batch.offsets[members[g]];
             }
-            scratch.reset();
-            kernels.viterbi(count, group, prepared.get(), paths, status, scratch, stop);
+            viterbi.compute(count, group, paths, status);
             for (int g = 0; g < count; ++g) {
-                if (status[g] == Status::guard) {
-                    wide.reset();
-                    scratch.reset();
-                    const Scores<double> exact = widen(group[g], wide);
-                    if (!wide_prepared) wide_prepared = Prepared::maxima(variant.float64, exact);
-                    variant.float64.viterbi(1, &exact, wide_prepared.get(), paths + g, status + g, scratch, stop);
-                }
                 if (status[g] == Status::stopped) return false;
                 if (status[g] == Status::no_path)
                     dead.report(members[g]);
@@ -200,9 +190,9 @@ Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupte
     BatchAnswers<Real> want;
     want.nodes = nodes.data();
     return posterior_then(batch, want, interrupted,
-                          [&](int64_t b, const Scores<Real>& s, const Answers<Real>& one) {
+                          [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
                               for (int64_t t = 0; t < s.T; ++t) {
-                                  const Real* row = one.nodes + t * s.L;
+                                  const Real* row = answers.nodes + t * s.L;
                                   labels[batch.offsets[b] + t] = std::max_element(row, row + s.L) - row;
                               }
                           });

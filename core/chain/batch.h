@@ -1,24 +1,26 @@
-// Questions about a whole batch: sentences spread over threads in blocks that do not depend on how many there are.
+// The engine: questions about a whole batch of chains. Sentences are spread over threads in blocks that do not depend
+// on the number of threads. batch.cpp answers most of the questions through the kernels; k_best.cpp, sampling.cpp and
+// span_probability.cpp answer the rest.
 #pragma once
 
 #include "chain/kernels.h"
+#include "runtime/outcome.h"
 
-#include <functional>
 #include <vector>
 
 namespace tagline {
 
 template <class Real>
 struct Batch {
-    const Real* emissions;    // [N, L]; or a table [rows, L] of which `symbols` name one for each token
+    const Real* emissions;    // [N, L]; or a table [rows, L], of which `symbols` names one row for each token
     const Real* transitions;  // [L, L] or [N, L, L]
     const Real* start;        // [L]
     const Real* end;          // [L]
     const int64_t* offsets;   // [B + 1]
     int64_t B, L;
     bool per_position;
-    const int64_t* symbols = nullptr;  // [N], below rows; negative: the last row
-    int64_t rows = 0;                  // of the table; 0: there is none
+    const int64_t* symbols = nullptr;  // [N], below rows; a negative one stands for the last row
+    int64_t rows = 0;                  // of the table; 0 where there is none
 
     Scores<Real> sentence(int64_t b) const {
         const int64_t first = offsets[b];
@@ -33,14 +35,6 @@ struct Batch {
                 rows};
     }
 };
-
-// How a question ended. `sentence` names the first without a legal path, −1 where all have one.
-struct Outcome {
-    bool finished = true;
-    int64_t sentence = -1;
-};
-
-using Interrupted = std::function<bool()>;
 
 // Outputs over the batch; null where nobody asks. Sums over sentences are float64 and overwritten, not added to.
 template <class Real>
@@ -57,14 +51,16 @@ struct BatchAnswers {
     double* entropy = nullptr;            // [B], float64 batches only
 };
 
+// Forward–backward for every sentence.
 template <class Real>
 Outcome posterior(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted);
 
-// Gold counts less expected ones, in place of the expected ones that `want` holds; log_z becomes log p.
+// The same with the counts of the given labels less the expected ones in their place; log_z becomes log p.
 template <class Real>
 Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAnswers<Real>& want,
                   const Interrupted& interrupted);
 
+// The best labelling of each sentence, labels [N], and its score [B].
 template <class Real>
 Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted);
 
@@ -76,6 +72,7 @@ Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupte
 template <class Real>
 Outcome score(const Batch<Real>& batch, const int64_t* labels, double* scores, const Interrupted& interrupted);
 
+// The K best labellings of one sentence, the best first.
 struct Ranked {
     std::vector<int64_t> labels;  // [K, T]
     std::vector<double> scores;   // [K]
@@ -83,11 +80,11 @@ struct Ranked {
 
 Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, const Interrupted& interrupted);
 
-// uniforms [samples, N] in, labels [samples, N] out.
+// Labellings drawn by their probability: uniforms [samples, N] in, labels [samples, N] out.
 Outcome sample(const Batch<double>& batch, const double* uniforms, int64_t samples, int64_t* labels,
                const Interrupted& interrupted);
 
-// A query asks whether tokens first … first + length − 1 of a sentence have labels in allowed[row …], [length, L].
+// Asks whether tokens first … first + length − 1 of a sentence have labels in allowed[row …], [length, L].
 struct SpanQuery {
     int64_t sentence, first, length, row;
 };

@@ -2,7 +2,7 @@
 // that sums over blocks come out in the same order for any number of threads.
 #pragma once
 
-#include "chain/batch.h"
+#include "chain/kernels.h"
 #include "runtime/pool.h"
 
 #include <algorithm>
@@ -12,27 +12,27 @@
 namespace tagline {
 
 constexpr int64_t kMostBlocks = 32;
-constexpr int64_t kSmallWork = 100'000;    // label pairs: below it, waking a thread costs more than it saves
+constexpr int64_t kSmallWork = 100'000;    // label pairs; below it, waking a thread costs more than it saves
 constexpr int64_t kBriefWork = 5'000'000;  // below it, all is done before anybody would want to interrupt
 
 struct Blocks {
-    std::vector<int64_t> bounds;  // sentences of block k: bounds[k] … bounds[k + 1] − 1
+    std::vector<int64_t> offsets;  // sentences of block k: offsets[k] … offsets[k + 1] − 1
     bool small, brief;
 
-    Blocks(const int64_t* offsets, int64_t B, int64_t L, int64_t most = kMostBlocks) {
-        const int64_t tokens = offsets[B];
+    Blocks(const int64_t* token_offsets, int64_t B, int64_t L, int64_t most = kMostBlocks) {
+        const int64_t tokens = token_offsets[B];
         const double work = double(tokens) * double(L) * double(L);
         small = work < double(kSmallWork);
         brief = work < double(kBriefWork);
         const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, most);
         const int64_t together = B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
-        bounds.push_back(0);
+        offsets.push_back(0);
         for (int64_t b = together; b < B; b += together)
-            if (offsets[b] * wanted >= tokens * int64_t(bounds.size())) bounds.push_back(b);
-        bounds.push_back(B);
+            if (token_offsets[b] * wanted >= tokens * int64_t(offsets.size())) offsets.push_back(b);
+        offsets.push_back(B);
     }
 
-    int64_t count() const { return int64_t(bounds.size()) - 1; }
+    int64_t count() const { return int64_t(offsets.size()) - 1; }
 };
 
 // Call work(count, indices) for the non-empty sentences first … last − 1 in groups of up to kGroup, longest first.
@@ -51,7 +51,7 @@ void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Work&
 }
 
 // The smallest sentence that any thread reported.
-class First {
+class FirstSentence {
 public:
     void report(int64_t sentence) {
         int64_t known = value_.load();
@@ -69,7 +69,7 @@ template <class Work>
 bool for_blocks(const Blocks& blocks, const Interrupted& interrupted, const Work& work) {
     int stop = 0;
     return run(blocks.count(), blocks.small, stop, blocks.brief ? Interrupted() : interrupted,
-               [&](long k) { work(k, blocks.bounds[size_t(k)], blocks.bounds[size_t(k) + 1], &stop); });
+               [&](long k) { work(k, blocks.offsets[size_t(k)], blocks.offsets[size_t(k) + 1], &stop); });
 }
 
 }  // namespace tagline

@@ -53,15 +53,15 @@ Scores<double> expand(const Scores<double>& s, Arena& scratch) {
 }
 
 template <class Real>
-void Sentences<Real>::use(const Prepared& sums) {
+void SafePosterior<Real>::use(const Prepared& sums) {
     sums_ = &sums;
     wide_sums_ = {};
 }
 
 namespace {
 
-// Rounding costs log Z up to 2e-8 a token in float32 (measured: scores with few distinct values, whose errors do not
-// average out). Where that is more than 1e-6 of it, or adds up over a long sentence, float64 works it out again.
+// Rounding costs log Z up to 2e-8 a token in float32 (measured on scores with few distinct values, whose errors do not
+// average out). Where that is more than 1e-6 of log Z, or adds up over a long sentence, float64 computes it again.
 constexpr double kErrorPerToken = 6e-8, kTolerance = 1e-6;
 constexpr int64_t kLongSentence = 512;
 
@@ -77,7 +77,7 @@ bool good_enough(double log_z, int64_t T) {
 }  // namespace
 
 template <class Real>
-void Sentences<Real>::posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
+void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
     scratch_.reset();
     kernels_of<Real>(variant_).posterior(count, sentences, sums_->get(), want, status, scratch_, stop_);
     for (int g = 0; g < count; ++g) {
@@ -93,8 +93,8 @@ void Sentences<Real>::posterior(int count, const Scores<Real>* sentences, const 
 }
 
 template <>
-Status Sentences<double>::safer(const Scores<double>& sentence, const Answers<double>& want) {
-    if (only_log_z(want) && !sentence.per_position) {  // labels may sink further there, see kernels/expected_counts.h
+Status SafePosterior<double>::safer(const Scores<double>& sentence, const Answers<double>& want) {
+    if (only_log_z(want) && !sentence.per_position) {  // the counting kernel lets labels sink further
         scratch_.reset();
         const int64_t S = variant_.counting.padded(sentence.L);
         const auto zeros = [&](int64_t n) {
@@ -102,13 +102,13 @@ Status Sentences<double>::safer(const Scores<double>& sentence, const Answers<do
             std::fill(values, values + n, 0.0);
             return values;
         };
-        Expected expected{};
-        expected.log_z = want.log_z;
-        expected.nodes = zeros(sentence.T * sentence.L);
-        expected.start = zeros(S);
-        expected.transitions = zeros(sentence.L * S);
+        SentenceCounts counts{};
+        counts.log_z = want.log_z;
+        counts.nodes = zeros(sentence.T * sentence.L);
+        counts.start = zeros(S);
+        counts.transitions = zeros(sentence.L * S);
         Status status;
-        variant_.counting.count(1, &sentence, sums_->get(), &expected, &status, scratch_, stop_);
+        variant_.counting.count(1, &sentence, sums_->get(), &counts, &status, scratch_, stop_);
         if (status != Status::guard) return status;
     }
     scratch_.reset();
@@ -116,7 +116,7 @@ Status Sentences<double>::safer(const Scores<double>& sentence, const Answers<do
 }
 
 template <>
-Status Sentences<float>::safer(const Scores<float>& sentence, const Answers<float>& want) {
+Status SafePosterior<float>::safer(const Scores<float>& sentence, const Answers<float>& want) {
     wide_.reset();
     const Scores<double> wide = widen(sentence, wide_);
     if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide);
@@ -132,9 +132,9 @@ Status Sentences<float>::safer(const Scores<float>& sentence, const Answers<floa
     answers.transition_counts = want.transition_counts;
     answers.start_counts = want.start_counts;
     answers.end_counts = want.end_counts;
-    Sentences<double> exact(variant_, wide_sums_, stop_);
+    SafePosterior<double> exact(variant_, wide_sums_, stop_);
     Status status;
-    exact.posterior(1, &wide, &answers, &status);
+    exact.compute(1, &wide, &answers, &status);
     if (status != Status::done) return status;
     const auto narrow = [](const double* from, int64_t n, float* to) {
         if (to) std::transform(from, from + n, to, [](double value) { return float(value); });
@@ -144,7 +144,30 @@ Status Sentences<float>::safer(const Scores<float>& sentence, const Answers<floa
     return status;
 }
 
-template class Sentences<float>;
-template class Sentences<double>;
+template class SafePosterior<float>;
+template class SafePosterior<double>;
+
+template <class Real>
+void SafeViterbi<Real>::use(const Prepared& maxima) {
+    maxima_ = &maxima;
+    wide_maxima_ = {};
+}
+
+template <class Real>
+void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_t* const* paths, Status* status) {
+    scratch_.reset();
+    kernels_of<Real>(variant_).viterbi(count, sentences, maxima_->get(), paths, status, scratch_, stop_);
+    for (int g = 0; g < count; ++g) {
+        if (status[g] != Status::guard) continue;
+        wide_.reset();
+        scratch_.reset();
+        const Scores<double> exact = widen(sentences[g], wide_);
+        if (!wide_maxima_) wide_maxima_ = Prepared::maxima(variant_.float64, exact);
+        variant_.float64.viterbi(1, &exact, wide_maxima_.get(), paths + g, status + g, scratch_, stop_);
+    }
+}
+
+template class SafeViterbi<float>;
+template class SafeViterbi<double>;
 
 }  // namespace tagline

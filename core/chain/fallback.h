@@ -1,12 +1,10 @@
-// Sentences through the kernels, with the safer ways behind them: float32 → float64 → log domain.
+// The kernels with the safer ways behind them: float32 → float64 → log domain. A kernel says Status::guard where its
+// arithmetic may have lost something, and the next way answers.
 #pragma once
 
-#include "runtime/arena.h"
-#include "chain/batch.h"
 #include "chain/variants.h"
-
-#include <memory>
-#include <vector>
+#include "runtime/arena.h"
+#include "runtime/memory.h"
 
 namespace tagline {
 
@@ -23,10 +21,7 @@ public:
     explicit operator bool() const { return bool(memory_); }
 
 private:
-    struct Release {
-        void operator()(void* memory) const { aligned_release(memory); }
-    };
-    std::unique_ptr<void, Release> memory_;
+    AlignedPointer<void> memory_;
 };
 
 // The row of emissions of token t.
@@ -35,25 +30,28 @@ inline int64_t row_at(const Scores<Real>& s, int64_t t) {
     return !s.symbols ? t : s.symbols[t] < 0 ? s.rows - 1 : s.symbols[t];
 }
 
-// A sentence with a row of emissions for each token, copied into an arena's memory where it has symbols.
+// The sentence with a row of emissions for each token; where it has symbols, the rows are copied into the arena.
 Scores<double> expand(const Scores<double>& sentence, Arena& scratch);
 
-// A sentence in float64, copied from float32 into an arena's memory.
+// The sentence in float64, copied into the arena.
 Scores<double> widen(const Scores<float>& sentence, Arena& scratch);
 inline const Scores<double>& widen(const Scores<double>& sentence, Arena&) { return sentence; }
 
-// Answers for the sentences of one block. Not for sharing between threads.
+// Forward–backward for the sentences of one block. Threads do not share it.
 template <class Real>
-class Sentences {
+class SafePosterior {
 public:
-    Sentences(const Variant& variant, const int* stop) : variant_(variant), stop_(stop) {}
-    Sentences(const Variant& variant, const Prepared& sums, const int* stop) : Sentences(variant, stop) { use(sums); }
+    SafePosterior(const Variant& variant, const int* stop) : variant_(variant), stop_(stop) {}
+    SafePosterior(const Variant& variant, const Prepared& sums, const int* stop) : SafePosterior(variant, stop) {
+        use(sums);
+    }
 
-    // What the sentences from now on have in common; it outlives their answers.
+    // What the sentences from now on share; it outlives their answers.
     void use(const Prepared& sums);
 
-    // Up to kGroup sentences of T > 0, longest first. Where a path is missing the sums stay as they were.
-    void posterior(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
+    // Answer for up to kGroup sentences of T > 0, longest first. A sentence without a legal labelling adds nothing to
+    // sums.
+    void compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
 
 private:
     const Variant& variant_;
@@ -63,6 +61,26 @@ private:
     Prepared wide_sums_;
 
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
+};
+
+// Viterbi likewise: float64 decides where float32 cannot tell labellings apart.
+template <class Real>
+class SafeViterbi {
+public:
+    SafeViterbi(const Variant& variant, const int* stop) : variant_(variant), stop_(stop) {}
+    SafeViterbi(const Variant& variant, const Prepared& maxima, const int* stop) : SafeViterbi(variant, stop) {
+        use(maxima);
+    }
+
+    void use(const Prepared& maxima);
+    void compute(int count, const Scores<Real>* sentences, int64_t* const* paths, Status* status);
+
+private:
+    const Variant& variant_;
+    const Prepared* maxima_ = nullptr;
+    const int* stop_;
+    Arena scratch_, wide_;
+    Prepared wide_maxima_;
 };
 
 }  // namespace tagline

@@ -1,28 +1,26 @@
 // The k best labellings, lazily: Viterbi once, then each further path costs about O(T log L).
 //
-// Every (token, label) keeps a ranked list of the beginnings that end there. Its next entry is the best candidate
-// (previous label i, rank r at i); taking one makes (i, r + 1) a candidate, which may need one more entry at the token
+// Every (token, label) keeps a ranked list of the beginnings that end there. Its next beginning is the best candidate
+// (previous label i, rank r at i); taking one makes (i, r + 1) a candidate, which may need one more at the token
 // before, and so on towards the front: a single line of requests, walked without recursion (Jiménez & Marzal, 1999).
 // Equal scores: the smaller label first, from the end backwards.
 #include "chain/batch.h"
 
 #include "chain/blocks.h"
 
-#include <limits>
+#include <algorithm>
 
 namespace tagline {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-struct Entry {
+struct Beginning {
     double score;
     int64_t label, rank;  // at the token before
 };
 
 struct Worse {
-    bool operator()(const Entry& a, const Entry& b) const {
+    bool operator()(const Beginning& a, const Beginning& b) const {
         if (a.score != b.score) return a.score < b.score;
         if (a.label != b.label) return a.label > b.label;
         return a.rank > b.rank;
@@ -30,7 +28,7 @@ struct Worse {
 };
 
 struct Node {
-    std::vector<Entry> ranked, candidates;  // candidates are a heap, filled when a second entry is asked for
+    std::vector<Beginning> ranked, candidates;  // candidates are a heap, filled when a second beginning is asked for
     bool filled = false;
 };
 
@@ -52,9 +50,9 @@ public:
         const double score = node(T_, 0).ranked[size_t(rank)].score;
         int64_t label = 0;
         for (int64_t t = T_; t > 0; --t) {
-            const Entry& entry = node(t, label).ranked[size_t(rank)];
-            label = path[t - 1] = entry.label;
-            rank = entry.rank;
+            const Beginning& beginning = node(t, label).ranked[size_t(rank)];
+            label = path[t - 1] = beginning.label;
+            rank = beginning.rank;
         }
         return score;
     }
@@ -72,12 +70,12 @@ private:
     double extend(int64_t t, int64_t j, int64_t i, int64_t rank) const {
         const double before = node(t - 1, i).ranked[size_t(rank)].score;
         if (t == T_) return before + s_.end[i];
-        const double* moves = s_.per_position ? s_.transitions + t * L_ * L_ : s_.transitions;
-        return before + moves[i * L_ + j] + s_.emissions[t * L_ + j];
+        const double* transitions = s_.per_position ? s_.transitions + t * L_ * L_ : s_.transitions;
+        return before + transitions[i * L_ + j] + s_.emissions[t * L_ + j];
     }
 
     void begin(int64_t t, int64_t j) {
-        Entry best{-kInf, 0, 0};
+        Beginning best{-kInf, 0, 0};
         if (t == 0) best.score = s_.start[j] + s_.emissions[j];
         for (int64_t i = 0; t > 0 && i < L_; ++i) {
             if (node(t - 1, i).ranked.empty()) continue;
@@ -91,7 +89,7 @@ private:
         line_.clear();
         while (t > 0 && !node(t, j).ranked.empty() && int64_t(node(t, j).ranked.size()) <= rank) {
             line_.emplace_back(t, j);
-            const Entry& last = node(t, j).ranked.back();
+            const Beginning& last = node(t, j).ranked.back();
             j = last.label;
             rank = last.rank + 1;
             --t;
@@ -104,7 +102,7 @@ private:
 
     void advance(int64_t t, int64_t j) {
         Node& here = node(t, j);
-        const Entry last = here.ranked.back();
+        const Beginning last = here.ranked.back();
         if (!here.filled) {
             here.filled = true;
             for (int64_t i = 0; i < L_; ++i)
@@ -129,7 +127,7 @@ private:
 bool rank_paths(const Scores<double>& sentence, int64_t k, Ranked& out, const int* stop) {
     Ranking ranking(sentence);
     for (int64_t rank = 0; rank < k && ranking.find(rank); ++rank) {
-        if (__atomic_load_n(stop, __ATOMIC_RELAXED)) return false;
+        if (stopped(stop)) return false;
         out.labels.resize(out.labels.size() + size_t(sentence.T));
         out.scores.push_back(ranking.write(rank, out.labels.data() + rank * sentence.T));
     }
@@ -143,7 +141,7 @@ Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, 
     Blocks blocks(batch.offsets, batch.B, batch.L);
     blocks.small = blocks.small && k < 100;
     blocks.brief = false;
-    First dead;
+    FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         for (int64_t b = first; b < last; ++b) {

@@ -4,25 +4,16 @@
 //     P(y_(t−1) = i, y_t = j) = exp(α̂_(t−1)(i) + T(i, j) + e_t(j) + β̂_t(j) − κ_t − c_t).
 #include "chain/log_forward_backward.h"
 
+#include "chain/log_sum_exp.h"
 #include "runtime/arena.h"
+#include "runtime/pool.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tagline {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-double log_sum_exp(const double* values, int64_t n) {
-    const double high = *std::max_element(values, values + n);
-    if (high == -kInf) return -kInf;
-    double sum = 0;
-    for (int64_t k = 0; k < n; ++k) sum += std::exp(values[k] - high);
-    return high + std::log(sum);
-}
 
 // Take the maximum off a row and return it; 0 from a row of −∞.
 double normalise(double* row, int64_t L) {
@@ -32,7 +23,7 @@ double normalise(double* row, int64_t L) {
     return high;
 }
 
-struct LogLattice {
+struct LogTrellis {
     const Scores<double>& s;
     const int* stop;
     const int64_t T, L;
@@ -40,7 +31,7 @@ struct LogLattice {
     double *kappa, *lambda;  // [T] what was taken off α and β at t
     double* terms;           // [L]
 
-    LogLattice(const Scores<double>& sentence, Arena& scratch, const int* stop)
+    LogTrellis(const Scores<double>& sentence, Arena& scratch, const int* stop)
         : s(sentence), stop(stop), T(s.T), L(s.L) {
         const auto doubles = [&](int64_t n) { return static_cast<double*>(scratch.take(size_t(n), sizeof(double))); };
         alpha = doubles(T * L);
@@ -50,20 +41,20 @@ struct LogLattice {
         terms = doubles(L);
     }
 
-    bool stopped(int64_t t) const { return t % 64 == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED); }
+    bool gives_up(int64_t t) const { return t % 64 == 0 && stopped(stop); }
 
     const double* into(int64_t t) const { return s.per_position ? s.transitions + t * L * L : s.transitions; }
 
     bool forward() {
         for (int64_t t = 0; t < T; ++t) {
-            if (stopped(t)) return false;
+            if (gives_up(t)) return false;
             double* row = alpha + t * L;
             for (int64_t j = 0; j < L; ++j) {
                 if (t == 0) {
                     row[j] = s.start[j];
                 } else {
                     for (int64_t i = 0; i < L; ++i) terms[i] = row[i - L] + into(t)[i * L + j];
-                    row[j] = log_sum_exp(terms, L);
+                    row[j] = log_sum_exp(terms, size_t(L));
                 }
                 row[j] += s.emissions[t * L + j];
             }
@@ -74,7 +65,7 @@ struct LogLattice {
 
     bool backward() {
         for (int64_t t = T - 1; t >= 0; --t) {
-            if (stopped(t)) return false;
+            if (gives_up(t)) return false;
             double* row = beta + t * L;
             for (int64_t i = 0; i < L; ++i) {
                 if (t == T - 1) {
@@ -83,7 +74,7 @@ struct LogLattice {
                 }
                 for (int64_t j = 0; j < L; ++j)
                     terms[j] = into(t + 1)[i * L + j] + (s.emissions[(t + 1) * L + j] + row[L + j]);
-                row[i] = log_sum_exp(terms, L);
+                row[i] = log_sum_exp(terms, size_t(L));
             }
             lambda[t] = normalise(row, L);
         }
@@ -94,12 +85,12 @@ struct LogLattice {
         double total = 0;
         for (int64_t t = 0; t < T; ++t) total += kappa[t];
         for (int64_t j = 0; j < L; ++j) terms[j] = alpha[(T - 1) * L + j] + s.end[j];
-        return total + log_sum_exp(terms, L);
+        return total + log_sum_exp(terms, size_t(L));
     }
 
     double log_mass(int64_t t) const {
         for (int64_t j = 0; j < L; ++j) terms[j] = alpha[t * L + j] + beta[t * L + j];
-        return log_sum_exp(terms, L);
+        return log_sum_exp(terms, size_t(L));
     }
 
     void write_tables(const Answers<double>& want) const {
@@ -118,7 +109,7 @@ struct LogLattice {
     bool write_posterior(const Answers<double>& want) const {
         double surprise = 0;
         for (int64_t t = 0; t < T; ++t) {
-            if (stopped(t)) return false;
+            if (gives_up(t)) return false;
             const double c = log_mass(t);
             for (int64_t j = 0; j < L; ++j) {
                 const double log_p = alpha[t * L + j] + beta[t * L + j] - c, p = std::exp(log_p);
@@ -156,16 +147,16 @@ struct LogLattice {
 }  // namespace
 
 Status log_posterior(const Scores<double>& sentence, const Answers<double>& want, Arena& scratch, const int* stop) {
-    LogLattice lattice(sentence, scratch, stop);
-    if (!lattice.forward()) return Status::stopped;
-    const double log_z = lattice.log_z();
+    LogTrellis trellis(sentence, scratch, stop);
+    if (!trellis.forward()) return Status::stopped;
+    const double log_z = trellis.log_z();
     if (want.log_z) *want.log_z = log_z;
     const bool all = want.nodes || want.edges || want.transition_counts || want.start_counts || want.entropy;
     if (want.log_beta || all)
-        if (!lattice.backward()) return Status::stopped;
-    lattice.write_tables(want);
+        if (!trellis.backward()) return Status::stopped;
+    trellis.write_tables(want);
     if (log_z == -kInf) return Status::no_path;
-    return !all || lattice.write_posterior(want) ? Status::done : Status::stopped;
+    return !all || trellis.write_posterior(want) ? Status::done : Status::stopped;
 }
 
 }  // namespace tagline

@@ -1,11 +1,11 @@
-// The safe way for sentences that the kernels flag: float64, log domain, normalised at each token.
+// Forward–backward in the log domain, float64, normalised at each token: the last way of fallback.h, and the safest.
 #pragma once
 
 #include "chain/kernels.h"
 
 namespace tagline {
 
-// Same answers as Kernels<double>::posterior; decides that a sentence has no legal path.
+// The same answers as Kernels<double>::posterior. Only this one decides that a sentence has no legal labelling.
 Status log_posterior(const Scores<double>& sentence, const Answers<double>& want, Arena& scratch, const int* stop);
 
 }  // namespace tagline

@@ -1,5 +1,5 @@
-// The buffer is cut at blank lines into pieces that the threads parse, each with tables of its own; the pieces, fixed
-// by the size of the buffer alone, are then joined in order, so that ids come out in the order of first use.
+// The buffer is cut at blank lines into blocks, which the threads parse, each with tables of its own. Where it is cut
+// depends on the text alone. The blocks are then joined in order, so that ids come out in the order of first use.
 #include "features/columns.h"
 
 #include "runtime/pool.h"
@@ -12,7 +12,7 @@ namespace tagline {
 
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kBlockBytes = size_t{1} << 20;
 constexpr std::string_view kDocStart = "-DOCSTART-";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -136,8 +136,8 @@ bool is_comment(const Line& line, const ColumnOptions& options) {
     return !options.comment.empty() && line.text.starts_with(options.comment);
 }
 
-// One piece: its sentences, with lines counted from its own first.
-class Piece {
+// The sentences of one block, with lines counted from its own first.
+class TextBlock {
 public:
     std::vector<int64_t> offsets{0}, lines;
     std::vector<std::vector<int32_t>> ids;
@@ -206,11 +206,12 @@ size_t after_blank_line(std::string_view text, size_t from) {
 }
 
 std::vector<size_t> cut(std::string_view text) {
-    std::vector<size_t> bounds{0};
-    while (bounds.back() < text.size())
-        bounds.push_back(text.size() - bounds.back() <= kPiece ? text.size()
-                                                              : after_blank_line(text, bounds.back() + kPiece));
-    return bounds;
+    std::vector<size_t> offsets{0};
+    while (offsets.back() < text.size())
+        offsets.push_back(text.size() - offsets.back() <= kBlockBytes
+                              ? text.size()
+                              : after_blank_line(text, offsets.back() + kBlockBytes));
+    return offsets;
 }
 
 // How many columns the first line with fields has; 0 where there is none.
@@ -234,37 +235,37 @@ bool parse_columns(std::string_view text, const ColumnOptions& options, ColumnTa
         table.total_lines = std::count(text.begin(), text.end(), '\n') + (!text.empty() && text.back() != '\n');
         return true;
     }
-    const std::vector<size_t> bounds = cut(text);
-    std::vector<Piece> pieces(bounds.size() - 1);
+    const std::vector<size_t> offsets = cut(text);
+    std::vector<TextBlock> blocks(offsets.size() - 1);
     int stop = 0;
-    const bool finished = run(long(pieces.size()), pieces.size() == 1, stop, interrupted, [&](long k) {
-        const size_t first = bounds[size_t(k)], last = bounds[size_t(k) + 1];
-        pieces[size_t(k)].parse(text.substr(first, last - first), int64_t(first), table.columns, options);
+    const bool finished = run(long(blocks.size()), blocks.size() == 1, stop, interrupted, [&](long k) {
+        const size_t first = offsets[size_t(k)], last = offsets[size_t(k) + 1];
+        blocks[size_t(k)].parse(text.substr(first, last - first), int64_t(first), table.columns, options);
     });
     if (!finished) return false;
     std::vector<Interner> words{size_t(table.columns)};
     table.ids.resize(size_t(table.columns));
-    for (Piece& piece : pieces) {
+    for (TextBlock& block : blocks) {
         const int64_t tokens = table.offsets.back();
-        for (size_t b = 1; b < piece.offsets.size(); ++b) table.offsets.push_back(tokens + piece.offsets[b]);
-        for (int64_t line : piece.lines) table.lines.push_back(table.total_lines + line);
-        for (BrokenLine& broken : piece.broken) {
+        for (size_t b = 1; b < block.offsets.size(); ++b) table.offsets.push_back(tokens + block.offsets[b]);
+        for (int64_t line : block.lines) table.lines.push_back(table.total_lines + line);
+        for (BrokenLine& broken : block.broken) {
             broken.line += table.total_lines;
             table.broken.push_back(broken);
         }
         for (size_t c = 0; c < words.size(); ++c) {
-            if (&piece == &pieces[0]) {
-                words[c] = std::move(piece.words[c]);
-                table.ids[c] = std::move(piece.ids[c]);
+            if (&block == &blocks[0]) {
+                words[c] = std::move(block.words[c]);
+                table.ids[c] = std::move(block.ids[c]);
                 continue;
             }
             std::vector<int32_t> numbers;
-            for (std::string_view word : piece.words[c].words) numbers.push_back(words[c].number(Field(word)));
-            for (int32_t id : piece.ids[c]) table.ids[c].push_back(numbers[size_t(id)]);
+            for (std::string_view word : block.words[c].words) numbers.push_back(words[c].number(Field(word)));
+            for (int32_t id : block.ids[c]) table.ids[c].push_back(numbers[size_t(id)]);
         }
-        table.total_lines += piece.total_lines;
+        table.total_lines += block.total_lines;
         if (!table.broken.empty() && !options.skip_broken) break;
-        piece = Piece();
+        block = TextBlock();
     }
     for (Interner& column : words) table.words.push_back(std::move(column.words));
     return true;

@@ -1,7 +1,8 @@
-// Column files: lines of fields split on runs of blank and tab, a blank line between sentences.
+// Column files, the first stage: bytes → words by number and sentences. Lines have fields, split on runs of blank and
+// tab; a blank line ends a sentence.
 #pragma once
 
-#include "chain/batch.h"
+#include "runtime/outcome.h"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +30,7 @@ struct ColumnTable {
     std::vector<int64_t> lines;                      // [B] the line on which each sentence begins, from 1
     std::vector<std::vector<int32_t>> ids;           // [columns][N]
     std::vector<std::vector<std::string_view>> words;  // [columns] distinct fields, in the order of first use
-    std::vector<BrokenLine> broken;                  // the first of each broken sentence; without skip_broken at most one
+    std::vector<BrokenLine> broken;  // the first of each broken sentence; without skip_broken at most one
     int64_t total_lines = 0;
 };
 

@@ -1,9 +1,9 @@
-// Expansion where attributes have their numbers already, by a vocabulary or by their hashes; numbering.cpp makes new ones.
+// Expansion with numbers that are there already, from a vocabulary or from hashes; numbering.cpp makes new ones.
 #include "features/expansion.h"
 
-#include "runtime/arena.h"
 #include "features/key_memo.h"
 #include "features/thread_shares.h"
+#include "runtime/memory.h"
 
 #include <cstdlib>
 #include <new>
@@ -46,7 +46,7 @@ struct ByHash {
 template <class Numbers>
 class Finder {
 public:
-    Finder(const Expansion& expansion, std::vector<Memo> memos, const Numbers& numbers)
+    Finder(const Expansion& expansion, std::vector<KeyMemo> memos, const Numbers& numbers)
         : expansion_(expansion),
           tuples_(expansion.sources, expansion.skeletons, expansion.bodies, expansion.tokens()),
           codes_(most_macros(expansion)),
@@ -54,8 +54,8 @@ public:
           numbers_(numbers) {}
 
     // Write rows from `at` on; returns the end.
-    int32_t* find(int64_t first, int64_t last, ShareRows& rows, int32_t* at) {
-        tuples_.load(expansion_.bounds, first, last);
+    int32_t* find(int64_t first, int64_t last, RowsByShare& rows, int32_t* at) {
+        tuples_.load(expansion_.offsets, first, last);
         make_room();
         for (size_t b = 0; b < memos_.size(); ++b) remember(b);
         numbers_.find({hashes_.data(), asked_}, ids_.data(), [&](size_t k, std::string_view name, const char* end) {
@@ -78,14 +78,14 @@ private:
     const Expansion& expansion_;
     Tuples tuples_;
     std::vector<uint32_t> codes_;
-    std::vector<Memo> memos_;  // by body
+    std::vector<KeyMemo> memos_;  // by body
     Numbers numbers_;
-    Room<uint32_t> found_;           // values, of one template after the other
+    UnsetVector<uint32_t> row_values_;           // values, of one template after the other
     std::vector<uint32_t*> values_;  // where those of each template begin, by place
-    Room<Open> open_;
-    Room<uint64_t> hashes_;  // of what is asked for
-    Room<uint32_t> askers_;  // which of those that are open
-    Room<int32_t> ids_;      // the answers
+    UnsetVector<Open> open_;
+    UnsetVector<uint64_t> hashes_;  // of what is asked for
+    UnsetVector<uint32_t> askers_;  // which of those that are open
+    UnsetVector<int32_t> ids_;      // the answers
     size_t opened_ = 0, asked_ = 0;
     std::vector<uint32_t> noted_;
     std::vector<const uint32_t*> starts_;
@@ -97,12 +97,12 @@ private:
             values += tuples_.num_places(b) * expansion_.bodies[b].skeletons.size();
         }
         open_.resize(keys);
-        found_.resize(values);
+        row_values_.resize(values);
         hashes_.resize(values);
         askers_.resize(values);
         ids_.resize(values);
         values_.clear();
-        uint32_t* at = found_.data();
+        uint32_t* at = row_values_.data();
         for (const Skeleton& skeleton : expansion_.skeletons) {
             values_.push_back(at);
             at += tuples_.num_places(skeleton.body);
@@ -115,7 +115,7 @@ private:
         const std::vector<size_t>& skeletons = expansion_.bodies[b].skeletons;
         const size_t places = tuples_.num_places(b);
         const uint64_t* keys = tuples_.keys(b);
-        const Memo& memo = memos_[b];
+        const KeyMemo& memo = memos_[b];
         for (size_t p = 0; p < places; ++p) {
             if (p + kAhead < places) memo.prefetch(keys[p + kAhead]);
             if (keys[p] == kAbsent) {
@@ -150,16 +150,16 @@ private:
     }
 
     // The rows of sentence b of a run that begins with `first`.
-    int32_t* write(int64_t b, int64_t first, ShareRows& rows, int32_t* at) {
-        const int64_t* bounds = expansion_.bounds;
+    int32_t* write(int64_t b, int64_t first, RowsByShare& rows, int32_t* at) {
+        const int64_t* offsets = expansion_.offsets;
         starts_.clear();
         for (size_t s = 0; s < values_.size(); ++s)
-            starts_.push_back(values_[s] + tuples_.place(s, bounds[b] - bounds[first], b - first));
-        for (int64_t n = bounds[b]; n < bounds[b + 1]; ++n) {
+            starts_.push_back(values_[s] + tuples_.place(s, offsets[b] - offsets[first], b - first));
+        for (int64_t n = offsets[b]; n < offsets[b + 1]; ++n) {
             const int32_t* begin = at;
-            if (n > bounds[b] || !expansion_.after_first)
+            if (n > offsets[b] || !expansion_.after_first)
                 for (const uint32_t* start : starts_) {
-                    const uint32_t value = start[n - bounds[b]];
+                    const uint32_t value = start[n - offsets[b]];
                     *at = int32_t(value) - 2;
                     at += value > 1;
                 }
@@ -174,11 +174,11 @@ struct Free {
 };
 
 template <class Numbers>
-bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted& interrupted, const Numbers& numbers) {
-    const Shares shares(expansion);
-    ShareRows filled(expansion);
+bool find_all(const Expansion& expansion, ExpandedRows& rows, const Interrupted& interrupted, const Numbers& numbers) {
+    const ThreadShares shares(expansion);
+    RowsByShare filled(expansion);
     std::vector<std::unique_ptr<uint32_t, Free>> owned;
-    std::vector<Memo> memos;
+    std::vector<KeyMemo> memos;
     for (const Body& body : expansion.bodies) {
         uint32_t* direct = nullptr;
         if (!body.folds() && KeyTable::fits(body.bits, expansion.tokens())) {
@@ -191,7 +191,7 @@ bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted
     int stop = 0;
     const bool finished = run(shares.count(), shares.small, stop, interrupted, [&](long k) {
         Finder finder(expansion, memos, numbers);
-        int32_t* at = filled.begin(expansion, shares.bounds[size_t(k)]);
+        int32_t* at = filled.begin(expansion, shares.offsets[size_t(k)]);
         for_runs(expansion, shares, k, stop,
                  [&](int64_t first, int64_t last) { at = finder.find(first, last, filled, at); });
     });
@@ -200,12 +200,12 @@ bool find_all(const Expansion& expansion, AttributeRows& rows, const Interrupted
 
 }  // namespace
 
-bool expand_known(const Expansion& expansion, const VocabularyView& names, AttributeRows& rows,
+bool expand_known(const Expansion& expansion, const VocabularyView& names, ExpandedRows& rows,
                   const Interrupted& interrupted) {
     return find_all(expansion, rows, interrupted, ByName{names, {}});
 }
 
-bool expand_hashed(const Expansion& expansion, int bits, AttributeRows& rows, const Interrupted& interrupted) {
+bool expand_hashed(const Expansion& expansion, int bits, ExpandedRows& rows, const Interrupted& interrupted) {
     return find_all(expansion, rows, interrupted, ByHash{(uint64_t{1} << bits) - 1});
 }
 

@@ -1,4 +1,4 @@
-// What has been looked up already while templates are expanded.
+// What has been looked up already while templates are expanded, by key.
 #pragma once
 
 #include "features/tuples.h"
@@ -11,11 +11,12 @@
 
 namespace tagline {
 
-// By the key of a body, a value for each of its templates: 0 not yet, 1 no attribute, id + 2.
-class Memo {
+// By the key of a body, a value for each of its templates: 0 not looked up yet, 1 no attribute, else id + 2.
+class KeyMemo {
 public:
-    // `direct`: 0s for all keys, common to all threads; where it is null, every thread remembers some keys of its own.
-    Memo(size_t templates, uint32_t* direct, int64_t tokens) : templates_(templates), direct_(direct) {
+    // `direct` holds 0s for all keys, shared by all threads; where it is null, every thread remembers some keys of its
+    // own.
+    KeyMemo(size_t templates, uint32_t* direct, int64_t tokens) : templates_(templates), direct_(direct) {
         if (direct) return;
         const int bits = std::clamp(int(std::bit_width(uint64_t(tokens))), 4, 13);
         shift_ = 64 - bits;
@@ -40,7 +41,7 @@ public:
         return std::memcmp(held, &key, sizeof key) == 0 ? held + 2 : nullptr;
     }
 
-    // The first value is written last: who sees it sees all.
+    // The first value is written last: whoever sees it sees all.
     void set(uint64_t key, const uint32_t* values) {
         if (direct_) {
             uint32_t* to = direct_ + key * templates_;

@@ -1,5 +1,5 @@
-// Attributes that come as names and values, token by token, become rows of numbers. Whoever knows the names (Python
-// objects in bindings/items.cpp) fills an `Item`; `ItemRows` numbers it.
+// Attributes that come as names and values, token by token, become rows of numbers. bindings/items.cpp reads the names
+// from Python objects into NamedAttributes; NumberedRows gives them numbers.
 #pragma once
 
 #include "features/vocabulary.h"
@@ -13,7 +13,7 @@
 namespace tagline {
 
 // The attributes of one token. A name is given in pieces, so that "key:value" is never put together.
-class Item {
+class NamedAttributes {
 public:
     struct Attribute {
         uint64_t hash;          // finished, of the whole name
@@ -40,15 +40,15 @@ public:
     std::vector<std::string_view> pieces;
 };
 
-// Rows of numbers, one a token. Names are looked up in a finished vocabulary (unknown ones are left out), or numbered in
-// the order of their first use, or hashed to 2^bits numbers.
-class ItemRows {
+// Rows of numbers, one a token. Names are looked up in a finished vocabulary (unknown ones are left out), or numbered
+// in the order of their first use, or hashed to 2^bits numbers.
+class NumberedRows {
 public:
-    ItemRows() : names_(std::in_place) {}
-    explicit ItemRows(const VocabularyView& known) : known_(known) {}
-    explicit ItemRows(int hash_bits) : hash_bits_(hash_bits) {}
+    NumberedRows() : names_(std::in_place) {}
+    explicit NumberedRows(const VocabularyView& known) : known_(known) {}
+    explicit NumberedRows(int hash_bits) : hash_bits_(hash_bits) {}
 
-    void add(const Item& item);
+    void add(const NamedAttributes& token);
 
     std::vector<int64_t> offsets{0};  // [N + 1]
     std::vector<int32_t> ids;         // [M]
@@ -63,8 +63,8 @@ private:
     int hash_bits_ = 0;
     std::vector<uint32_t> likely_;  // a number plus one, or 0, for each attribute of a token
 
-    void fetch(const Item& item);
-    int32_t number(const Item& item, const Item::Attribute& attribute);
+    void fetch(const NamedAttributes& token);
+    int32_t number(const NamedAttributes& token, const NamedAttributes::Attribute& attribute);
 };
 
 }  // namespace tagline

@@ -1,6 +1,8 @@
-// New attributes get numbers. Each share finds its distinct keys and their hashes; the hashes are then divided between
-// the threads, each of which finds the first of every string among its own; numbers follow from the order of the firsts.
+// Expansion that gives new attributes their numbers. Each thread finds the distinct keys of its share of the sentences,
+// and their hashes. Then the hashes are divided between the threads, and each finds the first key of every string among
+// its own. Numbers follow from the order of the first keys.
 #include "features/expansion.h"
+
 #include "features/thread_shares.h"
 
 #include <bit>
@@ -10,19 +12,19 @@ namespace tagline {
 
 namespace {
 
-// A distinct key of a share. Different keys may still spell the same string.
-struct Entry {
+// A key of a share, once. Different keys may still spell the same string.
+struct DistinctKey {
     uint64_t key, hash;
     uint32_t skeleton;
     int32_t count;
 };
 
 // The distinct keys of one share, in the order of first use; the rows hold their places in that order.
-class Share {
+class ShareKeys {
 public:
-    std::vector<Entry> entries;
+    std::vector<DistinctKey> entries;
 
-    Share(const Expansion& expansion, int64_t tokens)
+    ShareKeys(const Expansion& expansion, int64_t tokens)
         : expansion_(expansion),
           tuples_(expansion.sources, expansion.skeletons, expansion.bodies, tokens),
           codes_(most_macros(expansion)) {
@@ -31,13 +33,13 @@ public:
     }
 
     // Write the rows of sentences first … last − 1 from `at` on; returns the end.
-    int32_t* collect(int64_t first, int64_t last, ShareRows& rows, int32_t* at) {
-        const int64_t* bounds = expansion_.bounds;
-        tuples_.load(bounds, first, last);
+    int32_t* collect(int64_t first, int64_t last, RowsByShare& rows, int32_t* at) {
+        const int64_t* offsets = expansion_.offsets;
+        tuples_.load(offsets, first, last);
         for (int64_t b = first; b < last; ++b)
-            for (int64_t n = bounds[b]; n < bounds[b + 1]; ++n) {
+            for (int64_t n = offsets[b]; n < offsets[b + 1]; ++n) {
                 const int32_t* begin = at;
-                if (n > bounds[b] || !expansion_.after_first) at = number_token(n - bounds[first], b - first, at);
+                if (n > offsets[b] || !expansion_.after_first) at = number_token(n - offsets[first], b - first, at);
                 rows.count(n) = int32_t(at - begin);
             }
         return at;
@@ -45,7 +47,7 @@ public:
 
     void hash(const int& stop) {
         tables_.clear();
-        for (size_t k = 0; k < entries.size() && !(k % 1024 == 0 && stopped(stop)); ++k) {
+        for (size_t k = 0; k < entries.size() && !(k % 1024 == 0 && stopped(&stop)); ++k) {
             const size_t skeleton = entries[k].skeleton, body = expansion_.skeletons[skeleton].body;
             tuples_.unpack(body, entries[k].key, codes_.data());
             entries[k].hash = finish_hash(tuples_.hash(skeleton, tuples_.hash(body, codes_.data())));
@@ -53,7 +55,7 @@ public:
     }
 
     // The pieces of an attribute; `codes` and `out` are scratch, one for each thread that asks.
-    void pieces(const Entry& entry, std::vector<uint32_t>& codes, std::vector<std::string_view>& out) const {
+    void pieces(const DistinctKey& entry, std::vector<uint32_t>& codes, std::vector<std::string_view>& out) const {
         codes.resize(codes_.size());
         tuples_.unpack(expansion_.skeletons[entry.skeleton].body, entry.key, codes.data());
         tuples_.pieces(entry.skeleton, codes.data(), out);
@@ -92,7 +94,7 @@ private:
 // All entries of all shares, counted through: which of them is the first with its string, and what number that gets.
 class Merger {
 public:
-    Merger(const Expansion& expansion, const std::vector<std::unique_ptr<Share>>& shares)
+    Merger(const Expansion& expansion, const std::vector<std::unique_ptr<ShareKeys>>& shares)
         : expansion_(expansion), shares_(shares), starts_{0} {
         for (const auto& share : shares) starts_.push_back(starts_.back() + share->entries.size());
         if (starts_.back() >= ~uint32_t{0}) throw TooManyNames(kMostNames);
@@ -104,10 +106,12 @@ public:
 
     // Find the firsts among the entries whose hashes fall to `part` of `parts`.
     void find_firsts(long part, long parts, const int& stop) {
-        const auto mine = [&](const Entry& entry) { return long((entry.hash & 0xFFFF) * uint64_t(parts) >> 16) == part; };
+        const auto mine = [&](const DistinctKey& entry) {
+            return long((entry.hash & 0xFFFF) * uint64_t(parts) >> 16) == part;
+        };
         size_t count = 0;
         for (const auto& share : shares_)
-            for (const Entry& entry : share->entries) count += mine(entry);
+            for (const DistinctKey& entry : share->entries) count += mine(entry);
         const size_t size = std::bit_ceil(2 * count + 2);
         const int shift = 64 - std::countr_zero(size);
         struct Cell {
@@ -116,11 +120,11 @@ public:
         };
         std::vector<Cell> cells(size, {0, ~uint32_t{0}, 0});
         for (size_t s = 0; s < shares_.size(); ++s) {
-            const std::vector<Entry>& entries = shares_[s]->entries;
+            const std::vector<DistinctKey>& entries = shares_[s]->entries;
             for (size_t k = 0; k < entries.size(); ++k) {
-                if (k % 1024 == 0 && stopped(stop)) return;
+                if (k % 1024 == 0 && stopped(&stop)) return;
                 if (k + 16 < entries.size()) __builtin_prefetch(&cells[entries[k + 16].hash >> shift], 1);
-                const Entry& entry = entries[k];
+                const DistinctKey& entry = entries[k];
                 if (!mine(entry)) continue;
                 size_t place = entry.hash >> shift;
                 while (cells[place].share != ~uint32_t{0} &&
@@ -138,7 +142,7 @@ public:
         ids_.resize(firsts_.size());
         size_t g = 0;
         for (size_t s = 0; s < shares_.size(); ++s)
-            for (const Entry& entry : shares_[s]->entries) {
+            for (const DistinctKey& entry : shares_[s]->entries) {
                 if (firsts_[g] != g)
                     ids_[g] = ids_[firsts_[g]];
                 else if (min_count > 1 && counts_[g] < min_count)
@@ -158,7 +162,7 @@ public:
         const auto named = [&](size_t s, const auto& call) {  // call(pieces, id) for the entries that got a number
             std::vector<uint32_t> codes;
             std::vector<std::string_view> pieces;
-            for (size_t k = 0; k < shares_[s]->entries.size() && !(k % 1024 == 0 && stopped(stop)); ++k) {
+            for (size_t k = 0; k < shares_[s]->entries.size() && !(k % 1024 == 0 && stopped(&stop)); ++k) {
                 const size_t g = starts_[s] + k;
                 if (firsts_[g] != g || ids_[g] < 0) continue;
                 shares_[s]->pieces(shares_[s]->entries[k], codes, pieces);
@@ -185,7 +189,7 @@ public:
 
 private:
     const Expansion& expansion_;
-    const std::vector<std::unique_ptr<Share>>& shares_;
+    const std::vector<std::unique_ptr<ShareKeys>>& shares_;
     std::vector<size_t> starts_;
     std::vector<uint32_t> firsts_;
     std::vector<int32_t> ids_;
@@ -193,14 +197,14 @@ private:
     std::vector<uint64_t> hashes_;  // by number
 
     bool same(size_t s, size_t k, size_t other_s, size_t other_k) const {
-        const Entry& one = shares_[s]->entries[k];
-        const Entry& other = shares_[other_s]->entries[other_k];
+        const DistinctKey& one = shares_[s]->entries[k];
+        const DistinctKey& other = shares_[other_s]->entries[other_k];
         const Body& body = expansion_.bodies[expansion_.skeletons[one.skeleton].body];
         if (one.skeleton == other.skeleton && one.key == other.key && !body.folds()) return true;
         return text(s, one) == text(other_s, other);
     }
 
-    std::string text(size_t s, const Entry& entry) const {
+    std::string text(size_t s, const DistinctKey& entry) const {
         std::vector<uint32_t> codes;
         std::vector<std::string_view> pieces;
         shares_[s]->pieces(entry, codes, pieces);
@@ -213,23 +217,23 @@ private:
         counts_.assign(firsts_.size(), 0);
         size_t g = 0;
         for (const auto& share : shares_)
-            for (const Entry& entry : share->entries) counts_[firsts_[g++]] += entry.count;
+            for (const DistinctKey& entry : share->entries) counts_[firsts_[g++]] += entry.count;
     }
 };
 
 }  // namespace
 
-bool expand_new(const Expansion& expansion, int64_t min_count, int64_t most, AttributeRows& rows,
+bool expand_new(const Expansion& expansion, int64_t min_count, int64_t most, ExpandedRows& rows,
                 VocabularyArrays& names, const Interrupted& interrupted) {
-    const Shares cuts(expansion);
-    ShareRows filled(expansion);
-    std::vector<std::unique_ptr<Share>> shares(size_t(cuts.count()));
+    const ThreadShares cuts(expansion);
+    RowsByShare filled(expansion);
+    std::vector<std::unique_ptr<ShareKeys>> shares(size_t(cuts.count()));
     int stop = 0;
     const auto each = [&](const auto& call) { return run(cuts.count(), cuts.small, stop, interrupted, call); };
-    const auto token = [&](long share) { return expansion.bounds[cuts.bounds[size_t(share)]]; };
+    const auto token = [&](long share) { return expansion.offsets[cuts.offsets[size_t(share)]]; };
     if (!each([&](long k) {
-            Share& share = *(shares[size_t(k)] = std::make_unique<Share>(expansion, token(k + 1) - token(k)));
-            int32_t* const begin = filled.begin(expansion, cuts.bounds[size_t(k)]);
+            ShareKeys& share = *(shares[size_t(k)] = std::make_unique<ShareKeys>(expansion, token(k + 1) - token(k)));
+            int32_t* const begin = filled.begin(expansion, cuts.offsets[size_t(k)]);
             int32_t* end = begin;
             for_runs(expansion, cuts, k, stop,
                      [&](int64_t first, int64_t last) { end = share.collect(first, last, filled, end); });
@@ -243,7 +247,7 @@ bool expand_new(const Expansion& expansion, int64_t min_count, int64_t most, Att
     merger.number(min_count, most);
     if (!each([&](long k) {
             const int32_t* ids = merger.ids() + merger.start(size_t(k));
-            int32_t* to = filled.begin(expansion, cuts.bounds[size_t(k)]);
+            int32_t* to = filled.begin(expansion, cuts.offsets[size_t(k)]);
             const int32_t* from = to;
             for (int64_t n = token(k); n < token(k + 1); ++n) {
                 const int32_t *const begin = to, *const end = from + filled.count(n);

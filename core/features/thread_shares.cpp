@@ -1,6 +1,6 @@
 #include "features/thread_shares.h"
 
-#include "runtime/arena.h"
+#include "runtime/memory.h"
 
 #include <mutex>
 #include <utility>
@@ -9,7 +9,8 @@ namespace tagline {
 
 namespace {
 
-// Memory of the last rows that were given back, for the next: clearing fresh pages is a twentieth of a look-up.
+// The memory of the rows that were given back last, for the next ones: clearing fresh pages is a twentieth of a
+// look-up.
 class Spare {
 public:
     static Spare& instance() {
@@ -39,16 +40,16 @@ private:
     size_t bytes_ = 0;
 };
 
-std::unique_ptr<int32_t[], Release> allocate(int64_t count) {
+std::unique_ptr<int32_t[], GiveBack> allocate(int64_t count) {
     const size_t bytes = size_t(count) * sizeof(int32_t);
     void* memory = Spare::instance().take(bytes);
     if (!memory) memory = aligned_allocate(size_t(count), sizeof(int32_t));
-    return {static_cast<int32_t*>(memory), Release{bytes}};
+    return {static_cast<int32_t*>(memory), GiveBack{bytes}};
 }
 
 }  // namespace
 
-void Release::operator()(void* memory) const { Spare::instance().give(memory, bytes); }
+void GiveBack::operator()(void* memory) const { Spare::instance().give(memory, bytes); }
 
 size_t most_macros(const Expansion& expansion) {
     size_t most = 1;
@@ -56,13 +57,13 @@ size_t most_macros(const Expansion& expansion) {
     return most;
 }
 
-ShareRows::ShareRows(const Expansion& expansion)
+RowsByShare::RowsByShare(const Expansion& expansion)
     : room_(int64_t(expansion.skeletons.size())),
       ids_(allocate(expansion.tokens() * room_ + 1)),  // one more: a row is written before it is known to count
       counts_(size_t(expansion.tokens())) {}
 
-bool ShareRows::close(const Expansion& expansion, const Shares& shares, AttributeRows& rows,
-                      const Interrupted& interrupted) {
+bool RowsByShare::close(const Expansion& expansion, const ThreadShares& shares, ExpandedRows& rows,
+                        const Interrupted& interrupted) {
     const int64_t N = expansion.tokens();
     rows.offsets.resize(size_t(N) + 1);
     rows.offsets[0] = 0;
@@ -74,9 +75,10 @@ bool ShareRows::close(const Expansion& expansion, const Shares& shares, Attribut
     rows.ids = allocate(rows.offsets[size_t(N)]);
     int stop = 0;
     return run(shares.count(), shares.small, stop, interrupted, [&](long k) {
-        const int64_t first = shares.bounds[size_t(k)], last = shares.bounds[size_t(k) + 1];
-        const int64_t from = rows.offsets[size_t(expansion.bounds[first])];
-        std::copy_n(begin(expansion, first), rows.offsets[size_t(expansion.bounds[last])] - from, rows.ids.get() + from);
+        const int64_t first = shares.offsets[size_t(k)], last = shares.offsets[size_t(k) + 1];
+        const int64_t from = rows.offsets[size_t(expansion.offsets[first])];
+        const int64_t to = rows.offsets[size_t(expansion.offsets[last])];
+        std::copy_n(begin(expansion, first), to - from, rows.ids.get() + from);
     });
 }
 

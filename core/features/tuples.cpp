@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace tagline {
 
 namespace {
-
-constexpr int kKeyBits = 63;  // so that kAbsent is no key
-constexpr int kFoldBits = 32;
 
 // 0xFF for the first n of 16 bytes, at kMasks + 16 − n.
 constexpr std::array<uint8_t, 32> make_masks() {
@@ -22,8 +17,8 @@ constexpr std::array<uint8_t, 32> make_masks() {
 
 alignas(32) constexpr std::array<uint8_t, 32> kMasks = make_masks();
 
-// Whether `name` begins with `piece`, which is then taken off it. Pieces are short: 16 bytes of each are compared at once
-// and those behind the piece masked, without a branch on its length. Both have 16 bytes to read from their start.
+// Whether `name` begins with `piece`, which is then taken off it. Pieces are short: 16 bytes of each are compared at
+// once and those behind the piece masked, without a branch on its length. Both have 16 bytes to read from their start.
 inline bool take(std::string_view& name, std::string_view piece) {
     const size_t n = piece.size();
     if (n > name.size()) return false;
@@ -42,95 +37,6 @@ inline bool take(std::string_view& name, std::string_view piece) {
 
 }  // namespace
 
-std::vector<char> prepare_pieces(std::span<Piece> pieces) {
-    size_t total = 0;
-    for (const Piece& piece : pieces) total += piece.text.size();
-    std::vector<char> bytes(total + kSlack);
-    char* at = bytes.data();
-    for (Piece& piece : pieces) {
-        char* const end = std::copy(piece.text.begin(), piece.text.end(), at);
-        piece = {hash_piece(piece.text), {at, size_t(end - at)}};
-        at = end;
-    }
-    return bytes;
-}
-
-void Body::prepare(const std::vector<Source>& sources) {
-    segments.assign(1, 0);
-    for (size_t m = 0; m < macros.size(); ++m) {
-        const int wide = sources[size_t(macros[m].source)].bits();
-        if (bits + wide > kKeyBits) {
-            segments.push_back(m);
-            bits = kFoldBits;
-        }
-        fields.push_back({bits, (uint64_t{1} << wide) - 1});
-        bits += wide;
-    }
-    for (const std::string& literal : literals) pieces.push_back({{}, literal});
-    bytes = prepare_pieces(pieces);
-}
-
-std::vector<Body> make_bodies(const std::vector<Source>& sources, std::vector<Skeleton>& skeletons) {
-    std::vector<Body> bodies;
-    for (size_t s = 0; s < skeletons.size(); ++s) {
-        Skeleton& skeleton = skeletons[s];
-        skeleton.prefix.text = skeleton.literals[0];
-        skeleton.bytes = prepare_pieces({&skeleton.prefix, 1});
-        skeleton.row = skeleton.macros.empty() ? 0 : skeleton.macros[0].row;
-        Body body;
-        for (const Macro macro : skeleton.macros) body.macros.push_back({macro.source, macro.row - skeleton.row});
-        body.literals.assign(skeleton.literals.begin() + 1, skeleton.literals.end());
-        skeleton.body = size_t(std::find_if(bodies.begin(), bodies.end(),
-                                            [&](const Body& other) {
-                                                return other.macros == body.macros && other.literals == body.literals;
-                                            }) -
-                               bodies.begin());
-        if (skeleton.body == bodies.size()) {
-            body.first_row = body.last_row = skeleton.row;
-            bodies.push_back(std::move(body));
-        }
-        Body& own = bodies[skeleton.body];
-        own.skeletons.push_back(s);
-        own.first_row = std::min(own.first_row, skeleton.row);
-        own.last_row = std::max(own.last_row, skeleton.row);
-    }
-    for (Body& body : bodies) body.prepare(sources);
-    return bodies;
-}
-
-KeyTable::KeyTable(int bits, int64_t expected) {
-    if (fits(bits, expected)) {
-        direct_.reset(static_cast<uint32_t*>(std::calloc(size_t{1} << bits, sizeof(uint32_t))));
-        if (!direct_) throw std::bad_alloc();
-        return;
-    }
-    grow();
-}
-
-uint32_t& KeyTable::hashed(uint64_t key) {
-    if (2 * (used_ + 1) > cells_.size()) grow();
-    size_t k = place(key);
-    while (cells_[k].value && cells_[k].key != key) k = k + 1 == cells_.size() ? 0 : k + 1;
-    if (!cells_[k].value) {
-        cells_[k].key = key;
-        ++used_;  // the caller sets a value that is not 0
-    }
-    return cells_[k].value;
-}
-
-void KeyTable::grow() {
-    std::vector<Cell> before = std::move(cells_);
-    const size_t size = std::max<size_t>(1024, 4 * before.size());
-    shift_ = 64 - std::countr_zero(size);
-    cells_.assign(size, {0, 0});
-    for (const Cell& cell : before) {
-        if (!cell.value) continue;
-        size_t k = place(cell.key);
-        while (cells_[k].value) k = k + 1 == cells_.size() ? 0 : k + 1;
-        cells_[k] = cell;
-    }
-}
-
 Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons,
                const std::vector<Body>& bodies, int64_t expected)
     : sources_(sources),
@@ -143,14 +49,14 @@ Tuples::Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& 
         for (size_t f = 0; f < bodies[b].folds(); ++f) folds_[b].push_back({KeyTable(64, expected), {}});
 }
 
-void Tuples::load(const int64_t* bounds, int64_t first, int64_t last) {
+void Tuples::load(const int64_t* offsets, int64_t first, int64_t last) {
     for (size_t b = 0; b < bodies_.size(); ++b)
-        keys_[b].resize(size_t(bounds[last] - bounds[first] + (last - first) * bodies_[b].reach()));
+        keys_[b].resize(size_t(offsets[last] - offsets[first] + (last - first) * bodies_[b].reach()));
     for (int64_t k = first; k < last; ++k) {
-        load_codes(bounds[k], bounds[k + 1] - bounds[k]);
+        load_codes(offsets[k], offsets[k + 1] - offsets[k]);
         for (size_t b = 0; b < bodies_.size(); ++b) {
-            const int64_t reach = bodies_[b].reach(), place = bounds[k] - bounds[first] + (k - first) * reach;
-            pack(b, bounds[k + 1] - bounds[k] + reach, keys_[b].data() + place);
+            const int64_t reach = bodies_[b].reach(), place = offsets[k] - offsets[first] + (k - first) * reach;
+            pack(b, offsets[k + 1] - offsets[k] + reach, keys_[b].data() + place);
         }
     }
 }

@@ -1,5 +1,5 @@
-// Names and their numbers. A name's hash composes over its pieces, so that the hash of an expanded template comes from
-// those of its words and no string is built; every hit is compared with the stored bytes.
+// The vocabulary: names and their numbers. A name's hash composes over its pieces, so that the hash of an expanded
+// template comes from those of its words and no string is built; every hit is compared with the stored bytes.
 //
 //     H(s) = Σ (s[i] + 1) · base^(|s| − 1 − i)  mod 2^61 − 1,      H(ab) = H(a) · base^|b| + H(b)
 //

@@ -1,12 +1,11 @@
 #include "hmm/baum_welch.h"
 
 #include "chain/blocks.h"
-#include "chain/log_forward_backward.h"
 #include "chain/fallback.h"
+#include "chain/log_forward_backward.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -14,14 +13,12 @@ namespace tagline {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-// Each block sums the counts of symbols in a table of its own: few blocks where tables are large, so that clearing and
-// adding them up stays below a tenth of the work, and within this memory.
+// Each block sums the counts of symbols in a table of its own. Where tables are large there are few blocks, so that
+// clearing and adding them up stays below a tenth of the work, and all of them within this memory.
 constexpr double kTableShare = 0.04;
 constexpr int64_t kTableMemory = int64_t(1) << 28, kFewestBlocks = 2;
 
-constexpr int64_t kRowsInBlock = 2048, kFewDensities = 50'000;  // of densities alone
+constexpr int64_t kRowsInBlock = 2048, kFewDensities = 50'000;  // where only densities are asked for
 
 int64_t most_blocks(const Batch<double>& batch, const ExpectedCounts& want) {
     if (!want.emissions) return kMostBlocks;
@@ -32,29 +29,26 @@ int64_t most_blocks(const Batch<double>& batch, const ExpectedCounts& want) {
 }
 
 // Rows of S numbers for the kernels: 64-byte aligned, zeros at first.
-class Padded {
+class PaddedRows {
 public:
-    Padded(int64_t rows, int64_t S) : S_(S) {
+    PaddedRows(int64_t rows, int64_t S) : S_(S) {
         memory_.reset(static_cast<double*>(aligned_allocate(size_t(rows * S), sizeof(double))));
         std::fill(memory_.get(), memory_.get() + rows * S, 0.0);
     }
     double* row(int64_t r) const { return memory_.get() + r * S_; }
 
 private:
-    struct Release {
-        void operator()(double* memory) const { aligned_release(memory); }
-    };
     int64_t S_;
-    std::unique_ptr<double, Release> memory_;
+    AlignedPointer<double> memory_;
 };
 
 // The Gaussians as the kernels read them.
 struct Densities {
-    Padded memory;
-    Normals normals;
+    PaddedRows memory;
+    PaddedGaussians padded;
 
     Densities(const Gaussians& of, int64_t L, int64_t S)
-        : memory(2 * of.D + 1, S), normals{memory.row(0), memory.row(of.D), memory.row(2 * of.D), of.D} {
+        : memory(2 * of.D + 1, S), padded{memory.row(0), memory.row(of.D), memory.row(2 * of.D), of.D} {
         const double pi = std::acos(-1.0);
         for (int64_t j = 0; j < S; ++j)
             for (int64_t d = 0; d < of.D; ++d) {
@@ -66,71 +60,71 @@ struct Densities {
     }
 };
 
-// What one block sums up.
-struct Share {
-    Padded start, products;           // [1, S], [L, S] before they are multiplied by E
-    Padded emitted;                   // [rows, S] of symbols, [1 + 2 D, S] moments, or nothing
+// The counts of one block.
+struct BlockCounts {
+    PaddedRows start, products;           // [1, S], [L, S] before they are multiplied by E
+    PaddedRows emitted;                   // [rows, S] of symbols, [1 + 2 D, S] moments, or nothing
     std::vector<double> transitions;  // [L, L], of sentences worked out in the log domain
 
-    Share(int64_t L, int64_t S, int64_t rows)
+    BlockCounts(int64_t L, int64_t S, int64_t rows)
         : start(1, S), products(L, S), emitted(rows, S), transitions(size_t(L * L), 0.0) {}
 };
 
-// Memory that blocks use one after the other: as many pieces as there are blocks at work at a time.
-class Rooms {
+// Memory that blocks use one after the other: as many as there are blocks at work at a time.
+class ScratchPool {
 public:
-    struct Room {
-        Arena scratch, own;
+    struct Scratch {
+        Arena recursions, rows;  // of the kernels, and rows of scores that are made here
     };
 
-    std::unique_ptr<Room> take() {
+    std::unique_ptr<Scratch> take() {
         const std::lock_guard lock(mutex_);
-        if (free_.empty()) return std::make_unique<Room>();
-        std::unique_ptr<Room> room = std::move(free_.back());
+        if (free_.empty()) return std::make_unique<Scratch>();
+        std::unique_ptr<Scratch> scratch = std::move(free_.back());
         free_.pop_back();
-        return room;
+        return scratch;
     }
 
-    void give_back(std::unique_ptr<Room> room) {
+    void give_back(std::unique_ptr<Scratch> scratch) {
         const std::lock_guard lock(mutex_);
-        free_.push_back(std::move(room));
+        free_.push_back(std::move(scratch));
     }
 
 private:
     std::mutex mutex_;
-    std::vector<std::unique_ptr<Room>> free_;
+    std::vector<std::unique_ptr<Scratch>> free_;
 };
 
 // The sentences of one block.
 class Counter {
 public:
     Counter(const Batch<double>& batch, const bool* allowed, const Gaussians* gaussians, const Densities* densities,
-            const ExpectedCounts& want, const Counting& kernels, const Prepared& prepared, Share& share,
-            Rooms::Room& room, const int* stop)
+            const ExpectedCounts& want, const CountingKernels& kernels, const Prepared& prepared, BlockCounts& counts,
+            ScratchPool::Scratch& scratch, const int* stop)
         : batch_(batch), allowed_(allowed), gaussians_(gaussians), densities_(densities), want_(want),
-          kernels_(kernels), prepared_(prepared), share_(share), scratch_(room.scratch), own_(room.own),
+          kernels_(kernels), prepared_(prepared), counts_(counts), scratch_(scratch.recursions), rows_(scratch.rows),
           stop_(stop) {}
 
-    // The statuses of up to kGroup sentences, longest first; Status::guard for one whose emissions are no scores.
+    // Count up to kGroup sentences, longest first; the status of one whose emissions are no scores is Status::guard.
     void count(int count, const int64_t* members, Status* status) {
         Scores<double> scores[kGroup];
-        Expected expected[kGroup];
-        own_.reset();
+        SentenceCounts sentence_counts[kGroup];
+        rows_.reset();
         for (int g = 0; g < count; ++g) {
             const int64_t b = members[g];
             scores[g] = sentence(b);
-            expected[g] = {want_.log_z + b,
-                           want_.nodes ? want_.nodes + batch_.offsets[b] * batch_.L : nullptr,
-                           want_.emissions ? share_.emitted.row(0) : nullptr,
-                           batch_.symbols ? batch_.symbols + batch_.offsets[b] : nullptr,
-                           want_.moments ? share_.emitted.row(0) : nullptr,
-                           share_.start.row(0),
-                           share_.products.row(0)};
+            sentence_counts[g] = {want_.log_z + b,
+                                  want_.nodes ? want_.nodes + batch_.offsets[b] * batch_.L : nullptr,
+                                  want_.emissions ? counts_.emitted.row(0) : nullptr,
+                                  batch_.symbols ? batch_.symbols + batch_.offsets[b] : nullptr,
+                                  want_.moments ? counts_.emitted.row(0) : nullptr,
+                                  counts_.start.row(0),
+                                  counts_.products.row(0)};
         }
         scratch_.reset();
-        kernels_.count(count, scores, prepared_.get(), expected, status, scratch_, stop_);
+        kernels_.count(count, scores, prepared_.get(), sentence_counts, status, scratch_, stop_);
         for (int g = 0; g < count; ++g)
-            if (status[g] == Status::guard) status[g] = in_log_domain(scores[g], members[g], expected[g].nodes);
+            if (status[g] == Status::guard) status[g] = in_log_domain(scores[g], members[g], sentence_counts[g].nodes);
     }
 
 private:
@@ -139,19 +133,19 @@ private:
     const Gaussians* gaussians_;
     const Densities* densities_;
     const ExpectedCounts& want_;
-    const Counting& kernels_;
+    const CountingKernels& kernels_;
     const Prepared& prepared_;
-    Share& share_;
-    Arena &scratch_, &own_;
+    BlockCounts& counts_;
+    Arena &scratch_, &rows_;
     const int* stop_;
 
-    double* take(int64_t count) { return static_cast<double*>(own_.take(size_t(count), sizeof(double))); }
+    double* take(int64_t count) { return static_cast<double*>(rows_.take(size_t(count), sizeof(double))); }
 
     Scores<double> sentence(int64_t b) {
         const int64_t token = batch_.offsets[b], T = batch_.offsets[b + 1] - token, L = batch_.L;
         if (gaussians_) {
             const double* x = gaussians_->x + token * gaussians_->D;
-            return {x, batch_.transitions, batch_.start, batch_.end, T, L, false, nullptr, 0, &densities_->normals};
+            return {x, batch_.transitions, batch_.start, batch_.end, T, L, false, nullptr, 0, &densities_->padded};
         }
         const Scores<double> s = batch_.sentence(b);
         if (!allowed_) return s;
@@ -171,9 +165,9 @@ private:
 
     // The sentence with a row of scores for each token.
     Scores<double> plain(const Scores<double>& s) {
-        if (!s.normals) return expand(s, own_);
+        if (!s.gaussians) return expand(s, rows_);
         double* rows = take(s.T * s.L);
-        kernels_.log_densities(*s.normals, s.emissions, s.T, s.L, rows, own_);
+        kernels_.log_densities(*s.gaussians, s.emissions, s.T, s.L, rows, rows_);
         return {rows, s.transitions, s.start, s.end, s.T, s.L, s.per_position};
     }
 
@@ -184,8 +178,8 @@ private:
         Answers<double> answers{};
         answers.log_z = want_.log_z + b;
         answers.nodes = nodes ? nodes : take(s.T * s.L);
-        answers.start_counts = share_.start.row(0);
-        answers.transition_counts = share_.transitions.data();
+        answers.start_counts = counts_.start.row(0);
+        answers.transition_counts = counts_.transitions.data();
         scratch_.reset();
         const Status status = log_posterior(s, answers, scratch_, stop_);
         if (status == Status::done && want_.emissions) add_symbols(b, s.T, answers.nodes);
@@ -196,36 +190,36 @@ private:
     void add_symbols(int64_t b, int64_t T, const double* nodes) {
         const int64_t L = batch_.L, *symbols = batch_.symbols + batch_.offsets[b];
         for (int64_t t = 0; t < T; ++t)
-            for (int64_t j = 0; symbols[t] >= 0 && j < L; ++j) share_.emitted.row(symbols[t])[j] += nodes[t * L + j];
+            for (int64_t j = 0; symbols[t] >= 0 && j < L; ++j) counts_.emitted.row(symbols[t])[j] += nodes[t * L + j];
     }
 
     void add_moments(const Scores<double>& s, const double* nodes) {
-        const Padded rows(s.T, kernels_.padded(s.L));
+        const PaddedRows rows(s.T, kernels_.padded(s.L));
         for (int64_t t = 0; t < s.T; ++t) std::copy(nodes + t * s.L, nodes + (t + 1) * s.L, rows.row(t));
-        kernels_.add_moments(*s.normals, s.emissions, rows.row(0), s.T, s.L, share_.emitted.row(0));
+        kernels_.add_moments(*s.gaussians, s.emissions, rows.row(0), s.T, s.L, counts_.emitted.row(0));
     }
 };
 
 // Add up what the blocks have, in their order.
-void add_up(const std::vector<Share>& shares, int64_t L, int64_t rows, const Counting& kernels,
+void add_up(const std::vector<BlockCounts>& by_block, int64_t L, int64_t rows, const CountingKernels& kernels,
             const Prepared& prepared, const ExpectedCounts& want) {
     double* emitted = want.emissions ? want.emissions : want.moments;
     std::fill(want.start, want.start + L, 0.0);
     std::fill(want.transitions, want.transitions + L * L, 0.0);
     std::fill(emitted, emitted + rows * L, 0.0);
-    for (const Share& share : shares) {
-        kernels.finish(prepared.get(), share.products.row(0), L, want.transitions);
-        for (int64_t k = 0; k < L * L; ++k) want.transitions[k] += share.transitions[size_t(k)];
-        for (int64_t j = 0; j < L; ++j) want.start[j] += share.start.row(0)[j];
+    for (const BlockCounts& block : by_block) {
+        kernels.finish(prepared.get(), block.products.row(0), L, want.transitions);
+        for (int64_t k = 0; k < L * L; ++k) want.transitions[k] += block.transitions[size_t(k)];
+        for (int64_t j = 0; j < L; ++j) want.start[j] += block.start.row(0)[j];
         for (int64_t r = 0; r < rows; ++r)
-            for (int64_t j = 0; j < L; ++j) emitted[r * L + j] += share.emitted.row(r)[j];
+            for (int64_t j = 0; j < L; ++j) emitted[r * L + j] += block.emitted.row(r)[j];
     }
 }
 
 }  // namespace
 
-Expectation expected_counts(const Batch<double>& batch, const bool* allowed, const Gaussians* gaussians,
-                            const ExpectedCounts& want, const Interrupted& interrupted) {
+CountsOutcome expected_counts(const Batch<double>& batch, const bool* allowed, const Gaussians* gaussians,
+                              const ExpectedCounts& want, const Interrupted& interrupted) {
     const Variant& variant = active_variant();
     const int64_t L = batch.L, S = variant.counting.padded(L);
     const int64_t rows = want.emissions ? batch.rows - 1 : want.moments ? 1 + 2 * gaussians->D : 0;
@@ -235,16 +229,16 @@ Expectation expected_counts(const Batch<double>& batch, const bool* allowed, con
     std::unique_ptr<const Densities> densities;
     if (gaussians) densities = std::make_unique<const Densities>(*gaussians, L, S);
     const Blocks blocks(batch.offsets, batch.B, L, most_blocks(batch, want));
-    std::vector<Share> shares;
-    for (int64_t k = 0; k < blocks.count(); ++k) shares.emplace_back(L, S, rows);
-    First dead, bad;
-    Rooms rooms;
-    Expectation outcome;
+    std::vector<BlockCounts> by_block;
+    for (int64_t k = 0; k < blocks.count(); ++k) by_block.emplace_back(L, S, rows);
+    FirstSentence dead, bad;
+    ScratchPool scratch_pool;
+    CountsOutcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
         std::fill(want.log_z + first, want.log_z + last, 0.0);  // an empty sentence: one labelling, score 0
-        std::unique_ptr<Rooms::Room> room = rooms.take();
+        std::unique_ptr<ScratchPool::Scratch> scratch = scratch_pool.take();
         Counter counter(batch, allowed, gaussians, densities.get(), want, variant.counting, prepared,
-                        shares[size_t(k)], *room, stop);
+                        by_block[size_t(k)], *scratch, stop);
         for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
             Status status[kGroup];
             counter.count(count, members, status);
@@ -255,22 +249,22 @@ Expectation expected_counts(const Batch<double>& batch, const bool* allowed, con
             }
             return true;
         });
-        rooms.give_back(std::move(room));
+        scratch_pool.give_back(std::move(scratch));
     });
-    add_up(shares, L, rows, variant.counting, prepared, want);
+    add_up(by_block, L, rows, variant.counting, prepared, want);
     outcome.sentence = dead.value();
     outcome.bad = bad.value();
     return outcome;
 }
 
 bool log_densities(const Gaussians& gaussians, int64_t N, int64_t L, double* out, const Interrupted& interrupted) {
-    const Counting& kernels = active_variant().counting;
+    const CountingKernels& kernels = active_variant().counting;
     const Densities densities(gaussians, L, kernels.padded(L));
     int stop = 0;
     return run((N + kRowsInBlock - 1) / kRowsInBlock, N * L < kFewDensities, stop, interrupted, [&](long block) {
         const int64_t first = block * kRowsInBlock, count = std::min(N - first, kRowsInBlock);
         Arena scratch;
-        kernels.log_densities(densities.normals, gaussians.x + first * gaussians.D, count, L, out + first * L, scratch);
+        kernels.log_densities(densities.padded, gaussians.x + first * gaussians.D, count, L, out + first * L, scratch);
     });
 }
 

@@ -1,9 +1,10 @@
-// Scratch memory that grows and is used again: 64-byte aligned, freed as one.
+// Scratch memory that grows and is used again: 64-byte aligned, freed as one. Every recursion takes its tables from
+// here.
+//
+// The kernels include this header: it holds no inline code, see chain/kernels.h.
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <vector>
 
 namespace tagline {
 
@@ -25,29 +26,5 @@ private:
     Block* blocks_;   // newest first
     size_t used_;     // of the newest block
 };
-
-// 64-byte aligned memory outside an arena; null only for std::bad_alloc, which is thrown.
-void* aligned_allocate(size_t count, size_t size);
-void aligned_release(void* memory) noexcept;
-
-// A vector whose new elements are left unset where nothing is given for them.
-template <class T>
-struct Unset : std::allocator<T> {
-    template <class U>
-    struct rebind {
-        using other = Unset<U>;
-    };
-    template <class U>
-    void construct(U* at) noexcept {
-        ::new (static_cast<void*>(at)) U;
-    }
-    template <class U, class... Given>
-    void construct(U* at, Given&&... given) {
-        ::new (static_cast<void*>(at)) U(std::forward<Given>(given)...);
-    }
-};
-
-template <class T>
-using Room = std::vector<T, Unset<T>>;
 
 }  // namespace tagline

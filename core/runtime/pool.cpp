@@ -35,7 +35,7 @@ public:
         return *pool;
     }
 
-    bool run(long count, int& stop, const std::function<bool()>& interrupted, const std::function<void(long)>& task,
+    bool run(long count, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task,
              int limit) {
         const std::lock_guard one_at_a_time(running_);
         const bool helps = !interrupted;
@@ -84,7 +84,7 @@ private:
         lock.unlock();
         std::exception_ptr error;
         try {
-            for (long k; !__atomic_load_n(&job.stop, __ATOMIC_RELAXED) && (k = job.next++) < job.count;) job.task(k);
+            for (long k; !stopped(&job.stop) && (k = job.next++) < job.count;) job.task(k);
         } catch (...) {
             error = std::current_exception();
             __atomic_store_n(&job.stop, 1, __ATOMIC_RELAXED);
@@ -114,8 +114,7 @@ int threads() {
     return cores ? int(cores) : 1;
 }
 
-bool run(long count, bool small, int& stop, const std::function<bool()>& interrupted,
-         const std::function<void(long)>& task) {
+bool run(long count, bool small, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task) {
     const int limit = threads();
     if (small || (!interrupted && (limit == 1 || count == 1))) {
         for (long k = 0; k < count; ++k) task(k);

@@ -17,7 +17,8 @@ int64_t row_stride(int64_t L) {
     return (L + step - 1) / step * step;
 }
 
-// A row costs its vectors, a cell about as much as one vector of 8 labels: measured on CoNLL-2000 with 22 and 44 labels.
+// A row costs its vectors, a cell about as much as one vector of 8 labels: measured on CoNLL-2000 with 22 and 44
+// labels.
 bool pays_as_row(int64_t count, int64_t L) { return count * 8 >= L; }
 
 constexpr int64_t kAhead = 96;  // attributes whose places are fetched early: 24 is slower by a tenth (CoNLL-2000)
@@ -28,21 +29,21 @@ constexpr int64_t kParts = 32;  // of attributes, for loading in parallel
 }  // namespace
 
 template <class Real>
-Rows<Real>::Rows(int64_t rows, int64_t cells, int64_t L, int64_t stride) : rows_(rows), cells_(cells) {
+WeightMemory<Real>::WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride) : rows_(rows), cells_(cells) {
     rows_memory_.reset(aligned_allocate(size_t(std::max<int64_t>(rows * stride, 1)), sizeof(Real)));
-    cells_memory_.reset(aligned_allocate(size_t(std::max<int64_t>(cells, 1)), sizeof(Cell<Real>)));
-    table_ = {static_cast<Real*>(rows_memory_.get()), static_cast<Cell<Real>*>(cells_memory_.get()), L, stride};
+    cells_memory_.reset(aligned_allocate(size_t(std::max<int64_t>(cells, 1)), sizeof(WeightCell<Real>)));
+    table_ = {static_cast<Real*>(rows_memory_.get()), static_cast<WeightCell<Real>*>(cells_memory_.get()), L, stride};
     std::memset(table_.rows, 0, size_t(rows * stride) * sizeof(Real));
 }
 
 template <class Real>
-void Rows<Real>::clear() {
+void WeightMemory<Real>::clear() {
     std::memset(table_.rows, 0, size_t(rows_ * table_.stride) * sizeof(Real));
     for (int64_t q = 0; q < cells_; ++q) table_.cells[q].value = 0;
 }
 
-template class Rows<float>;
-template class Rows<double>;
+template class WeightMemory<float>;
+template class WeightMemory<double>;
 
 void OccurrenceLists::clear() {
     row_offsets.assign(1, 0);
@@ -53,8 +54,8 @@ void OccurrenceLists::clear() {
     cell_values.clear();
 }
 
-bool observed_pairs(const AttributeRows& tokens, int64_t N, const int32_t* labels, int64_t L, int64_t A,
-                    std::vector<int64_t>& offsets, std::vector<int32_t>& found) {
+bool observed_pairs(const AttributeIds& tokens, int64_t N, const int32_t* labels, int64_t L, int64_t A,
+                    std::vector<int64_t>& offsets, std::vector<int32_t>& seen_labels) {
     const int64_t words = (L + 63) / 64;
     if (words * A > kMostWords) return false;
     std::vector<uint64_t> seen(size_t(words * A), 0);
@@ -69,19 +70,19 @@ bool observed_pairs(const AttributeRows& tokens, int64_t N, const int32_t* label
     for (int64_t a = 0; a < A; ++a) {
         for (int64_t word = 0; word < words; ++word)
             for (uint64_t bits = seen[size_t(a * words + word)]; bits; bits &= bits - 1)
-                found.push_back(int32_t(word * 64 + std::countr_zero(bits)));
-        offsets.push_back(int64_t(found.size()));
+                seen_labels.push_back(int32_t(word * 64 + std::countr_zero(bits)));
+        offsets.push_back(int64_t(seen_labels.size()));
     }
     return true;
 }
 
 Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labels)
     : L_(L), stride_(row_stride(L)), offsets_(offsets, offsets + A + 1), labels_(labels, labels + offsets[A]) {
-    places_.reserve(size_t(A));
+    locations_.reserve(size_t(A));
     for (int64_t a = 0; a < A; ++a) {
         const int64_t count = offsets[a + 1] - offsets[a];
         const bool row = count > 0 && pays_as_row(count, L);
-        places_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(row ? 0 : count), row});
+        locations_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(row ? 0 : count), row});
         (row ? rows_ : cells_) += row ? 1 : count;
         if (row) row_attributes_.push_back(size_t(a));
         if (!row) most_cells_ = std::max(most_cells_, count);
@@ -90,16 +91,16 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
 }
 
 template <class Real>
-Rows<Real> Layout::make() const {
-    Rows<Real> made(rows_, cells_, L_, stride_);
-    for (size_t a = 0; a < places_.size(); ++a)
-        for (uint32_t k = 0; k < places_[a].cells; ++k)
-            made.table().cells[places_[a].first + k] = {0, labels_[size_t(offsets_[a]) + k]};
-    return made;
+WeightMemory<Real> Layout::make() const {
+    WeightMemory<Real> memory(rows_, cells_, L_, stride_);
+    for (size_t a = 0; a < locations_.size(); ++a)
+        for (uint32_t k = 0; k < locations_[a].cells; ++k)
+            memory.table().cells[locations_[a].first + k] = {0, labels_[size_t(offsets_[a]) + k]};
+    return memory;
 }
 
-template Rows<float> Layout::make() const;
-template Rows<double> Layout::make() const;
+template WeightMemory<float> Layout::make() const;
+template WeightMemory<double> Layout::make() const;
 
 std::vector<uint64_t> Layout::masks() const {
     const int64_t words = (stride_ + 63) / 64;
@@ -115,30 +116,30 @@ std::vector<uint64_t> Layout::masks() const {
 }
 
 template <class Weight, class Real>
-void Layout::load(const Weight* flat, const Table<Real>& table) const {
+void Layout::load(const Weight* flat, const WeightTable<Real>& table) const {
     int stop = 0;
     const int64_t A = attributes();
     run(kParts, size() < 50'000, stop, [] { return false; }, [&](long part) {
         for (int64_t a = A * part / kParts; a < A * (part + 1) / kParts; ++a) {
-            const Place place = places_[size_t(a)];
+            const Location location = locations_[size_t(a)];
             const int64_t begin = offsets_[size_t(a)];
-            Real* row = table.rows + int64_t(place.first) * stride_;
+            Real* row = table.rows + int64_t(location.first) * stride_;
             for (int64_t k = begin; k < offsets_[size_t(a) + 1]; ++k) {
-                if (place.is_row)
+                if (location.is_row)
                     row[labels_[size_t(k)]] = Real(flat[k]);
                 else
-                    table.cells[place.first + uint32_t(k - begin)].value = Real(flat[k]);
+                    table.cells[location.first + uint32_t(k - begin)].value = Real(flat[k]);
             }
         }
     });
 }
 
-template void Layout::load(const double*, const Table<float>&) const;
-template void Layout::load(const double*, const Table<double>&) const;
-template void Layout::load(const float*, const Table<float>&) const;
-template void Layout::load(const float*, const Table<double>&) const;
+template void Layout::load(const double*, const WeightTable<float>&) const;
+template void Layout::load(const double*, const WeightTable<double>&) const;
+template void Layout::load(const float*, const WeightTable<float>&) const;
+template void Layout::load(const float*, const WeightTable<double>&) const;
 
-void Layout::place(const AttributeRows& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const {
+void Layout::place(const AttributeIds& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const {
     lists.has_values = tokens.values != nullptr;
     const int64_t begin = tokens.offsets[first], end = tokens.offsets[last];
     const size_t rows = lists.rows.size(), cells = lists.cells.size();
@@ -148,17 +149,17 @@ void Layout::place(const AttributeRows& tokens, int64_t first, int64_t last, Occ
     uint32_t *row = lists.rows.data() + rows, *cell = lists.cells.data() + cells;
     for (int64_t n = first; n < last; ++n) {
         for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) {
-            if (k + kAhead < end) __builtin_prefetch(&places_[size_t(tokens.ids[k + kAhead])]);
-            const Place place = places_[size_t(tokens.ids[k])];
+            if (k + kAhead < end) __builtin_prefetch(&locations_[size_t(tokens.ids[k + kAhead])]);
+            const Location location = locations_[size_t(tokens.ids[k])];
             if (tokens.values) {
-                if (place.is_row) lists.row_values.push_back(tokens.values[k]);
-                lists.cell_values.insert(lists.cell_values.end(), place.cells, tokens.values[k]);
+                if (location.is_row) lists.row_values.push_back(tokens.values[k]);
+                lists.cell_values.insert(lists.cell_values.end(), location.cells, tokens.values[k]);
             }
-            *row = place.first;  // nobody can foresee whether it is a row: both lists are written, and grow by what counts
-            row += place.is_row;
-            for (uint32_t q = 0; q < kWrittenCells; ++q) cell[q] = place.first + q;
-            for (uint32_t q = kWrittenCells; q < place.cells; ++q) cell[q] = place.first + q;
-            cell += place.cells;
+            *row = location.first;  // whether it is a row cannot be foreseen: both lists are written, one of them grows
+            row += location.is_row;
+            for (uint32_t q = 0; q < kWrittenCells; ++q) cell[q] = location.first + q;
+            for (uint32_t q = kWrittenCells; q < location.cells; ++q) cell[q] = location.first + q;
+            cell += location.cells;
         }
         lists.row_offsets.push_back(row - lists.rows.data());
         lists.cell_offsets.push_back(cell - lists.cells.data());

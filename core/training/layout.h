@@ -2,43 +2,40 @@
 // of them, cells for the rest. Flat vectors of weights, as optimisers see them, are carried in and out here.
 #pragma once
 
-#include "runtime/arena.h"
-#include "chain/batch.h"
+#include "chain/kernels.h"
+#include "runtime/memory.h"
 
-#include <memory>
+#include <cstdint>
 #include <vector>
 
 namespace tagline {
 
-// Memory of a Table.
+// Memory of a WeightTable.
 template <class Real>
-class Rows {
+class WeightMemory {
 public:
-    Rows() = default;
-    Rows(int64_t rows, int64_t cells, int64_t L, int64_t stride);
-    const Table<Real>& table() const { return table_; }
+    WeightMemory() = default;
+    WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride);
+    const WeightTable<Real>& table() const { return table_; }
     void clear();  // zeros, labels stay
 
 private:
-    struct Release {
-        void operator()(void* memory) const { aligned_release(memory); }
-    };
-    std::unique_ptr<void, Release> rows_memory_, cells_memory_;
+    AlignedPointer<void> rows_memory_, cells_memory_;
     int64_t rows_ = 0, cells_ = 0;
-    Table<Real> table_{};
+    WeightTable<Real> table_{};
 };
 
-// Attribute ids of tokens, as expansion leaves them.
-struct AttributeRows {
+// The attributes of tokens, by number: token n has ids[offsets[n]] … ids[offsets[n + 1] − 1].
+struct AttributeIds {
     const int64_t* offsets;  // [N + 1]
     const int32_t* ids;
     const float* values;     // null where all are 1
 };
 
-// Rows and cells of tokens, by value.
+// Occurrences that own their arrays.
 struct OccurrenceLists {
     std::vector<int64_t> row_offsets{0}, cell_offsets{0};
-    Room<uint32_t> rows, cells;
+    UnsetVector<uint32_t> rows, cells;
     std::vector<float> row_values, cell_values;
     bool has_values = false;
 
@@ -51,8 +48,8 @@ struct OccurrenceLists {
 
 // The labels seen with each of A attributes, ascending: labels [N], −1 where unknown. False where the bits would take
 // too much memory.
-bool observed_pairs(const AttributeRows& tokens, int64_t N, const int32_t* labels, int64_t L, int64_t A,
-                    std::vector<int64_t>& offsets, std::vector<int32_t>& found);
+bool observed_pairs(const AttributeIds& tokens, int64_t N, const int32_t* labels, int64_t L, int64_t A,
+                    std::vector<int64_t>& offsets, std::vector<int32_t>& seen_labels);
 
 class Layout {
 public:
@@ -60,33 +57,33 @@ public:
     Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labels);
 
     int64_t L() const { return L_; }
-    int64_t attributes() const { return int64_t(places_.size()); }
+    int64_t attributes() const { return int64_t(locations_.size()); }
     int64_t rows() const { return rows_; }
     int64_t cells() const { return cells_; }
     int64_t stride() const { return stride_; }
     int64_t size() const { return int64_t(labels_.size()); }
 
     template <class Real>
-    Rows<Real> make() const;
+    WeightMemory<Real> make() const;
 
-    // Bits of the labels that each row has weights for, for a Table; empty where every row has all.
+    // Bits of the labels that each row has weights for, for a WeightTable; empty where every row has all.
     std::vector<uint64_t> masks() const;
 
     // Flat weights into a table; several threads share the attributes.
     template <class Weight, class Real>
-    void load(const Weight* flat, const Table<Real>& table) const;
+    void load(const Weight* flat, const WeightTable<Real>& table) const;
 
     // Call give(flat index, value in the table) for the weights of attributes first … last − 1.
     template <class Real, class Give>
-    void each(const Table<Real>& table, int64_t first, int64_t last, const Give& give) const {
+    void each(const WeightTable<Real>& table, int64_t first, int64_t last, const Give& give) const {
         for (int64_t a = first; a < last; ++a) {
-            const Place place = places_[size_t(a)];
+            const Location location = locations_[size_t(a)];
             const int64_t begin = offsets_[size_t(a)], count = offsets_[size_t(a) + 1] - begin;
-            if (place.is_row) {
-                Real* row = table.rows + int64_t(place.first) * stride_;
+            if (location.is_row) {
+                Real* row = table.rows + int64_t(location.first) * stride_;
                 for (int64_t k = 0; k < count; ++k) give(begin + k, row[labels_[size_t(begin + k)]]);
             } else {
-                for (int64_t k = 0; k < count; ++k) give(begin + k, table.cells[place.first + uint32_t(k)].value);
+                for (int64_t k = 0; k < count; ++k) give(begin + k, table.cells[location.first + uint32_t(k)].value);
             }
         }
     }
@@ -101,10 +98,10 @@ public:
     }
 
     // Append tokens first … last − 1 to the lists. Ids must be below attributes().
-    void place(const AttributeRows& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const;
+    void place(const AttributeIds& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const;
 
 private:
-    struct Place {
+    struct Location {
         uint32_t first;  // a row, or the first of its cells
         uint32_t cells : 31;  // how many; 0 for a row
         uint32_t is_row : 1;
@@ -113,7 +110,7 @@ private:
     int64_t most_cells_ = 0;  // of one attribute
     std::vector<int64_t> offsets_;
     std::vector<int32_t> labels_;
-    std::vector<Place> places_;
+    std::vector<Location> locations_;
     std::vector<size_t> row_attributes_;  // [rows]
 };
 

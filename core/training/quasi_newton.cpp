@@ -1,6 +1,6 @@
-// Blocks of kBlock weights, small enough for the first cache, run through every row of the memory before the next one
-// begins: each row is read once a pass. The loops (quasi_newton_passes.h) are compiled for each instruction set, and the active
-// variant of the kernels says which of them runs.
+// Blocks of kBlock weights, small enough for the first cache, go through every row of the memory before the next block
+// begins: each row is read once a pass. The loops (quasi_newton_passes.h) are compiled for each instruction set, and
+// the active variant of the kernels says which of them runs.
 #include "training/quasi_newton.h"
 
 #include "runtime/pool.h"
@@ -19,7 +19,7 @@ constexpr int64_t kTask = 32 * kBlock;
 
 // A block of an array that may end within it: zeros stand for what is not there.
 template <class Real>
-struct Padded {
+struct PaddedBlock {
     Real values[kBlock];
 
     const Real* read(const Real* from, int64_t count) {
@@ -49,15 +49,15 @@ public:
 
 private:
     Strength given_;
-    Padded<double> block_;
+    PaddedBlock<double> block_;
 };
 
 template <class Real>
 struct Measuring {
-    Place before;
+    Point before;
     const double *weights, *smooth;
     Strength c1, c2;
-    Memory<Real> memory;
+    LimitedMemory<Real> memory;
     int64_t slot;
     double* gradient;
 
@@ -66,10 +66,10 @@ struct Measuring {
 
 template <class Real>
 struct Moving {
-    Place place;
+    Point from;
     Strength c1;
     bool kinks;  // c1 > 0 somewhere
-    Memory<Real> memory;
+    LimitedMemory<Real> memory;
     const double *of_s, *of_y;
     double of_gradient, step;
     double* weights;
@@ -133,9 +133,9 @@ bool over(int64_t n, const Job& job, double* sums, const Interrupted& interrupte
 }  // namespace
 
 template <class Real>
-bool measure(const Place& before, const double* weights, const double* smooth, Strength c1, Strength c2,
-             const Memory<Real>& memory, int64_t slot, double* gradient, double* sums, double* products,
-             const Interrupted& interrupted) {
+bool measure_point(const Point& before, const double* weights, const double* smooth, Strength c1, Strength c2,
+                   const LimitedMemory<Real>& memory, int64_t slot, double* gradient, double* sums, double* products,
+                   const Interrupted& interrupted) {
     const Measuring<Real> job{before, weights, smooth, c1, c2, memory, slot, gradient};
     std::vector<double> all(size_t(job.outputs()));
     const bool finished = over(before.n, job, all.data(), interrupted);
@@ -145,18 +145,19 @@ bool measure(const Place& before, const double* weights, const double* smooth, S
 }
 
 template <class Real>
-bool move(const Place& place, Strength c1, const Memory<Real>& memory, const double* of_s, const double* of_y,
-          double of_gradient, double step, double* weights, double* sums, const Interrupted& interrupted) {
+bool move_point(const Point& from, Strength c1, const LimitedMemory<Real>& memory, const double* of_s,
+                const double* of_y, double of_gradient, double step, double* weights, double* sums,
+                const Interrupted& interrupted) {
     const bool kinks = c1.each || c1.values[0] > 0;
-    const Moving<Real> job{place, c1, kinks, memory, of_s, of_y, of_gradient, step, weights};
-    return over(place.n, job, sums, interrupted);
+    const Moving<Real> job{from, c1, kinks, memory, of_s, of_y, of_gradient, step, weights};
+    return over(from.n, job, sums, interrupted);
 }
 
-#define TAGLINE_INSTANTIATE(Real)                                                                                   \
-    template bool measure(const Place&, const double*, const double*, Strength, Strength, const Memory<Real>&,      \
-                          int64_t, double*, double*, double*, const Interrupted&);                                  \
-    template bool move(const Place&, Strength, const Memory<Real>&, const double*, const double*, double, double,   \
-                       double*, double*, const Interrupted&);
+#define TAGLINE_INSTANTIATE(Real)                                                                                    \
+    template bool measure_point(const Point&, const double*, const double*, Strength, Strength,                      \
+                                const LimitedMemory<Real>&, int64_t, double*, double*, double*, const Interrupted&); \
+    template bool move_point(const Point&, Strength, const LimitedMemory<Real>&, const double*, const double*,       \
+                             double, double, double*, double*, const Interrupted&);
 TAGLINE_INSTANTIATE(float)
 TAGLINE_INSTANTIATE(double)
 

@@ -1,4 +1,5 @@
-// The two passes of quasi_newton.cpp, compiled once for each instruction set: included there only, in a namespace each time.
+// The two passes of quasi_newton.cpp, which includes this file once for each instruction set, each time in another
+// namespace.
 // TAGLINE_TARGET names the instruction set, TAGLINE_BYTES the width of its vectors.
 
 typedef double Vec __attribute__((vector_size(TAGLINE_BYTES), may_alias));
@@ -46,7 +47,7 @@ struct alignas(TAGLINE_BYTES) LaneSums {  // without it, std::vector aligns to 1
 
 using MeasureSums = LaneSums<kMeasureSums>;
 using MoveSums = LaneSums<kMoveSums>;
-using Products = LaneSums<4>;
+using SlotProducts = LaneSums<4>;
 
 // gradient g = f + 2·c2·w and pseudo-gradient p of a block.
 TAGLINE_INLINE void take_gradient(const double* w, const double* f, const double* c1, const double* c2, double* g,
@@ -94,8 +95,8 @@ TAGLINE_INLINE void take_differences(const double* w, const double* w_before, co
 // One slot's inner products over a block.
 template <class Real>
 TAGLINE_INLINE void take_products(const Real* s, const Real* y_slot, const double* y, const double* p, const double* dy,
-                                  const double* dp, Products& kept) {
-    Products products = kept;
+                                  const double* dp, SlotProducts& kept) {
+    SlotProducts products = kept;
     Vec* product = products.by_lane;
     for (int64_t j = 0; j < kBlock; j += lanes) {
         foresee(s, j);
@@ -113,11 +114,11 @@ template <class Real>
 TAGLINE_TARGET void work(const Measuring<Real>& job, int64_t first, int64_t last, double* out) {
     const int64_t n = job.before.n, rows = job.slot < 0 ? 0 : job.memory.count + 1;
     alignas(64) double p[kBlock], y[kBlock], dp[kBlock], dy[kBlock];
-    Padded<double> w_room, f_room, g_room, w_before_room, g_before_room, diagonal_room;
-    Padded<Real> s_new_room, y_new_room, s_room, y_room;
+    PaddedBlock<double> w_room, f_room, g_room, w_before_room, g_before_room, diagonal_room;
+    PaddedBlock<Real> s_new_room, y_new_room, s_room, y_room;
     Strengths c1(job.c1), c2(job.c2);
     MeasureSums sums;
-    std::vector<Products> products(static_cast<size_t>(rows));
+    std::vector<SlotProducts> products(static_cast<size_t>(rows));
     for (int64_t begin = first; begin < last; begin += kBlock) {
         const int64_t count = last - begin < kBlock ? last - begin : kBlock;
         const double* w = w_room.read(job.weights + begin, count);
@@ -185,16 +186,16 @@ TAGLINE_INLINE void take_step(const double* w, const double* p, const double* c1
 
 template <class Real>
 TAGLINE_TARGET void work(const Moving<Real>& job, int64_t first, int64_t last, double* out) {
-    const int64_t n = job.place.n;
+    const int64_t n = job.from.n;
     alignas(64) double p[kBlock], q[kBlock], d[kBlock];
-    Padded<double> w_room, g_room, diagonal_room, to_room;
-    Padded<Real> s_room, y_room;
+    PaddedBlock<double> w_room, g_room, diagonal_room, to_room;
+    PaddedBlock<Real> s_room, y_room;
     Strengths c1(job.c1);
     MoveSums sums;
     for (int64_t begin = first; begin < last; begin += kBlock) {
         const int64_t count = last - begin < kBlock ? last - begin : kBlock;
-        const double* w = w_room.read(job.place.weights + begin, count);
-        const double* g = g_room.read(job.place.gradient + begin, count);
+        const double* w = w_room.read(job.from.weights + begin, count);
+        const double* g = g_room.read(job.from.gradient + begin, count);
         const double* strengths = c1.read(begin, count);
         for (int64_t j = 0; j < kBlock; j += lanes) {
             foresee(w, j);

@@ -1,7 +1,8 @@
-// Sums over all labellings, and samples of them:
+// Forward–backward over pairs of candidates, in the log domain, and samples drawn from α:
 //
 //     α_k(b, c) = log Σ_a exp(α_(k−1)(a, b) + log p(c | a, b)) + e_k(c)
 //     β_(k−1)(a, b) = log Σ_c exp(log p(c | a, b) + e_k(c) + β_k(b, c))
+#include "chain/log_sum_exp.h"
 #include "trigram/lattice.h"
 
 #include <algorithm>
@@ -10,15 +11,6 @@
 namespace tagline {
 
 namespace {
-
-// log Σ exp of terms, −∞ for nothing but −∞.
-double log_sum(const std::vector<double>& terms) {
-    double high = -kInf, sum = 0;
-    for (const double term : terms) high = std::max(high, term);
-    if (high == -kInf) return high;
-    for (const double term : terms) sum += std::exp(term - high);
-    return high + std::log(sum);
-}
 
 // log α of the last tokens' pairs with the boundary.
 void ends(const Lattice& lattice, const double* alpha, std::vector<double>& terms) {
@@ -44,11 +36,11 @@ double forward(const Lattice& lattice, Alphas& memory, const int* stop) {
                 for (size_t a = 0; a < terms.size(); ++a)
                     terms[a] = alpha[before.pair(int64_t(a), b)] +
                                double(lattice.after(k, int64_t(a), b)[here.candidates[c].state]);
-                alpha[here.pair(b, c)] = log_sum(terms) + double(here.candidates[c].score);
+                alpha[here.pair(b, c)] = log_sum_exp(terms) + double(here.candidates[c].score);
             }
     }
     ends(lattice, alpha, terms);
-    return log_sum(terms);
+    return log_sum_exp(terms);
 }
 
 // log β of the pairs of place k − 1 from those of place k; returns their share of the expected score.
@@ -60,14 +52,14 @@ double backward_step(const Lattice& lattice, int64_t k, const double* alpha, dou
     for (int64_t a = 0; a < lattice[k - 2].count; ++a)
         for (int64_t b = 0; b < before.count; ++b) {
             const int64_t pair = before.pair(a, b);
-            const float* moves = lattice.after(k, a, b);
+            const float* transitions = lattice.after(k, a, b);
             for (int64_t c = 0; c < here.count; ++c) {
-                const double score = double(moves[here.candidates[c].state]) + double(here.candidates[c].score);
+                const double score = double(transitions[here.candidates[c].state]) + double(here.candidates[c].score);
                 terms[size_t(c)] = score + beta[here.pair(b, c)];
                 if (score == -kInf) continue;
                 expected += std::exp(alpha[pair] + terms[size_t(c)] - log_z) * score;
             }
-            beta[pair] = log_sum(terms);
+            beta[pair] = log_sum_exp(terms);
         }
     return expected;
 }
@@ -110,7 +102,7 @@ namespace {
 
 // The entry in which the share u of Σ exp(terms) falls.
 int64_t draw(std::vector<double>& terms, double u) {
-    const double total = log_sum(terms);
+    const double total = log_sum_exp(terms);
     int64_t last = 0;
     for (int64_t n = 0; n < int64_t(terms.size()); ++n) {
         const double share = std::exp(terms[size_t(n)] - total);

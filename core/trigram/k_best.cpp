@@ -1,4 +1,4 @@
-// The k best labellings, ranked on demand.
+// The k best labellings, ranked on demand as in chain/k_best.cpp.
 #include "trigram/lattice.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct Worse {
     }
 };
 
-// Lazily, as in chain/k_best.cpp: every pair keeps a ranked list of the ways to it, which grows by one when one more is asked
-// for; that may need one more at a pair before it, and so on towards the front. Behind the last place stands one pair
-// more, to which all pairs of the last place lead.
+// Every pair keeps a ranked list of the ways to it, which grows by one when one more is asked for. That may need one
+// more at a pair before it, and so on towards the front. Behind the last place stands one pair more, to which all pairs
+// of the last place lead.
 class Ranking {
 public:
     explicit Ranking(const Lattice& lattice)
@@ -140,14 +140,14 @@ Outcome rank_states(const Trigrams& model, const Candidates& candidates, const W
         if (words.offsets[b + 1] == words.offsets[b]) out[size_t(b)].scores.push_back(0);
     const auto work = [&](const Lattice& lattice, int64_t sentence, Nothing&, const int* stop) {
         Ranking ranking(lattice);
-        Ranked& found = out[size_t(sentence)];
+        Ranked& ranked = out[size_t(sentence)];
         const int64_t T = lattice.tokens();
         for (int64_t rank = 0; rank < k && ranking.find(rank); ++rank) {
             if (stopped(stop)) return false;
-            found.labels.resize(found.labels.size() + size_t(T));
-            found.scores.push_back(ranking.write(rank, found.labels.data() + rank * T));
+            ranked.labels.resize(ranked.labels.size() + size_t(T));
+            ranked.scores.push_back(ranking.write(rank, ranked.labels.data() + rank * T));
         }
-        return !found.scores.empty();
+        return !ranked.scores.empty();
     };
     return for_sentences<Nothing>(model, candidates, words, blocks_of(candidates, words, k), interrupted, work);
 }

@@ -6,13 +6,11 @@
 #include "chain/blocks.h"
 #include "trigram/trigrams.h"
 
-#include <limits>
 #include <vector>
 
 namespace tagline {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kManyAnswers = 100;  // for a sentence: then the work is not small, whatever its tokens are
+constexpr int64_t kManyAnswers = 100;  // to a sentence: then the work is not small, however few its tokens are
 
 struct Place {
     const Candidate* candidates;
@@ -63,8 +61,6 @@ private:
     int64_t size_ = 0;
 };
 
-inline bool stopped(const int* stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0; }
-
 // Spread sentences; the best labelling of a token takes as long as 16 label pairs of a first-order chain for each
 // candidate squared.
 inline Blocks blocks_of(const Candidates& candidates, const Words& words) {
@@ -79,12 +75,12 @@ inline Blocks blocks_of(const Candidates& candidates, const Words& words, int64_
     return blocks;
 }
 
-// Call work(lattice, sentence, memory, stop) for the sentences with tokens; it returns false where there is no path.
-// Memory is one for each block, and used again.
+// Call work(lattice, sentence, memory, stop) for the sentences with tokens; it returns false where there is no
+// labelling. Each block has one memory, which is used again.
 template <class Memory, class Work>
 Outcome for_sentences(const Trigrams& model, const Candidates& candidates, const Words& words, const Blocks& blocks,
                       const Interrupted& interrupted, const Work& work) {
-    First dead;
+    FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         Lattice lattice(model, candidates, words);
@@ -92,9 +88,9 @@ Outcome for_sentences(const Trigrams& model, const Candidates& candidates, const
         for (int64_t b = first; b < last; ++b) {
             if (words.offsets[b + 1] == words.offsets[b]) continue;
             lattice.enter(b);
-            const bool found = work(lattice, b, memory, stop);
+            const bool possible = work(lattice, b, memory, stop);
             if (stopped(stop)) return;
-            if (!found) dead.report(b);
+            if (!possible) dead.report(b);
         }
     });
     outcome.sentence = dead.value();

@@ -11,11 +11,11 @@ struct Ending {
     std::string_view text;
 };
 
-// The longest known ending. Every ending of a known one is known, so that the first that is not ends the search. Where
-// `look_up` takes an unknown one for known, that is the one found.
+// The longest known ending. Every ending of a known one is known, so that the first unknown one ends the search. Where
+// `look_up` takes an unknown ending for a known one, that may be the answer.
 template <class LookUp>
 Ending longest_ending(std::string_view word, int64_t longest, const LookUp& look_up) {
-    Ending found;
+    Ending longest_known;
     PieceHash hash;
     size_t begin = word.size();
     for (int64_t length = 1; length <= longest && begin > 0; ++length) {
@@ -27,27 +27,27 @@ Ending longest_ending(std::string_view word, int64_t longest, const LookUp& look
         const std::string_view text = word.substr(begin);
         const int32_t id = look_up(finish_hash(hash.value), text);
         if (id < 0) break;
-        found = {id, text};
+        longest_known = {id, text};
     }
-    return found;
+    return longest_known;
 }
 
 }  // namespace
 
-int32_t Lexicon::find_ending(const Text& word) const {
+int32_t Lexicon::find_ending(const Word& word) const {
     const VocabularyView& names = endings[word.capital];
-    Ending found = longest_ending(word.text, longest, [&](uint64_t hash, std::string_view) {
+    Ending ending = longest_ending(word.text, longest, [&](uint64_t hash, std::string_view) {
         return names.candidate(hash);  // which compares no bytes
     });
-    if (found.id >= 0 && names.name(found.id) != found.text)
-        found = longest_ending(word.text, longest, [&](uint64_t hash, std::string_view text) {
+    if (ending.id >= 0 && names.name(ending.id) != ending.text)
+        ending = longest_ending(word.text, longest, [&](uint64_t hash, std::string_view text) {
             return names.find(hash, {&text, 1});
         });
-    if (found.id < 0) return int32_t(words.size + endings[0].size + endings[1].size + word.capital);
-    return int32_t(words.size + (word.capital ? endings[0].size : 0) + found.id);
+    if (ending.id < 0) return int32_t(words.size + endings[0].size + endings[1].size + word.capital);
+    return int32_t(words.size + (word.capital ? endings[0].size : 0) + ending.id);
 }
 
-void Lexicon::find_all(const Text* texts, int64_t count, int32_t* ids) const {
+void Lexicon::find_all(const Word* texts, int64_t count, int32_t* ids) const {
     constexpr int64_t kTogether = 16;  // memory answers them at the same time
     uint64_t hashes[kTogether];
     for (; count > 0; count -= kTogether, texts += kTogether, ids += kTogether) {

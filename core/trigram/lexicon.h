@@ -1,4 +1,4 @@
-// Words of a text → numbers of lists: what a tagger knows of a word, or of its ending.
+// The lexicon of the trigram tagger: words → numbers of the lists of candidates that they, or their endings, have.
 #pragma once
 
 #include "features/vocabulary.h"
@@ -9,7 +9,7 @@
 
 namespace tagline {
 
-struct Text {
+struct Word {
     std::string_view text;
     bool capital;
 };
@@ -24,13 +24,13 @@ struct Lexicon {
 
     int64_t size() const { return words.size + endings[0].size + endings[1].size + 2; }
     // The lists of words.
-    void find_all(const Text* texts, int64_t count, int32_t* ids) const;
+    void find_all(const Word* texts, int64_t count, int32_t* ids) const;
 
 private:
-    int32_t find_ending(const Text& word) const;
+    int32_t find_ending(const Word& word) const;
 };
 
-// A word of 1 to 15 bytes as two numbers that no other word has; 0, 0 for any other word.
+// A word of 1 to 15 bytes as two numbers that no other word has; a longer one is 0, 0.
 struct ShortWord {
     static constexpr int64_t kMost = 15;
 
@@ -39,11 +39,11 @@ struct ShortWord {
     bool operator==(const ShortWord&) const = default;
 };
 
-// The lists of short words that were looked up lately, 0.4 MB: a word has one place, and the latest with that place has
-// it. Three of four words of a text are found here, in a tenth of the time of a look-up.
-class Memo {
+// The lists of short words that were looked up lately, 0.4 MB. A word has one place, where the latest word stays. Three
+// of four words of a text are found here, in a tenth of the time of a look-up.
+class WordMemo {
 public:
-    Memo() : entries_(size_t{1} << kBits) {}
+    WordMemo() : entries_(size_t{1} << kBits) {}
 
     // The list of a word; −1 where it is not here.
     int32_t find(const ShortWord& word) const {
@@ -51,7 +51,7 @@ public:
         return entry.word == word ? entry.list : -1;
     }
 
-    void keep(const ShortWord& word, int32_t list) { entries_[place(word)] = {word, list}; }
+    void remember(const ShortWord& word, int32_t list) { entries_[place(word)] = {word, list}; }
 
 private:
     static constexpr int kBits = 14;

@@ -1,5 +1,6 @@
-// Second-order chains over few states a token: p(s_t | s_(t−2), s_(t−1)) and, for each token, the states that it may
-// have. A sentence stands between two boundaries: S, S before its first token, S after its last.
+// The trigram tagger: second-order chains with few states a token. It knows p(s_t | s_(t−2), s_(t−1)) and, for each
+// token, the states that it may have. viterbi.cpp, forward_backward.cpp and k_best.cpp answer the questions below. A
+// sentence stands between boundaries: S, S before its first token, S after its last.
 //
 //     score(s) = Σ_t (log p(s_t | s_(t−2), s_(t−1)) + e_t(s_t)) + log p(S | s_(T−2), s_(T−1)),     s_(−2) = s_(−1) = S
 #pragma once

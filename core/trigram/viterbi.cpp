@@ -1,10 +1,10 @@
-// The best labelling:
+// Viterbi over pairs of candidates, the best labelling:
 //
 //     δ_k(b, c) = max_a (δ_(k−1)(a, b) + log p(c | a, b)) + e_k(c)
 //
-// Half of the tokens of a text have one candidate and few have more than four: what takes time is branches that the
-// processor does not foresee. So the candidates c are taken one to four together, by loops of fixed length. The best of
-// few a is kept; that of many, of which only one is asked for, is computed again on the way back.
+// Half of the tokens of a text have one candidate and few have more than four, so the time goes into branches that the
+// processor does not foresee. Therefore the candidates c are taken one to four together, by loops of fixed length. The
+// best of few a is stored; the best of many, of which only one is asked for, is computed again on the way back.
 #include "trigram/lattice.h"
 
 #include <algorithm>
@@ -43,15 +43,15 @@ inline void best_pairs(const Trigrams& model, const Place* place, int64_t first,
     uint8_t* ways = paths.before.data() + here.pair(0, first);
     for (int64_t b = 0; b < B; ++b, ++from, to += C, ways += C) {
         const int32_t state = before.candidates[b].state;
-        const float* moves = model.after(earlier.candidates[0].state, state);
+        const float* transitions = model.after(earlier.candidates[0].state, state);
         double high[count];
         int32_t best[count] = {};
-        for (int c = 0; c < count; ++c) high[c] = from[0] + double(moves[states[c]]);
+        for (int c = 0; c < count; ++c) high[c] = from[0] + double(transitions[states[c]]);
         for (int64_t a = 1; a < A; ++a) {
-            moves = model.after(earlier.candidates[a].state, state);
+            transitions = model.after(earlier.candidates[a].state, state);
             const double so_far = from[a * B];
             for (int c = 0; c < count; ++c) {
-                const double score = so_far + double(moves[states[c]]);
+                const double score = so_far + double(transitions[states[c]]);
                 if (few) best[c] = score > high[c] ? int32_t(a) : best[c];
                 high[c] = std::max(high[c], score);
             }

@@ -1,4 +1,5 @@
-// From the attributes of tokens to their emissions, and from marginals back to the gradient. Included by kernels.cpp.
+// From the attributes of tokens to their emissions, and from marginals back to the gradient: the two ends of training a
+// feature CRF. Included by kernels.cpp.
 //
 // emit:   e_t = Σ over the attributes a of token t of v_a · w_a        (w_a a row of labels, or a few cells)
 // absorb: g_a += v_a · p_t for each of them
@@ -58,8 +59,8 @@ inline void fetch_row(const Real* row, int64_t stride) {
 
 // kVectors vectors of kWidth labels from label `from` on.
 template <class Real, int kWidth, int kVectors, bool kValues>
-inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
-                      Real* out, int64_t from) {
+inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
+                      Real scale, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
     for (int64_t n = first; n < last; ++n) {
@@ -75,14 +76,15 @@ inline void emit_part(const Table<Real>& weights, const Occurrences& tokens, int
             }
         }
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
-            store_labels<Real, kWidth>(out + (n - first) * L + from + v * kWidth, sum[v] * scale, L - from - v * kWidth);
+            store_labels<Real, kWidth>(out + (n - first) * L + from + v * kWidth, sum[v] * scale,
+                                       L - from - v * kWidth);
     }
 }
 
 // With masks, labels without a weight stay as they are.
 template <class Real, int kWidth, int kVectors, bool kValues, bool kMasked>
-inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
-                        const Real* nodes, int64_t from) {
+inline void absorb_part(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last,
+                        Real factor, const Real* nodes, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     typedef typename Narrow<Real, kWidth>::Bits Bits;
     const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
@@ -100,7 +102,7 @@ inline void absorb_part(const Table<Real>& sums, const Occurrences& tokens, int6
             for (int v = 0; v < kVectors; ++v) {
                 V added = node[v];
                 if constexpr (kValues) added *= Real(tokens.row_values[k]);
-                if constexpr (kMasked) {  // a vector's bits lie in one word: its labels begin at a multiple of its width
+                if constexpr (kMasked) {  // the bits of a vector lie in one word: it begins at a multiple of its width
                     const int64_t label = from + v * kWidth;
                     const uint64_t bits = sums.masks[int64_t(tokens.rows[k]) * words + label / 64] >> (label % 64);
                     const Bits here = Bits{} + typename Narrow<Real, kWidth>::Index(bits & 0xffff);
@@ -132,7 +134,7 @@ inline void for_parts(int64_t stride, const Part& part) {
 
 // The first rows and cells of a sentence: nobody before it fetched them.
 template <class Real>
-inline void fetch_first(const Table<Real>& table, const Occurrences& tokens, int64_t first, int64_t last) {
+inline void fetch_first(const WeightTable<Real>& table, const Occurrences& tokens, int64_t first, int64_t last) {
     const int64_t row = tokens.row_offsets[first], rows = tokens.row_offsets[last];
     for (int64_t k = row; k < rows && k < row + kAhead; ++k)
         fetch_row(table.rows + int64_t(tokens.rows[k]) * table.stride, table.stride);
@@ -141,7 +143,8 @@ inline void fetch_first(const Table<Real>& table, const Occurrences& tokens, int
 }
 
 template <class Real>
-void emit(const Table<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale, Real* out) {
+void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
+          Real* out) {
     fetch_first(weights, tokens, first, last);
     for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
         if (tokens.row_values)
@@ -154,14 +157,14 @@ void emit(const Table<Real>& weights, const Occurrences& tokens, int64_t first, 
         Real* row = out + (n - first) * weights.L;
         for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
             if (k + kAhead < end) __builtin_prefetch(weights.cells + tokens.cells[k + kAhead]);
-            const Cell<Real>& cell = weights.cells[tokens.cells[k]];
+            const WeightCell<Real>& cell = weights.cells[tokens.cells[k]];
             row[cell.label] += scale * cell.value * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
         }
     }
 }
 
 template <class Real>
-void absorb(const Table<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+void absorb(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
             const Real* nodes) {
     fetch_first(sums, tokens, first, last);
     for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
@@ -179,7 +182,7 @@ void absorb(const Table<Real>& sums, const Occurrences& tokens, int64_t first, i
         const Real* row = nodes + (n - first) * sums.L;
         for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
             if (k + kAhead < end) __builtin_prefetch(sums.cells + tokens.cells[k + kAhead], 1);
-            Cell<Real>& cell = sums.cells[tokens.cells[k]];
+            WeightCell<Real>& cell = sums.cells[tokens.cells[k]];
             cell.value += factor * row[cell.label] * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
         }
     }

@@ -1,22 +1,22 @@
-// What the sentences of a batch have in common when sums are asked for, prepared once, and the limits of exp space.
-// Included by kernels.cpp.
+// Exp space: what the sentences of a batch share when sums are asked for, prepared once; the limits of exp space; the
+// labels that a recursion can reach. forward_backward.h has the formulas. Included by kernels.cpp.
 
 template <class Real>
-struct Limits;
+struct ExpLimits;
 
 template <>
-struct Limits<float> {
+struct ExpLimits<float> {
     static constexpr float kFiniteRange = 60;     // nats: products stay above 2^-87
     static constexpr float kEmissionRange = 80;   // nats: a finite emission has x > 0
     static constexpr float kLeastLabel = 0x1p-48f;
     static constexpr float kLeastMaximum = 0x1p-64f;  // of a step, before its rescale
     static constexpr double kLeastMass = 0x1p-100;    // Σ over an edge, before the rescale
-    static constexpr float kLeastNats = 85;           // exp(−85) is still a normal number
-    static constexpr int64_t kGrowthBits = 48;        // and 2^(2·48) times L still a finite one
+    static constexpr float kLeastNats = 85;           // exp(−85) is still a normal number,
+    static constexpr int64_t kGrowthBits = 48;        // and 2^(2·48) · L is still finite
 };
 
 template <>
-struct Limits<double> {
+struct ExpLimits<double> {
     static constexpr double kFiniteRange = 480;
     static constexpr double kEmissionRange = 690;
     static constexpr double kLeastLabel = 0x1p-400;
@@ -28,11 +28,11 @@ struct Limits<double> {
 
 constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see expected_counts.h
 
-// What the sentences of a batch have in common.
+// What the sentences of a batch share.
 template <class Real>
 struct SumShared {
-    Real start_power, end_power, move_power;  // K of start, end and the shared transitions
-    Span<Real> moves;              // of the shared transitions
+    Real start_power, end_power, transition_power;  // K of start, end and the shared transitions
+    Extremes<Real> transitions;    // of the shared transitions
     Real edge_range;               // the larger range of start and end
     bool forbidden;                // some start or end is −∞
     bool too_large;                // for exp space
@@ -65,10 +65,10 @@ void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* me
     Spread<Real>& all = shared.table_spread;
     all = {0, false, false};
     for (int64_t v = 0; v < rows; ++v) {
-        const Spread<Real> one =
+        const Spread<Real> row =
             exp_rows(common.emissions + v * L, 1, L, S, shared.table + v * S, shared.table_power + v);
-        shared.row_spreads[v] = one;
-        all = {larger_of(all.range, one.range), all.forbidden || one.forbidden, all.too_large || one.too_large};
+        shared.row_spreads[v] = row;
+        all = {larger_of(all.range, row.range), all.forbidden || row.forbidden, all.too_large || row.too_large};
     }
 }
 
@@ -88,7 +88,7 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
         next += L * S;
     }
     prepare_table(common, shared, next);
-    const Span<Real> start = span_of(common.start, L), end = span_of(common.end, L);
+    const Extremes<Real> start = extremes_of(common.start, L), end = extremes_of(common.end, L);
     shared.start_power = start.power();
     shared.end_power = end.power();
     shared.too_large = start.too_large() || end.too_large();
@@ -104,12 +104,12 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
         at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
     }
     if (common.per_position) return;
-    shared.moves = span_of(common.transitions, L * L);
-    shared.move_power = shared.moves.power();
-    shared.too_large |= shared.moves.too_large();
-    exp_matrix(common.transitions, shared.move_power, L, S, shared.into);
+    shared.transitions = extremes_of(common.transitions, L * L);
+    shared.transition_power = shared.transitions.power();
+    shared.too_large |= shared.transitions.too_large();
+    exp_matrix(common.transitions, shared.transition_power, L, S, shared.into);
     transpose(shared.into, L, S, shared.out_of);
-    if (!shared.moves.forbidden) return;
+    if (!shared.transitions.forbidden) return;
     allowed_matrix(common.transitions, L, S, shared.may_enter);
     transpose(shared.may_enter, L, S, shared.may_leave);
 }
@@ -118,8 +118,8 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
 template <class Real>
 struct Reach {
     Real* now;     // [S]
-    Real* source;  // [S] the set that `moved` comes from
-    Real* moved;   // [S] source · allowed: positive where the next token can be reached
+    Real* source;  // [S] the set that `next` comes from
+    Real* next;    // [S] source · allowed: positive where a label of the next token can be reached
 
     // now := the labels where both rows are positive.
     void enter(const Real* left, const Real* right, int64_t S) {
@@ -136,9 +136,9 @@ struct Reach {
         return largest_of(difference) == 0;
     }
 
-    void move(const Real* allowed, int64_t L, int64_t S) {
+    void step(const Real* allowed, int64_t L, int64_t S) {
         const Real* from = now;
-        multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(moved, n) = lanes; });
+        multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(next, n) = lanes; });
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
     }
 };

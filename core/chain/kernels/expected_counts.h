@@ -6,10 +6,10 @@
 // as they stand: nothing is divided token by token, β needs no maximum and no guard of its own (where it underflows, so
 // does the probability), and Σ_t α_(t−1)ᵀ w_t, multiplied by E once in the end, holds the counts of all sentences.
 //
-// Guard. EM drives parameters towards 0, so labels far below the maximum are common and mostly irrelevant: no label is too
-// faint here. Those that can be reached are kept at kFloor at least, and those at 0 are left out of β. So whatever α has
-// lost or gained that way is still missing in, or strange to, β, and Σ_j P(y_0 = j) is off 1 by its share of all paths:
-// where that is more than kSumError and rounding, as where β overflows, the log domain takes over.
+// Guard. EM drives parameters towards 0, so labels far below the maximum are common and mostly irrelevant: no label is
+// too faint here. Those that can be reached are kept at kFloor at least, and those at 0 are left out of β. So whatever
+// α has lost or gained that way is still missing in, or strange to, β, and Σ_j P(y_0 = j) is off 1 by its share of all
+// paths: where that is more than kSumError and rounding, as where β overflows, the log domain takes over.
 
 constexpr double kSumError = 1e-10, kSumRounding = 1e-15;  // at all, and a token
 constexpr int64_t kStepsTogether = 64;  // of products, so that their rows stay in the cache
@@ -63,13 +63,13 @@ inline void add_products(const Steps* parts, int num_parts, int64_t L, int64_t S
 
 // β of one sentence whose α is there, several sentences at a time.
 struct Backward {
-    Lattice<double>& of;
-    const Expected& want;
+    Trellis<double>& of;
+    const SentenceCounts& want;
     const int64_t T, L, S, vectors;
     double *w, *p;  // [T, S] w_t; P(y_t), null where it goes to want.nodes
 
-    Backward(Lattice<double>& lattice, const Expected& want)
-        : of(lattice), want(want), T(of.T), L(of.L), S(of.S), vectors(of.vectors), w(take<double>(of.scratch, T * S)),
+    Backward(Trellis<double>& trellis, const SentenceCounts& want)
+        : of(trellis), want(want), T(of.T), L(of.L), S(of.S), vectors(of.vectors), w(take<double>(of.scratch, T * S)),
           p(want.nodes ? nullptr : take<double>(of.scratch, T * S)) {}
 
     void begin() {
@@ -77,7 +77,7 @@ struct Backward {
         const double *alpha = of.alpha + (T - 1) * S, *end = of.shared.end;
         for (int64_t n = 0; n < vectors; ++n) sum += at(alpha, n) * at(end, n);
         const double mass = sum_of(sum);
-        if (!(mass >= Limits<double>::kLeastMass)) of.status = Status::guard;
+        if (!(mass >= ExpLimits<double>::kLeastMass)) of.status = Status::guard;
         if (of.status != Status::done) return;  // goes along with its group; nobody looks at its numbers
         *want.log_z = __builtin_log(mass) + double(of.powers_before(T)) * kLn2 + of.shared.end_power * kLn2;
         const Vec<double> share = splat(1 / mass);
@@ -141,7 +141,7 @@ struct Backward {
             return false;
         }
         for (int64_t n = 0; n < vectors; ++n) at(want.start, n) += first(n);
-        if (want.moments) add_moments(*of.s.normals, of.s.emissions, p, T, L, want.moments);
+        if (want.moments) add_moments(*of.s.gaussians, of.s.emissions, p, T, L, want.moments);
         for (int64_t t = 0; want.symbols && t < T; ++t) {
             if (want.ids[t] < 0) continue;
             double* row = want.symbols + want.ids[t] * S;
@@ -192,13 +192,13 @@ inline bool are_scores(const double* values, int64_t count) {
     return (good & ((1u << W) - 1)) == (1u << W) - 1;
 }
 
-void count(int count, const Scores<double>* sentences, const void* memory, const Expected* want, Status* status,
+void count(int count, const Scores<double>* sentences, const void* memory, const SentenceCounts* want, Status* status,
            Arena& scratch, const int* stop) {
     const auto& shared = *static_cast<const SumShared<double>*>(memory);
-    Lattice<double>* group[kGroup];
+    Trellis<double>* group[kGroup];
     for (int g = 0; g < count; ++g) {
-        group[g] = new (take<Lattice<double>>(scratch, 1)) Lattice<double>(sentences[g], shared, scratch, stop);
-        const int64_t width = sentences[g].normals ? sentences[g].normals->D : sentences[g].L;
+        group[g] = new (take<Trellis<double>>(scratch, 1)) Trellis<double>(sentences[g], shared, scratch, stop);
+        const int64_t width = sentences[g].gaussians ? sentences[g].gaussians->D : sentences[g].L;
         const bool scores = sentences[g].symbols || are_scores(sentences[g].emissions, sentences[g].T * width);
         group[g]->begin_counting();
         if (!scores) group[g]->status = Status::guard;

@@ -1,4 +1,5 @@
-// Sums over all labellings of one sentence: log Z, marginals, expected counts, entropy. Included by kernels.cpp.
+// Forward–backward: sums over all labellings of a sentence, for log Z, marginals, expected counts and entropy. It runs
+// the recursions of trellis.h and has posterior.h write the answers. Included by kernels.cpp.
 //
 // Exp space. With E = exp(T)·2^−K and x_t = exp(e_t)·2^−K_t, K the power of two in the largest,
 //     α_t = (α_(t−1) E ⊙ x_t) 2^(−k_t)       β_(t−1) = (E (x_t ⊙ β_t)) 2^(−k'_t)
@@ -12,15 +13,15 @@
 // falls below kLeastLabel of the maximum makes the kernel return Status::guard: mass in labels that do not mix can
 // vanish and matter again later, with log Z finite all the while.
 
-// Run α to `alpha` steps and β to `beta` steps for the sentences that have so many: the front ones, longest first.
+// Take step k of α, or of β, for the sentences that have so many steps: the front ones, since the longest come first.
 template <class Real, bool kAlpha>
-void advance(Lattice<Real>* const* group, int count, int64_t k) {
+void advance(Trellis<Real>* const* group, int count, int64_t k) {
     while (count > 0 && (kAlpha ? group[count - 1]->alpha_steps : group[count - 1]->beta_steps) <= k) --count;
-    const auto step = [&]<int kCount>(Lattice<Real>* const* some) {
+    const auto step = [&]<int kCount>(Trellis<Real>* const* active) {
         if constexpr (kAlpha)
-            Lattice<Real>::template step_alpha<kCount>(some, k + 1);
+            Trellis<Real>::template step_alpha<kCount>(active, k + 1);
         else
-            Lattice<Real>::template step_beta<kCount>(some, k);
+            Trellis<Real>::template step_beta<kCount>(active, k);
     };
     if (count == 4) return step.template operator()<4>(group);
     if (count >= 2) step.template operator()<2>(group);
@@ -35,9 +36,9 @@ void posterior(int count, const Scores<Real>* sentences, const void* memory, con
         for (int g = 0; g < count; ++g) posterior(1, sentences + g, memory, want + g, status + g, scratch, stop);
         return;
     }
-    Lattice<Real>* group[kGroup];
+    Trellis<Real>* group[kGroup];
     for (int g = 0; g < count; ++g) {
-        group[g] = new (take<Lattice<Real>>(scratch, 1)) Lattice<Real>(sentences[g], shared, scratch, stop);
+        group[g] = new (take<Trellis<Real>>(scratch, 1)) Trellis<Real>(sentences[g], shared, scratch, stop);
         group[g]->begin(want[g]);
     }
     const auto stopped = [&](int64_t k) {

@@ -5,7 +5,7 @@
 // Differences are taken before squares, as the definition has it: nothing cancels. Labels lie across lanes.
 
 template <int kVectors>
-inline void log_density_tile(const Normals& of, const double* x, int64_t S, int64_t n, double* row) {
+inline void log_density_tile(const PaddedGaussians& of, const double* x, int64_t S, int64_t n, double* row) {
     Vec<double> total[kVectors];
     repeat<kVectors>([&]<int v>() __attribute__((always_inline)) { total[v] = at(of.constants, n + v); });
     for (int64_t d = 0; d < of.D; ++d) {
@@ -19,7 +19,7 @@ inline void log_density_tile(const Normals& of, const double* x, int64_t S, int6
 }
 
 // Log densities of one vector, in a padded row.
-inline void log_density(const Normals& of, const double* x, int64_t S, double* row) {
+inline void log_density(const PaddedGaussians& of, const double* x, int64_t S, double* row) {
     const int64_t vectors = S / Lanes<double>::width;
     int64_t n = 0;
     for (; n + 4 <= vectors; n += 4) log_density_tile<4>(of, x, S, n, row);
@@ -28,7 +28,7 @@ inline void log_density(const Normals& of, const double* x, int64_t S, double* r
 }
 
 // The same of T vectors, [T, L].
-void log_densities(const Normals& of, const double* x, int64_t T, int64_t L, double* out, Arena& scratch) {
+void log_densities(const PaddedGaussians& of, const double* x, int64_t T, int64_t L, double* out, Arena& scratch) {
     const int64_t S = padded<double>(L);
     double* row = take<double>(scratch, S);
     for (int64_t t = 0; t < T; ++t, x += of.D, out += L) {
@@ -38,7 +38,7 @@ void log_densities(const Normals& of, const double* x, int64_t T, int64_t L, dou
 }
 
 // Densities in exp space, as exp_rows has them; one that is 0 forbids a label.
-inline Spread<double> exp_densities(const Normals& of, const double* x, int64_t T, int64_t L, double* out,
+inline Spread<double> exp_densities(const PaddedGaussians& of, const double* x, int64_t T, int64_t L, double* out,
                                     double* power, Arena& scratch) {
     const int64_t S = padded<double>(L);
     return exp_rows<double>(
@@ -46,13 +46,13 @@ inline Spread<double> exp_densities(const Normals& of, const double* x, int64_t 
         [&](int64_t t) {
             double* row = take<double>(scratch, S);
             log_density(of, x + t * of.D, S, row);
-            return span_of(row, L).range();
+            return extremes_of(row, L).range();
         });
 }
 
 template <int kVectors>
-inline void add_moments_tile(const Normals& of, const double* x, const double* nodes, int64_t T, int64_t S, int64_t n,
-                             double* sums) {
+inline void add_moments_tile(const PaddedGaussians& of, const double* x, const double* nodes, int64_t T, int64_t S,
+                             int64_t n, double* sums) {
     Vec<double> mass[kVectors] = {};
     for (int64_t t = 0; t < T; ++t)
         for (int v = 0; v < kVectors; ++v) mass[v] += at(nodes + t * S, n + v);
@@ -75,7 +75,7 @@ inline void add_moments_tile(const Normals& of, const double* x, const double* n
 }
 
 // sums [1 + 2 D, S] += the moments of a sentence with P(y_t) in nodes [T, S].
-void add_moments(const Normals& of, const double* x, const double* nodes, int64_t T, int64_t L, double* sums) {
+void add_moments(const PaddedGaussians& of, const double* x, const double* nodes, int64_t T, int64_t L, double* sums) {
     const int64_t S = padded<double>(L), vectors = S / Lanes<double>::width;
     int64_t n = 0;
     for (; n + 4 <= vectors; n += 4) add_moments_tile<4>(of, x, nodes, T, S, n, sums);

@@ -1,7 +1,9 @@
-// The hot loops, compiled once for each instruction set: TAGLINE_VARIANT names the copy (v2, v3, v4 or plain).
+// The hot loops, compiled once for each instruction set: TAGLINE_VARIANT names the copy (v2, v3, v4 or plain). The rest
+// of the core reaches them through the tables of chain/kernels.h.
 //
-// Nothing here is visible to the other copies: one namespace each, internal linkage, no standard templates.
+// No copy sees another: each has a namespace of its own, internal linkage and no standard templates.
 #include "chain/kernels.h"
+
 #include "runtime/arena.h"
 
 #include <new>

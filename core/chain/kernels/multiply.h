@@ -23,8 +23,8 @@ struct MaxPlus {
     static V join(V a, V b) { return larger(a, b); }
 };
 
-// Calls work<0>() … work<n − 1>(). Unlike a loop it leaves no array index to be computed, so that arrays of vectors stay in
-// registers: GCC keeps those that loops run over in memory between one loop and the next.
+// Calls work<0>() … work<n − 1>(). Unlike a loop it leaves no array index to be computed, so that arrays of vectors
+// stay in registers: GCC keeps those that loops run over in memory between one loop and the next.
 template <int n, class Work>
 __attribute__((always_inline)) inline void repeat(Work work) {
     if constexpr (n > 0) {

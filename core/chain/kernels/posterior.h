@@ -1,12 +1,13 @@
-// What is read off a lattice once α and β are there: log Z, tables, marginals, counts, entropy. Included by kernels.cpp.
+// What is read off a trellis once α and β are there: log Z, tables of α and β, marginals, counts, entropy. Included by
+// kernels.cpp.
 
 constexpr int64_t kTokensBetweenFlushes = 64;
 
 template <class Real>
 class Posterior {
 public:
-    explicit Posterior(Lattice<Real>& lattice)
-        : of(lattice), s(of.s), shared(of.shared), T(of.T), L(of.L), S(of.S), vectors(of.vectors), x(of.x),
+    explicit Posterior(Trellis<Real>& trellis)
+        : of(trellis), s(of.s), shared(of.shared), T(of.T), L(of.L), S(of.S), vectors(of.vectors), x(of.x),
           alpha(of.alpha), beta(of.beta) {}
 
     // The status of the sentence; nothing has been added to any sum unless it is done.
@@ -18,11 +19,11 @@ public:
             *want.log_z = z;
         }
         if constexpr (sizeof(Real) == 8) write_tables(want);
-        return Lattice<Real>::asks_for_all(want) ? write_posterior(want) : Status::done;
+        return Trellis<Real>::asks_for_all(want) ? write_posterior(want) : Status::done;
     }
 
 private:
-    Lattice<Real>& of;
+    Trellis<Real>& of;
     const Scores<Real>& s;
     const SumShared<Real>& shared;
     const int64_t T, L, S, vectors;
@@ -39,7 +40,7 @@ private:
 
     double log_z(int64_t middle) const {
         const double at_middle = mass(middle);
-        if (!(at_middle >= Limits<Real>::kLeastMass)) return -__builtin_inf();
+        if (!(at_middle >= ExpLimits<Real>::kLeastMass)) return -__builtin_inf();
         int64_t exponent = 0;
         for (int64_t t = 0; t <= middle; ++t) exponent += of.alpha_exponent[t];
         for (int64_t t = middle; t < T; ++t) exponent += of.beta_exponent[t];
@@ -101,7 +102,7 @@ private:
     bool weigh() {
         for (int64_t t = 0; t < T; ++t) {
             const double c = mass(t), edge = c * power_of_two(of.alpha_exponent[t], double());
-            if (!(c >= Limits<Real>::kLeastMass && (t == 0 || edge >= Limits<Real>::kLeastMass))) return false;
+            if (!(c >= ExpLimits<Real>::kLeastMass && (t == 0 || edge >= ExpLimits<Real>::kLeastMass))) return false;
             token_share[t] = Real(1 / c);
             edge_share[t] = Real(1 / edge);
         }
@@ -170,7 +171,7 @@ private:
         Real* out = take<Real>(of.scratch, L * S);
         for (int64_t j = 0; j < L; ++j)
             for (int64_t i = 0; i < S; ++i) {
-                const Real score = i < L ? s.transitions[i * L + j] - shared.move_power * Real(kLn2) : Real(0);
+                const Real score = i < L ? s.transitions[i * L + j] - shared.transition_power * Real(kLn2) : Real(0);
                 out[j * S + i] = i < L ? shared.into[i * S + j] * finite_or_zero(score) : Real(0);
             }
         return out;

@@ -1,4 +1,4 @@
-// Rows and matrices of scores: extremes, exponentials, padding. Included by kernels.cpp.
+// Rows and matrices of scores: extremes, exponentials, padding. The recursions build on them. Included by kernels.cpp.
 
 constexpr int64_t kTokensBetweenPolls = 256;
 
@@ -12,9 +12,9 @@ inline Real finite_or_zero(Real score) {
     return score > Real(-__builtin_inf()) ? score : Real(0);
 }
 
-// Largest value, smallest finite value and whether −∞ occurs, of n numbers.
+// The largest of n numbers, the smallest finite one, and whether −∞ occurs among them.
 template <class Real>
-struct Span {
+struct Extremes {
     Real high, low;
     bool forbidden;
     Real range() const { return high >= low ? high - low : Real(0); }
@@ -23,7 +23,7 @@ struct Span {
 };
 
 template <class Real>
-inline Span<Real> span_of(const Real* values, int64_t n) {
+inline Extremes<Real> extremes_of(const Real* values, int64_t n) {
     constexpr Real inf = __builtin_inf();
     constexpr int W = Lanes<Real>::width;
     Vec<Real> high = splat(-inf), low = splat(inf);
@@ -131,7 +131,7 @@ inline Spread<Real> exp_rows(const Real* scores, int64_t count, int64_t L, int64
             for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
                 at(row, n) = load_row(scores + t * L, n, L, scores[t * L]);
         },
-        [&](int64_t t) { return span_of(scores + t * L, L).range(); });
+        [&](int64_t t) { return extremes_of(scores + t * L, L).range(); });
 }
 
 // out[i][j] = 1 where scores[i][j] is allowed, 0 where it is forbidden or padding.

@@ -1,8 +1,9 @@
-// The recursions over one sentence, several sentences at a time. Included by kernels.cpp; forward_backward.h has the formulas.
+// The trellis of one sentence: α and β token by token, for several sentences at a time. forward_backward.h has the
+// formulas and runs it. Included by kernels.cpp.
 
 template <class Real>
-struct Lattice {
-    Lattice(const Scores<Real>& sentence, const SumShared<Real>& shared, Arena& scratch, const int* stop)
+struct Trellis {
+    Trellis(const Scores<Real>& sentence, const SumShared<Real>& shared, Arena& scratch, const int* stop)
         : s(sentence), shared(shared), scratch(scratch), stop(stop), T(s.T), L(s.L), S(padded<Real>(L)),
           vectors(S / Lanes<Real>::width) {}
 
@@ -38,19 +39,19 @@ struct Lattice {
 
     // One step of α, to the same token of kCount sentences, and one of β.
     template <int kCount>
-    static void step_alpha(Lattice* const* group, int64_t t) {
+    static void step_alpha(Trellis* const* group, int64_t t) {
         const int64_t L = group[0]->L, S = group[0]->S;
         const Real* before[kCount];
         const Real* emitted[kCount];
         Real* row[kCount];
         Vec<Real> scale[kCount], high[kCount];
         for (int g = 0; g < kCount; ++g) {
-            Lattice& one = *group[g];
-            before[g] = one.alpha + (t - 1) * S;
-            emitted[g] = one.x[t];
-            row[g] = one.alpha + t * S;
-            one.alpha_exponent[t] = exponent_of(one.alpha_largest);
-            scale[g] = splat(power_of_two(-one.alpha_exponent[t], Real()));
+            Trellis& trellis = *group[g];
+            before[g] = trellis.alpha + (t - 1) * S;
+            emitted[g] = trellis.x[t];
+            row[g] = trellis.alpha + t * S;
+            trellis.alpha_exponent[t] = exponent_of(trellis.alpha_largest);
+            scale[g] = splat(power_of_two(-trellis.alpha_exponent[t], Real()));
             high[g] = Vec<Real>{};
         }
         multiply<SumProduct, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
@@ -61,15 +62,15 @@ struct Lattice {
     }
 
     template <int kCount>
-    static void step_beta(Lattice* const* group, int64_t k) {
+    static void step_beta(Trellis* const* group, int64_t k) {
         const int64_t L = group[0]->L, S = group[0]->S;
         const Real* weighed[kCount];
         Real* row[kCount];
         Vec<Real> high[kCount];
         for (int g = 0; g < kCount; ++g) {
-            Lattice& one = *group[g];
-            weighed[g] = one.weigh_beta(one.T - 2 - k);
-            row[g] = one.beta + (one.T - 2 - k) * S;
+            Trellis& trellis = *group[g];
+            weighed[g] = trellis.weigh_beta(trellis.T - 2 - k);
+            row[g] = trellis.beta + (trellis.T - 2 - k) * S;
             high[g] = Vec<Real>{};
         }
         if (group[0]->s.per_position) {
@@ -93,14 +94,14 @@ struct Lattice {
     const Real** x;      // [T] rows of [S]
     Real *alpha, *beta;  // [T, S]
     Real *emission_power;    // [T] K of e_t
-    Real *move_power;        // [T] K of the transitions into t; only per position
+    Real *transition_power;        // [T] K of the transitions into t; only per position
     int *alpha_exponent, *beta_exponent;  // [T] k_t
     Real *matrix = nullptr, *allowed = nullptr;  // [L, S], made where they are needed
     Real* w;                 // [S] x_t ⊙ β_t in a step of β
     Real alpha_largest, beta_largest;
     bool guarded;
     bool lenient = false;  // labels may sink, see expected_counts.h
-    Real move_range;  // nats
+    Real transition_range;  // nats
     int64_t rest;     // steps from one rescale to the next: 1, 2, 4 or 8
     Reach<Real> ahead, behind;
 
@@ -113,7 +114,7 @@ struct Lattice {
         beta_exponent = take<int>(scratch, T);
         w = take<Real>(scratch, S);
         if (s.per_position) {
-            move_power = take<Real>(scratch, T);
+            transition_power = take<Real>(scratch, T);
             matrix = take<Real>(scratch, L * S);
             allowed = take<Real>(scratch, L * S);
         }
@@ -121,7 +122,7 @@ struct Lattice {
         for (Reach<Real>* reach : both) {
             reach->now = take<Real>(scratch, S);
             reach->source = take<Real>(scratch, S);
-            reach->moved = take<Real>(scratch, S);
+            reach->next = take<Real>(scratch, S);
             for (int64_t n = 0; n < vectors; ++n) at(reach->source, n) = splat(Real(-1));  // no set yet
         }
     }
@@ -133,31 +134,32 @@ struct Lattice {
         const Spread<Real> spread = s.symbols ? look_up() : exponentiate_rows();
         bool forbidden = shared.forbidden || spread.forbidden, too_large = shared.too_large || spread.too_large;
         const Real range = spread.range;
-        move_range = s.per_position ? Real(0) : shared.moves.range();
-        if (!s.per_position) forbidden |= shared.moves.forbidden;
+        transition_range = s.per_position ? Real(0) : shared.transitions.range();
+        if (!s.per_position) forbidden |= shared.transitions.forbidden;
         for (int64_t t = 1; s.per_position && t < T; ++t) {
-            const Span<Real> span = span_of(s.transitions + t * L * L, L * L);
-            move_power[t] = span.power();
-            forbidden |= span.forbidden;
-            too_large |= span.too_large();
-            move_range = larger_of(move_range, span.range());
+            const Extremes<Real> extremes = extremes_of(s.transitions + t * L * L, L * L);
+            transition_power[t] = extremes.power();
+            forbidden |= extremes.forbidden;
+            too_large |= extremes.too_large();
+            transition_range = larger_of(transition_range, extremes.range());
         }
-        move_range = larger_of(move_range, shared.edge_range);
-        guarded = forbidden || !(range + move_range <= Limits<Real>::kFiniteRange);
+        transition_range = larger_of(transition_range, shared.edge_range);
+        guarded = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
         rest = guarded ? 1 : steps_without_rescale(range);
-        return !too_large && range <= Limits<Real>::kEmissionRange && shared.edge_range <= Limits<Real>::kEmissionRange;
+        constexpr Real kMost = ExpLimits<Real>::kEmissionRange;
+        return !too_large && range <= kMost && shared.edge_range <= kMost;
     }
 
-    // Without forbidden scores a step shrinks the maximum by exp(−move_range)/2 at most and lets it grow by 2 L at most,
-    // and labels lie within `range` + move_range of it: so many steps fit between the ends of what Real can hold, with
-    // room for products of α and β.
+    // Without forbidden scores a step shrinks the maximum by exp(−transition_range)/2 at most and lets it grow by 2 L
+    // at most, and labels lie within `range` + transition_range of it: so many steps fit between the ends of what Real
+    // can hold, with room for products of α and β.
     int64_t steps_without_rescale(Real range) const {
-        const Real shrink = (Limits<Real>::kLeastNats - range - move_range) / (move_range + Real(kLn2));
+        const Real shrink = (ExpLimits<Real>::kLeastNats - range - transition_range) / (transition_range + Real(kLn2));
         int64_t steps = 8;
         if (shrink < Real(steps)) steps = int64_t(shrink);
         int64_t bits = 1;
         while ((int64_t(1) << bits) < 2 * L) ++bits;
-        if (steps * bits > Limits<Real>::kGrowthBits) steps = Limits<Real>::kGrowthBits / bits;
+        if (steps * bits > ExpLimits<Real>::kGrowthBits) steps = ExpLimits<Real>::kGrowthBits / bits;
         return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
     }
 
@@ -165,11 +167,12 @@ struct Lattice {
         Real* rows = take<Real>(scratch, T * S);
         for (int64_t t = 0; t < T; ++t) x[t] = rows + t * S;
         if constexpr (sizeof(Real) == 8)
-            if (s.normals) return exp_densities(*s.normals, s.emissions, T, L, rows, emission_power, scratch);
+            if (s.gaussians) return exp_densities(*s.gaussians, s.emissions, T, L, rows, emission_power, scratch);
         return exp_rows(s.emissions, T, L, S, rows, emission_power);
     }
 
-    // The rows of its symbols; what they span is looked at one by one only where the whole table spans too much.
+    // Take the rows of the symbols. Their ranges are looked at one by one only where that of the whole table is too
+    // wide.
     Spread<Real> look_up() {
         const auto row_of = [&](int64_t t) { return s.symbols[t] < 0 ? s.rows - 1 : s.symbols[t]; };
         for (int64_t t = 0; t < T; ++t) {
@@ -177,11 +180,12 @@ struct Lattice {
             emission_power[t] = shared.table_power[row_of(t)];
         }
         const Spread<Real>& all = shared.table_spread;
-        if (!all.forbidden && !all.too_large && all.range + shared.moves.range() <= Limits<Real>::kFiniteRange) return all;
+        const Real step = all.range + shared.transitions.range();
+        if (!all.forbidden && !all.too_large && step <= ExpLimits<Real>::kFiniteRange) return all;
         Spread<Real> own{0, false, false};
         for (int64_t t = 0; t < T; ++t) {
-            const Spread<Real>& one = shared.row_spreads[row_of(t)];
-            own = {larger_of(own.range, one.range), own.forbidden || one.forbidden, own.too_large || one.too_large};
+            const Spread<Real>& row = shared.row_spreads[row_of(t)];
+            own = {larger_of(own.range, row.range), own.forbidden || row.forbidden, own.too_large || row.too_large};
         }
         return own;
     }
@@ -189,18 +193,18 @@ struct Lattice {
     // The matrices into token t; computed anew where they depend on it.
     const Real* into(int64_t t) {
         if (!s.per_position) return shared.into;
-        exp_matrix(s.transitions + t * L * L, move_power[t], L, S, matrix);
+        exp_matrix(s.transitions + t * L * L, transition_power[t], L, S, matrix);
         return matrix;
     }
 
     const Real* may_enter(int64_t t) {
-        if (!s.per_position && shared.moves.forbidden) return shared.may_enter;
+        if (!s.per_position && shared.transitions.forbidden) return shared.may_enter;
         allowed_into(t);
         return allowed;
     }
 
     const Real* may_leave(int64_t t) {
-        if (!s.per_position && shared.moves.forbidden) return shared.may_leave;
+        if (!s.per_position && shared.transitions.forbidden) return shared.may_leave;
         allowed_into(t);
         if (!s.per_position) return allowed;
         for (int64_t i = 0; i < L; ++i)
@@ -244,8 +248,8 @@ struct Lattice {
 
     __attribute__((noinline)) void settle_alpha(int64_t t, Vec<Real> high) {
         if (guarded) {
-            if (s.per_position || !ahead.unchanged(S)) ahead.move(may_enter(t), L, S);
-            ahead.enter(ahead.moved, x[t], S);
+            if (s.per_position || !ahead.unchanged(S)) ahead.step(may_enter(t), L, S);
+            ahead.enter(ahead.next, x[t], S);
         }
         settle(alpha + t * S, largest_of(high), alpha_exponent[t], alpha_largest, ahead);
     }
@@ -278,8 +282,8 @@ struct Lattice {
     __attribute__((noinline)) void settle_beta(int64_t t, Vec<Real> high) {
         if (guarded) {
             behind.enter(behind.now, x[t + 1], S);
-            if (s.per_position || !behind.unchanged(S)) behind.move(may_leave(t + 1), L, S);
-            behind.enter(behind.moved, behind.moved, S);
+            if (s.per_position || !behind.unchanged(S)) behind.step(may_leave(t + 1), L, S);
+            behind.enter(behind.next, behind.next, S);
         }
         settle(beta + t * S, largest_of(high), beta_exponent[t], beta_largest, behind);
     }
@@ -300,7 +304,7 @@ struct Lattice {
     // goes along with its group to the end, its numbers no longer looked at.
     void settle(Real* row, Real high, int& exponent, Real& largest, const Reach<Real>& reach) {
         if (!(high >= Real(0x1p-16))) {
-            if (!(high >= Limits<Real>::kLeastMaximum)) {
+            if (!(high >= ExpLimits<Real>::kLeastMaximum)) {
                 status = Status::guard;
                 largest = 1;
                 return;
@@ -317,7 +321,7 @@ struct Lattice {
             if (lenient) return keep_reachable(row, reach);
         Vec<Real> low = splat(high);
         for (int64_t n = 0; n < vectors; ++n) low = smaller(low, at(reach.now, n) > 0 ? at(row, n) : splat(high));
-        if (!(smallest_of(low) >= high * Limits<Real>::kLeastLabel)) status = Status::guard;
+        if (!(smallest_of(low) >= high * ExpLimits<Real>::kLeastLabel)) status = Status::guard;
     }
 
     // Keep reachable labels above 0, see expected_counts.h.
@@ -335,7 +339,7 @@ struct Lattice {
 
     // Powers of two taken off the scores at t: of its emissions and of the transitions into it.
     int64_t powers_at(int64_t t) const {
-        const Real move = t == 0 ? Real(0) : s.per_position ? move_power[t] : shared.move_power;
-        return int64_t(emission_power[t]) + int64_t(move);
+        const Real transitions = t == 0 ? Real(0) : s.per_position ? transition_power[t] : shared.transition_power;
+        return int64_t(emission_power[t]) + int64_t(transitions);
     }
 };

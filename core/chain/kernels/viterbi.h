@@ -1,13 +1,13 @@
-// The best labelling of one sentence. Included by kernels.cpp.
+// Viterbi: the best labelling of a sentence, several sentences at a time. Included by kernels.cpp.
 //
 //     δ_t(j) = max_i (δ_(t−1)(i) + T(i, j)) + e_t(j)
 // Only the table of δ is kept: a back-pointer is computed again, by the same arithmetic, when it is followed, which
 // costs L instead of the L² comparisons of storing them all. Equal scores: the smaller label, from the end backwards.
 //
 // float64 adds in the order of the definition. float32 keeps δ near 0 by taking off its maximum every few steps (exact
-// for integers). Where that maximum, or a possible label below it, lies more than kWidest away, or where the runner-up of
-// a choice on the path is within near_tie of the winner, rounding may have decided: the kernel returns Status::guard and
-// float64 decides. So float32 scores have the best path of float64 arithmetic, ties included.
+// for integers). Where that maximum, or a possible label below it, lies more than kWidest away, or where the runner-up
+// of a choice on the path is within near_tie of the winner, rounding may have decided: the kernel returns Status::guard
+// and float64 decides. So float32 scores have the best path of float64 arithmetic, ties included.
 
 constexpr float kWidest = 32;
 constexpr int64_t kStepsBetweenCentres = 4;
@@ -118,15 +118,16 @@ struct BestPath {
 
     void begin() {
         Vec<Real> high = splat(Real(-__builtin_inf()));
-        for (int64_t n = 0; n < vectors; ++n) high = larger(high, at(delta, n) = at(shared.start, n) + emission(emissions_at(0), n));
+        for (int64_t n = 0; n < vectors; ++n)
+            high = larger(high, at(delta, n) = at(shared.start, n) + emission(emissions_at(0), n));
         settle(0, high);
     }
 
     const Real* into(int64_t t) {
         if (!s.per_position) return shared.into;
-        const Real* moves = s.transitions + t * L * L;
-        high_into[t] = centre_of(moves, L * L);
-        for (int64_t i = 0; i < L; ++i) centred_row(moves + i * L, high_into[t], L, S, matrix + i * S);
+        const Real* transitions = s.transitions + t * L * L;
+        high_into[t] = centre_of(transitions, L * L);
+        for (int64_t i = 0; i < L; ++i) centred_row(transitions + i * L, high_into[t], L, S, matrix + i * S);
         return matrix;
     }
 
@@ -192,11 +193,11 @@ struct BestPath {
     }
 
     Choice previous(int64_t t, int64_t label) const {
-        const Real *before = delta + (t - 1) * S, *moves = s.transitions + t * L * L;
+        const Real *before = delta + (t - 1) * S, *transitions = s.transitions + t * L * L;
         int64_t chosen = 0;
         Real high = -__builtin_inf(), second = high;
         for (int64_t i = 0; i < L; ++i) {
-            const Real total = before[i] + (moves[i * L + label] - high_into[t]);
+            const Real total = before[i] + (transitions[i * L + label] - high_into[t]);
             if (total > high) {
                 second = high;
                 high = total;
