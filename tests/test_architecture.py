@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ TORCH_IN_CHAIN = {
     "tensor_queries.py",
     "tensors.py",
     "traced.py",
+}
+
+# The C++ core, and the rooms above each of its rooms; bindings/ sees all of them.
+CORE = Path(__file__).parent.parent / "core"
+CORE_ROOMS: dict[str, set[str]] = {
+    "runtime": set(),
+    "chain": {"runtime"},
+    "features": {"runtime"},
+    "training": {"runtime", "chain"},
+    "hmm": {"runtime", "chain"},
+    "trigram": {"runtime", "chain", "features"},
 }
 
 FILES = sorted(
@@ -111,9 +123,36 @@ def test_the_rule_can_fail(tmp_path: Path) -> None:
     assert imports_of(wrong) == {"tagline.cli.app"}
 
 
-def test_the_core_has_no_python_in_it() -> None:
-    core = Path(__file__).parent.parent / "core"
-    for path in core.glob("*.[ch]*"):
-        text = path.read_text(encoding="utf-8")
-        assert "Python.h" not in text, path.name
-        assert "nanobind" not in text, path.name
+def core_files() -> list[Path]:
+    return sorted(path for path in CORE.rglob("*.[ch]*") if path.relative_to(CORE).parts[0] != "bindings")
+
+
+def includes_of(path: Path) -> list[str]:
+    """What a file of the core includes from the core, written from its top: ``chain/batch.h``."""
+    return re.findall(r'^\s*#include "([^"]+)"', path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: str(path.relative_to(CORE)))
+def test_the_core_has_no_python_in_it(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert "Python.h" not in text
+    assert "nanobind" not in text
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: str(path.relative_to(CORE)))
+def test_a_room_of_the_core_includes_only_from_rooms_above(path: Path) -> None:
+    room = path.relative_to(CORE).parts[0]
+    for name in includes_of(path):
+        assert (CORE / name).is_file(), f"{path.name} includes {name}, which is not written from core/"
+        assert name.split("/")[0] in {room, *CORE_ROOMS[room]}, f"{path.name} includes {name}"
+
+
+def test_every_room_of_the_core_is_known() -> None:
+    assert {path.name for path in CORE.iterdir()} == {*CORE_ROOMS, "bindings"}
+    assert all((CORE / room).is_dir() for room in CORE_ROOMS)
+
+
+def test_includes_are_read_as_the_compiler_reads_them(tmp_path: Path) -> None:
+    header = tmp_path / "header.h"
+    header.write_text('#pragma once\n\n#include "chain/batch.h"\n#include <vector>\n  #include "runtime/pool.h"\n')
+    assert includes_of(header) == ["chain/batch.h", "runtime/pool.h"]
