@@ -7,15 +7,15 @@
 template <int kVectors>
 inline void log_density_tile(const PaddedGaussians& of, const double* x, int64_t S, int64_t n, double* row) {
     Vec<double> total[kVectors];
-    repeat<kVectors>([&]<int v>() __attribute__((always_inline)) { total[v] = at(of.constants, n + v); });
+    repeat<kVectors>([&]<int v>() TAGLINE_INLINED { total[v] = at(of.constants, n + v); });
     for (int64_t d = 0; d < of.D; ++d) {
         const Vec<double> value = splat(x[d]);
-        repeat<kVectors>([&]<int v>() __attribute__((always_inline)) {
+        repeat<kVectors>([&]<int v>() TAGLINE_INLINED {
             const Vec<double> z = (value - at(of.means + d * S, n + v)) * at(of.scales + d * S, n + v);
             total[v] -= z * z;
         });
     }
-    repeat<kVectors>([&]<int v>() __attribute__((always_inline)) { at(row, n + v) = total[v]; });
+    repeat<kVectors>([&]<int v>() TAGLINE_INLINED { at(row, n + v) = total[v]; });
 }
 
 // Log densities of one vector, in a padded row.

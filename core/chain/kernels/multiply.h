@@ -26,7 +26,7 @@ struct MaxPlus {
 // Calls work<0>() … work<n − 1>(). Unlike a loop it leaves no array index to be computed, so that arrays of vectors
 // stay in registers: GCC keeps those that loops run over in memory between one loop and the next.
 template <int n, class Work>
-__attribute__((always_inline)) inline void repeat(Work work) {
+TAGLINE_INLINED inline void repeat(Work work) {
     if constexpr (n > 0) {
         repeat<n - 1>(work);
         work.template operator()<n - 1>();
@@ -34,17 +34,17 @@ __attribute__((always_inline)) inline void repeat(Work work) {
 }
 
 template <class Ring, int kCount, int kVectors, class Real, class Emit>
-__attribute__((always_inline)) inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L,
-                                                         int64_t S, int64_t vector, Emit emit) {
+TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
+                                          int64_t vector, Emit emit) {
     constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
     Vec<Real> sums[kSums * kEach];
-    repeat<kSums * kEach>([&]<int k>() __attribute__((always_inline)) { sums[k] = Ring::template first<Vec<Real>>(); });
-    const auto add = [&]<int u>(int64_t i) __attribute__((always_inline)) {
+    repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<Vec<Real>>(); });
+    const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
         Vec<Real> right[kVectors];
-        repeat<kVectors>([&]<int n>() __attribute__((always_inline)) { right[n] = at(matrix + i * S, vector + n); });
-        repeat<kCount>([&]<int g>() __attribute__((always_inline)) {
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED { right[n] = at(matrix + i * S, vector + n); });
+        repeat<kCount>([&]<int g>() TAGLINE_INLINED {
             const Vec<Real> left = splat(v[g][i]);
-            repeat<kVectors>([&]<int n>() __attribute__((always_inline)) {
+            repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
                 Vec<Real>& sum = sums[u * kEach + g * kVectors + n];
                 sum = Ring::step(sum, left, right[n]);
             });
@@ -52,13 +52,13 @@ __attribute__((always_inline)) inline void multiply_tile(const Real* const* v, c
     };
     int64_t i = 0;
     for (; i + kSums <= L; i += kSums)
-        repeat<kSums>([&]<int u>() __attribute__((always_inline)) { add.template operator()<u>(i + u); });
+        repeat<kSums>([&]<int u>() TAGLINE_INLINED { add.template operator()<u>(i + u); });
     if constexpr (kSums > 1)
         for (; i < L; ++i) add.template operator()<0>(i);
-    repeat<kCount>([&]<int g>() __attribute__((always_inline)) {
-        repeat<kVectors>([&]<int n>() __attribute__((always_inline)) {
+    repeat<kCount>([&]<int g>() TAGLINE_INLINED {
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
             Vec<Real> total = sums[g * kVectors + n];
-            repeat<kSums - 1>([&]<int u>() __attribute__((always_inline)) {
+            repeat<kSums - 1>([&]<int u>() TAGLINE_INLINED {
                 total = Ring::join(total, sums[(u + 1) * kEach + g * kVectors + n]);
             });
             emit(g, vector + n, total);
@@ -69,8 +69,7 @@ __attribute__((always_inline)) inline void multiply_tile(const Real* const* v, c
 // v[g] [L] for each of kCount sentences, matrix [L, S] with S = whole vectors; emit(g, vector index, lanes) is called
 // for each vector of each result.
 template <class Ring, int kCount, class Real, class Emit>
-__attribute__((always_inline)) inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
-                                                    Emit emit) {
+TAGLINE_INLINED inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S, Emit emit) {
     const int64_t vectors = S / Lanes<Real>::width;
     int64_t n = 0;
     for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, kCount, kTile>(v, matrix, L, S, n, emit);

@@ -239,7 +239,7 @@ struct Trellis {
         settle(alpha, largest_of(high), alpha_exponent[0], alpha_largest, ahead);
     }
 
-    __attribute__((always_inline)) void end_alpha(int64_t t, Vec<Real> high) {
+    TAGLINE_INLINED void end_alpha(int64_t t, Vec<Real> high) {
         if ((t & (rest - 1)) != 0)
             alpha_largest = 1;
         else
@@ -272,7 +272,7 @@ struct Trellis {
         return w;
     }
 
-    __attribute__((always_inline)) void end_beta(int64_t t, Vec<Real> high) {
+    TAGLINE_INLINED void end_beta(int64_t t, Vec<Real> high) {
         if (((T - 1 - t) & (rest - 1)) != 0)
             beta_largest = 1;
         else
