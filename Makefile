@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*.cpp core/*.h core/bindings/*.cpp core/bindings/*.h)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
 .PHONY: demo test lint types check-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
 

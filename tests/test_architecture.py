@@ -39,6 +39,18 @@ LIBRARIES = {
 }
 
 
+# The C++ core, and the rooms above each of its rooms; bindings/ sees all of them.
+CORE = ROOT / "core"
+CORE_ROOMS: dict[str, set[str]] = {
+    "runtime": set(),
+    "chain": {"runtime"},
+    "features": {"runtime"},
+    "training": {"runtime", "chain"},
+    "hmm": {"runtime", "chain"},
+    "trigram": {"runtime", "chain", "features"},
+}
+
+
 def libraries_of(path: Path) -> set[str]:
     """Names of the packages that a file imports, at its top or inside functions."""
     names: set[str] = set()
@@ -102,9 +114,36 @@ def test_the_page_names_every_room_and_every_file_of_its_walks() -> None:
         assert (ROOT / path).is_file(), path
 
 
+def core_files() -> list[Path]:
+    return sorted(path for path in CORE.rglob("*.[ch]*") if path.relative_to(CORE).parts[0] != "bindings")
+
+
+def includes_of(path: Path) -> list[str]:
+    """What a file of the core includes from the core, written from its top: ``chain/batch.h``."""
+    return re.findall(r'^\s*#include "([^"]+)"', path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
 def test_the_core_has_no_python_in_it() -> None:
-    core = Path(__file__).parent.parent / "core"
-    for path in core.glob("*.[ch]*"):
+    for path in core_files():
         text = path.read_text(encoding="utf-8")
         assert "Python.h" not in text, path.name
         assert "nanobind" not in text, path.name
+
+
+def test_a_room_of_the_core_includes_only_from_rooms_above() -> None:
+    for path in core_files():
+        room = path.relative_to(CORE).parts[0]
+        for name in includes_of(path):
+            assert (CORE / name).is_file(), f"{path.name} includes {name}, which is not written from core/"
+            assert name.split("/")[0] in {room, *CORE_ROOMS[room]}, f"{path.name} includes {name}"
+
+
+def test_every_room_of_the_core_is_known() -> None:
+    assert {path.name for path in CORE.iterdir()} == {*CORE_ROOMS, "bindings"}
+    assert all((CORE / room).is_dir() for room in CORE_ROOMS)
+
+
+def test_includes_are_read_as_the_compiler_reads_them(tmp_path: Path) -> None:
+    header = tmp_path / "header.h"
+    header.write_text('#pragma once\n\n#include "chain/batch.h"\n#include <vector>\n  #include "runtime/pool.h"\n')
+    assert includes_of(header) == ["chain/batch.h", "runtime/pool.h"]

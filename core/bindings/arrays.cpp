@@ -1,4 +1,4 @@
-#include "arrays.h"
+#include "bindings/arrays.h"
 
 namespace tagline::bindings {
 
@@ -49,8 +49,8 @@ void check(const char* name, const Array& array, nb::dlpack::dtype type, std::in
     }
     if (!fits) refuse(std::string(name) + ": expected " + wanted(type, shape) + ", got " + describe(array));
     if (!contiguous(array))
-        refuse(std::string(name) + ": expected a C-contiguous array, got strides; pass numpy.ascontiguousarray(" + name +
-               ")");
+        refuse(std::string(name) + ": expected a C-contiguous array, got strides; pass numpy.ascontiguousarray(" +
+               name + ")");
 }
 
 const int64_t* as_offsets(const Array& array, int64_t N) {

@@ -1,8 +1,8 @@
 // Arrays at the door: what comes in is checked here, with errors that name the argument; what goes out owns its memory.
 #pragma once
 
-#include "../arena.h"
-#include "../batch.h"
+#include "chain/batch.h"
+#include "runtime/memory.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -1,6 +1,6 @@
-#include "../baum_welch.h"
-#include "arrays.h"
-#include "module.h"
+#include "hmm/baum_welch.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -17,8 +17,8 @@ using namespace nb::literals;
 using Doubles = Result<double>;
 using Counts = std::tuple<Doubles, Doubles, Doubles, Doubles>;
 
-// What every sequence of an HMM shares, in the order in which every function takes it.
-struct Moves {
+// What every sentence of an HMM shares, in the order in which every function takes it.
+struct HmmArrays {
     const Array &start, &transitions, &end, &offsets;
 
     // `emissions` are N rows of L scores, or the rows that N symbols name.
@@ -42,9 +42,9 @@ struct Symbols {
     std::vector<double> table;
     Batch<double> batch;
 
-    Symbols(const Array& given, const Array& ids, const Moves& moves) {
-        const double* rows = checked<double>("table", given, {-1, -1});
-        const int64_t V = int64_t(given.shape(0)), L = int64_t(given.shape(1));
+    Symbols(const Array& scores, const Array& ids, const HmmArrays& arrays) {
+        const double* rows = checked<double>("table", scores, {-1, -1});
+        const int64_t V = int64_t(scores.shape(0)), L = int64_t(scores.shape(1));
         const int64_t* symbols = checked<int64_t>("ids", ids, {-1});
         const int64_t N = int64_t(ids.shape(0));
         for (int64_t n = 0; n < N; ++n)
@@ -54,7 +54,7 @@ struct Symbols {
                                           .c_str());
         table.assign(rows, rows + V * L);
         table.resize(size_t((V + 1) * L), 0.0);
-        batch = moves.batch(table.data(), size_t(N), size_t(L));
+        batch = arrays.batch(table.data(), size_t(N), size_t(L));
         batch.symbols = symbols;
         batch.rows = V + 1;
     }
@@ -73,7 +73,7 @@ Counts counts(const Batch<double>& batch, const bool* allowed, const Gaussians* 
     want.transitions = transitions.data();
     int64_t bad = -1;
     ask([&] {
-        const Expectation outcome = expected_counts(batch, allowed, gaussians, want, signalled);
+        const CountsOutcome outcome = expected_counts(batch, allowed, gaussians, want, signalled);
         bad = outcome.bad;
         return outcome;
     });
@@ -87,7 +87,7 @@ Counts hmm_counts(const Array& emissions, const Array& start, const Array& trans
                   const Array& offsets) {
     const double* rows = checked<double>("emissions", emissions, {-1, -1});
     const size_t N = emissions.shape(0), L = emissions.shape(1);
-    const Batch<double> batch = Moves{start, transitions, end, offsets}.batch(rows, N, L);
+    const Batch<double> batch = HmmArrays{start, transitions, end, offsets}.batch(rows, N, L);
     Doubles nodes = make<double>({N, L});
     ExpectedCounts want{};
     want.nodes = nodes.data();
@@ -111,7 +111,7 @@ Counts gaussian_counts(const Array& x, const Array& means, const Array& variance
     const int64_t K = int64_t(means.shape(0)), D = int64_t(means.shape(1));
     const Gaussians gaussians{checked<double>("x", x, {-1, D}), middles,
                               checked<double>("variances", variances, {K, D}), D};
-    const Batch<double> batch = Moves{start, transitions, end, offsets}.batch(nullptr, x.shape(0), size_t(K));
+    const Batch<double> batch = HmmArrays{start, transitions, end, offsets}.batch(nullptr, x.shape(0), size_t(K));
     Doubles moments = make<double>({size_t(1 + 2 * D), size_t(K)});
     ExpectedCounts want{};
     want.moments = moments.data();
@@ -155,21 +155,21 @@ std::tuple<Result<int64_t>, Doubles> symbol_viterbi(const Array& table, const Ar
 
 }  // namespace
 
-#define TAGLINE_MOVES "start"_a, "transitions"_a, "end"_a, "offsets"_a
+#define TAGLINE_HMM_ARGS "start"_a, "transitions"_a, "end"_a, "offsets"_a
 
 void bind_baum_welch(nb::module_& m) {
-    m.def("hmm_counts", hmm_counts, "emissions"_a, TAGLINE_MOVES,
+    m.def("hmm_counts", hmm_counts, "emissions"_a, TAGLINE_HMM_ARGS,
           "Compute (log P [B], start [K], transitions [K, K], nodes [N, K]) from logarithms.");
-    m.def("symbol_counts", symbol_counts, "table"_a, "ids"_a, TAGLINE_MOVES, "allowed"_a.none(),
+    m.def("symbol_counts", symbol_counts, "table"_a, "ids"_a, TAGLINE_HMM_ARGS, "allowed"_a.none(),
           "Compute (log P [B], start [K], transitions [K, K], emissions [V, K]) of symbols; -1: none observed.");
-    m.def("gaussian_counts", gaussian_counts, "x"_a, "means"_a, "variances"_a, TAGLINE_MOVES,
+    m.def("gaussian_counts", gaussian_counts, "x"_a, "means"_a, "variances"_a, TAGLINE_HMM_ARGS,
           "Compute (log P [B], start [K], transitions [K, K], moments [1 + 2 D, K]) of vectors x [N, D]: "
           "sums of P, of P (x - mean) and of P (x - mean)^2.");
     m.def("log_densities", log_densities, "x"_a, "means"_a, "variances"_a,
           "Compute log densities [N, K] of vectors x [N, D] under Gaussians with diagonal covariance.");
-    m.def("symbol_log_partition", symbol_log_partition, "table"_a, "ids"_a, TAGLINE_MOVES,
+    m.def("symbol_log_partition", symbol_log_partition, "table"_a, "ids"_a, TAGLINE_HMM_ARGS,
           "Compute log P [B] of symbols; -inf where they are impossible.");
-    m.def("symbol_viterbi", symbol_viterbi, "table"_a, "ids"_a, TAGLINE_MOVES,
+    m.def("symbol_viterbi", symbol_viterbi, "table"_a, "ids"_a, TAGLINE_HMM_ARGS,
           "Find the best states of symbols: (states [N], scores [B]).");
 }
 

@@ -1,6 +1,6 @@
 // The engine's questions, as Python sees them. Every function takes the five arrays of a chain first.
-#include "arrays.h"
-#include "module.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -87,17 +87,17 @@ Sums sums(const Batch<Real>& batch, const Question& question) {
     const size_t N = tokens(batch), L = size_t(batch.L);
     Result<Real> nodes = make<Real>({N, L});
     Result<Real> pairs = batch.per_position ? make<Real>({N, L, L}) : make<Real>({0});
-    Doubles moves = batch.per_position ? make<double>({0}) : make<double>({L, L});
+    Doubles counts = batch.per_position ? make<double>({0}) : make<double>({L, L});
     Doubles first = make<double>({L}), last = make<double>({L}), log_z = make<double>({size_t(batch.B)});
     BatchAnswers<Real> want;
     want.nodes = nodes.data();
     want.edges = batch.per_position ? pairs.data() : nullptr;
-    want.transition_counts = batch.per_position ? nullptr : moves.data();
+    want.transition_counts = batch.per_position ? nullptr : counts.data();
     want.start_counts = first.data();
     want.end_counts = last.data();
     want.log_z = log_z.data();
     ask([&] { return question(want); });
-    return {Reals(nodes), batch.per_position ? Reals(pairs) : Reals(moves), first, last, log_z};
+    return {Reals(nodes), batch.per_position ? Reals(pairs) : Reals(counts), first, last, log_z};
 }
 
 Sums expected_counts(const Array& emissions, const Array& transitions, const Array& start, const Array& end,
@@ -148,17 +148,17 @@ Doubles entropy(const Array& emissions, const Array& transitions, const Array& s
 std::vector<std::tuple<Labels, Doubles>> k_best(const Array& emissions, const Array& transitions, const Array& start,
                                                 const Array& end, const Array& offsets, int64_t k) {
     const Batch<double> batch = as_batch<double>({emissions, transitions, start, end, offsets});
-    std::vector<Ranked> found;
-    ask([&] { return tagline::k_best(batch, k, found, signalled); });
+    std::vector<Ranked> ranked;
+    ask([&] { return tagline::k_best(batch, k, ranked, signalled); });
     std::vector<std::tuple<Labels, Doubles>> out;
-    for (size_t b = 0; b < found.size(); ++b) {
-        const size_t K = found[b].scores.size();
+    for (size_t b = 0; b < ranked.size(); ++b) {
+        const size_t K = ranked[b].scores.size();
         Labels labels = make<int64_t>({K, size_t(batch.offsets[b + 1] - batch.offsets[b])});
         Doubles scores = make<double>({K});
-        std::copy(found[b].labels.begin(), found[b].labels.end(), labels.data());
-        std::copy(found[b].scores.begin(), found[b].scores.end(), scores.data());
+        std::copy(ranked[b].labels.begin(), ranked[b].labels.end(), labels.data());
+        std::copy(ranked[b].scores.begin(), ranked[b].scores.end(), scores.data());
         out.emplace_back(labels, scores);
-        found[b] = {};
+        ranked[b] = {};
     }
     return out;
 }

@@ -1,7 +1,7 @@
 // Column files, as Python sees them.
-#include "../columns.h"
-#include "arrays.h"
-#include "module.h"
+#include "features/columns.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -57,15 +57,15 @@ nb::list new_list(int64_t size) {
 
 nb::list lists_of(const nb::tuple& words, const Array& numbers, const Array& offsets) {
     const int64_t* number = checked<int64_t>("numbers", numbers, {-1});
-    const int64_t* bounds = checked<int64_t>("offsets", offsets, {-1});
+    const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});
     const int64_t B = int64_t(offsets.size()) - 1, size = int64_t(nb::len(words));
-    if (B < 0 || bounds[0] != 0 || bounds[B] != int64_t(numbers.size()) || !std::is_sorted(bounds, bounds + B + 1))
+    if (B < 0 || begins[0] != 0 || begins[B] != int64_t(numbers.size()) || !std::is_sorted(begins, begins + B + 1))
         throw nb::value_error("offsets: expected to rise from 0 to the number of numbers, got something else");
     if (std::any_of(number, number + numbers.size(), [&](int64_t n) { return n < 0 || n >= size; }))
         throw nb::value_error("numbers: expected numbers of words, got others");
     nb::list lists = new_list(B);
     for (int64_t b = 0; b < B; ++b) {
-        const int64_t length = bounds[b + 1] - bounds[b];
+        const int64_t length = begins[b + 1] - begins[b];
         nb::list row = new_list(length);
         for (int64_t i = 0; i < length; ++i)
             PyList_SET_ITEM(row.ptr(), i, Py_NewRef(PyTuple_GET_ITEM(words.ptr(), *number++)));

@@ -1,7 +1,7 @@
 // Vocabularies and the expansion of templates, as Python sees them.
-#include "../expansion.h"
-#include "module.h"
-#include "vocabulary.h"
+#include "features/expansion.h"
+#include "bindings/module.h"
+#include "bindings/vocabulary.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -151,12 +151,12 @@ Expanded expand(const std::vector<SourceParts>& sources, const std::vector<Skele
                 const Array& bounds, bool after_first, const std::optional<VocabularyParts>& names, int hash_bits,
                 int64_t min_count, int64_t most) {
     Expansion expansion;
-    expansion.bounds = checked<int64_t>("bounds", bounds, {-1});
+    expansion.offsets = checked<int64_t>("bounds", bounds, {-1});
     expansion.B = int64_t(bounds.size()) - 1;
-    if (expansion.B < 0 || expansion.bounds[0] != 0)
+    if (expansion.B < 0 || expansion.offsets[0] != 0)
         throw nb::value_error("bounds: expected to begin at 0, got something else");
     for (int64_t b = 0; b < expansion.B; ++b)
-        if (expansion.bounds[b + 1] < expansion.bounds[b]) throw nb::value_error("bounds: expected no fall, got one");
+        if (expansion.offsets[b + 1] < expansion.offsets[b]) throw nb::value_error("bounds: expected no fall, got one");
     if (hash_bits < 0 || hash_bits > 30) throw nb::value_error("hash_bits: expected 0 to 30, got something else");
     expansion.after_first = after_first;
     for (const SourceParts& source : sources) expansion.sources.push_back(as_source(source, expansion.tokens()));
@@ -164,7 +164,7 @@ Expanded expand(const std::vector<SourceParts>& sources, const std::vector<Skele
         expansion.skeletons.push_back(as_skeleton(skeleton, expansion.sources));
     std::optional<VocabularyView> known;
     if (names) known = as_vocabulary(*names);
-    AttributeRows rows;
+    ExpandedRows rows;
     VocabularyArrays arrays;
     ask([&] {
         Outcome outcome;
@@ -202,8 +202,9 @@ void bind_features(nb::module_& m) {
     m.def("expand", expand, "sources"_a, "skeletons"_a, "bounds"_a, "after_first"_a, "names"_a.none(), "hash_bits"_a,
           "min_count"_a, "most"_a,
           "Expand templates over columns: (offsets [N + 1], ids [M], the four arrays of a new vocabulary). Sources are "
-          "(words, ids [N], paddings before, paddings after, whether the words are distinct), skeletons (literals, (source, row) of each macro between "
-          "them). With names they are looked up, with hash_bits hashed, and no vocabulary is made.");
+          "(words, ids [N], paddings before, paddings after, whether the words are distinct), skeletons (literals, "
+          "(source, row) of each macro between them). With names they are looked up, with hash_bits hashed, and no "
+          "vocabulary is made.");
 }
 
 }  // namespace tagline::bindings

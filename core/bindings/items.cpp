@@ -2,10 +2,10 @@
 //
 // Nothing of Python runs while a token is read, so that borrowed objects stay: where a value has to be asked for its
 // number, or a container for its contents, the token is read again from copies that are held.
-#include "../items.h"
-#include "arrays.h"
-#include "module.h"
-#include "vocabulary.h"
+#include "features/named_attributes.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
+#include "bindings/vocabulary.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -30,7 +30,8 @@ nb::object owned(PyObject* object) {
 
 std::string shown(PyObject* object) {
     const nb::object repr = nb::steal(PyObject_Repr(object));
-    const nb::object text = repr.is_valid() ? nb::steal(PyUnicode_AsEncodedString(repr.ptr(), "utf-8", "replace")) : repr;
+    const nb::object text =
+        repr.is_valid() ? nb::steal(PyUnicode_AsEncodedString(repr.ptr(), "utf-8", "replace")) : repr;
     if (!text.is_valid()) {
         PyErr_Clear();
         return "";
@@ -70,10 +71,10 @@ void fetch(PyObject* token) {
     }
 }
 
-// Reads the attributes of tokens into an Item.
-class ItemReader {
+// Reads the attributes of tokens.
+class TokenReader {
 public:
-    explicit ItemReader(const char* name) : name_(name) {}
+    explicit TokenReader(const char* name) : name_(name) {}
 
     void begin_sentence() {
         ++sentence_;
@@ -83,7 +84,7 @@ public:
     // What is wrong in front of the tokens of the sentence.
     std::string sentence_place() const { return name_ + std::to_string(sentence_); }
 
-    const Item& read(PyObject* token) {
+    const NamedAttributes& read(PyObject* token) {
         ++token_;
         clear();
         holds_ = false;
@@ -93,20 +94,20 @@ public:
             holds_ = true;
             if (!read_container(token)) refuse_token(token);
         }
-        return item_;
+        return attributes_;
     }
 
 private:
     const std::string name_;
     int64_t sentence_ = -1, token_ = -1;
-    Item item_;
+    NamedAttributes attributes_;
     std::vector<std::string_view> path_;  // pieces of the name so far
     std::vector<nb::object> held_;
     size_t depth_ = 0;
     bool holds_ = false;
 
     void clear() {
-        item_.clear();
+        attributes_.clear();
         path_.clear();
         held_.clear();
         depth_ = 0;
@@ -166,14 +167,14 @@ private:
     }
 
     bool read_set(PyObject* set) {
-        const size_t first = item_.attributes.size();
+        const size_t first = attributes_.attributes.size();
         const nb::object iterator = owned(PyObject_GetIter(set));
         while (PyObject* member = PyIter_Next(iterator.ptr())) {
             const nb::object string = nb::steal(member);  // the set holds it too
             add_string(member);
         }
         if (PyErr_Occurred()) throw nb::python_error();
-        item_.sort_from(first);
+        attributes_.sort_from(first);
         return true;
     }
 
@@ -206,7 +207,8 @@ private:
             }
             return add_number(number, value);
         }
-        const bool known = PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value) || PyAnySet_CheckExact(value);
+        const bool known =
+            PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value) || PyAnySet_CheckExact(value);
         if (!known && !holds_) return false;
         if (!known && PyNumber_Check(value)) {
             const double number = PyFloat_AsDouble(value);
@@ -218,14 +220,14 @@ private:
         const bool done = read_container(value);
         path_.pop_back();
         if (!done && holds_)
-            refuse(place_of_attribute() + ": expected a string, a number, a truth value, a dict or a list of strings, got " +
-                   kind_of(value));
+            refuse(place_of_attribute() +
+                   ": expected a string, a number, a truth value, a dict or a list of strings, got " + kind_of(value));
         return done;
     }
 
     void add_string(PyObject* string) {
         path_.push_back(text(string, "a string"));
-        item_.add(path_, 1);
+        attributes_.add(path_, 1);
         path_.pop_back();
     }
 
@@ -233,7 +235,7 @@ private:
         const float kept = float(number);
         if (!std::isfinite(kept))
             refuse(place_of_attribute() + ": expected a finite number that fits float32, got " + kind_of(value));
-        item_.add(path_, kept);
+        attributes_.add(path_, kept);
         return true;
     }
 
@@ -278,10 +280,12 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
     const bool whole = is_text(sentences.ptr()) || is_mapping(sentences.ptr());
     if (whole || !is_iterable(sentences.ptr()))
         refuse((name.empty() ? "X" : name) + ": expected a list of sentences, got " + kind_of(sentences.ptr()));
-    ItemRows rows = hash_bits ? ItemRows(hash_bits) : known ? ItemRows(as_vocabulary(*known)) : ItemRows();
+    NumberedRows rows = hash_bits ? NumberedRows(hash_bits)
+                        : known   ? NumberedRows(as_vocabulary(*known))
+                                  : NumberedRows();
     const std::string where = name.empty() ? "sentence " : name + " of sentence ";
-    ItemReader reader(where.c_str());
-    std::vector<int64_t> bounds{0};
+    TokenReader reader(where.c_str());
+    std::vector<int64_t> offsets{0};
     const nb::object iterator = owned(PyObject_GetIter(sentences.ptr()));
     while (PyObject* next = PyIter_Next(iterator.ptr())) {
         const nb::object sentence = nb::steal(next);
@@ -295,15 +299,15 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
             if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));
             rows.add(reader.read(token.ptr()));
         }
-        bounds.push_back(int64_t(rows.offsets.size()) - 1);
-        if (bounds.size() % 1024 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+        offsets.push_back(int64_t(rows.offsets.size()) - 1);
+        if (offsets.size() % 1024 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     if (PyErr_Occurred()) throw nb::python_error();
     std::optional<VocabularyResult> names;
     if (rows.builds()) names = as_result(rows.finish());
     std::optional<Result<float>> values;
     if (!rows.values.empty()) values = handed_over(std::move(rows.values));
-    return {handed_over(std::move(bounds)), handed_over(std::move(rows.offsets)), handed_over(std::move(rows.ids)),
+    return {handed_over(std::move(offsets)), handed_over(std::move(rows.offsets)), handed_over(std::move(rows.ids)),
             std::move(values), std::move(names)};
 }
 
@@ -312,8 +316,9 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
 void bind_items(nb::module_& m) {
     using namespace nb::literals;
     m.def("number_items", number_items, "sentences"_a, "name"_a, "known"_a.none(), "hash_bits"_a,
-          "Number the attributes of tokens given as dicts or lists of strings: (bounds [B + 1], offsets [N + 1], ids "
-          "[M], values [M] or None where all are 1, the vocabulary's arrays where it was built).");
+          "Number the attributes of tokens given as dicts or lists of strings: (offsets of sentences [B + 1], offsets "
+          "of tokens [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was "
+          "built).");
 }
 
 }  // namespace tagline::bindings

@@ -1,4 +1,4 @@
-#include "lexicon.h"
+#include "bindings/lexicon.h"
 
 #include <bit>
 #include <cstring>
@@ -8,7 +8,7 @@ namespace tagline::bindings {
 namespace {
 
 // The UTF-8 of a string; one that has none is a word without a known ending.
-Text text_of(PyObject* word) {
+Word text_of(PyObject* word) {
     if (PyUnicode_IS_COMPACT_ASCII(word)) {
         const char* text = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(word));
         const size_t size = size_t(PyUnicode_GET_LENGTH(word));
@@ -53,12 +53,12 @@ OwnLexicon::OwnLexicon(const VocabularyParts& given_words, const VocabularyParts
 }
 
 Result<int32_t> OwnLexicon::find(const nb::list& words) {
-    Result<int32_t> found = make<int32_t>({nb::len(words)});
+    Result<int32_t> lists = make<int32_t>({nb::len(words)});
     Reader reader(*this);
-    if (!reader.read(PySequence_Fast_ITEMS(words.ptr()), Py_ssize_t(found.size()), found.data()))
+    if (!reader.read(PySequence_Fast_ITEMS(words.ptr()), Py_ssize_t(lists.size()), lists.data()))
         throw nb::type_error("words: expected strings, got something else");
     reader.finish();
-    return found;
+    return lists;
 }
 
 bool Reader::read(PyObject** words, Py_ssize_t count, int32_t* lists) {
@@ -76,11 +76,11 @@ bool Reader::read(PyObject** words, Py_ssize_t count, int32_t* lists) {
 }
 
 void Reader::finish() {
-    int32_t found[kTogether];
-    lexicon_.lexicon.find_all(texts_, waiting_, found);
+    int32_t numbers[kTogether];
+    lexicon_.lexicon.find_all(texts_, waiting_, numbers);
     for (int64_t n = 0; n < waiting_; ++n) {
-        *places_[n] = found[n];
-        if (keys_[n].high) lexicon_.memo.keep(keys_[n], found[n]);
+        *places_[n] = numbers[n];
+        if (keys_[n].high) lexicon_.memo.remember(keys_[n], numbers[n]);
     }
     waiting_ = 0;
 }

@@ -1,9 +1,9 @@
 // Words as they come from Python, looked up in a lexicon.
 #pragma once
 
-#include "../lexicon.h"
-#include "arrays.h"
-#include "vocabulary.h"
+#include "trigram/lexicon.h"
+#include "bindings/arrays.h"
+#include "bindings/vocabulary.h"
 
 namespace tagline::bindings {
 
@@ -11,7 +11,7 @@ namespace tagline::bindings {
 struct OwnLexicon {
     VocabularyParts words, small, capital;
     Lexicon lexicon;
-    Memo memo;
+    WordMemo memo;
 
     OwnLexicon(const VocabularyParts& given_words, const VocabularyParts& given_small,
                const VocabularyParts& given_capital, int64_t longest);
@@ -35,7 +35,7 @@ private:
     static constexpr int64_t kTogether = 32;
 
     OwnLexicon& lexicon_;
-    Text texts_[kTogether];
+    Word texts_[kTogether];
     ShortWord keys_[kTogether];
     int32_t* places_[kTogether];
     int64_t waiting_ = 0;

@@ -1,4 +1,4 @@
-#include "module.h"
+#include "bindings/module.h"
 
 NB_MODULE(_core, m) {
     nanobind::set_leak_warnings(false);  // tensors that live until the end may hold what is ours

@@ -1,8 +1,8 @@
-// Sequences that lie somewhere among rows, such as those of a padded batch: their rows together and back, and a look at
-// what they hold. Rows of no sequence are never read.
-#include "../pool.h"
-#include "arrays.h"
-#include "module.h"
+// Sentences that lie somewhere among rows, such as those of a padded batch: packs their rows and puts them back, and
+// looks at what they hold. Rows of no sentence are never read.
+#include "runtime/pool.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -18,7 +18,7 @@ namespace tagline::bindings {
 
 namespace {
 
-using Rows = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
+using RowArray = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 using Filled = nb::ndarray<nb::numpy>;
 using Labels = Result<int64_t>;
 
@@ -28,18 +28,19 @@ enum Flags : int { kBad = 1, kForbidden = 2, kOutOfRange = 4 };  // NaN or +∞,
 
 template <class Real>
 int flags_of(const Real* values, int64_t count) {
-    constexpr Real kInf = std::numeric_limits<Real>::infinity();
+    constexpr Real inf = std::numeric_limits<Real>::infinity();
     int bad = 0, forbidden = 0;
     for (int64_t n = 0; n < count; ++n) {
-        bad |= !(values[n] < kInf);
-        forbidden |= values[n] == -kInf;
+        bad |= !(values[n] < inf);
+        forbidden |= values[n] == -inf;
     }
     return (bad ? kBad : 0) | (forbidden ? kForbidden : 0);
 }
 
 int flags_of(const Array& array) {
-    if (array.dtype() == nb::dtype<float>()) return flags_of(static_cast<const float*>(array.data()), int64_t(array.size()));
-    return flags_of(static_cast<const double*>(array.data()), int64_t(array.size()));
+    const int64_t size = int64_t(array.size());
+    if (array.dtype() == nb::dtype<float>()) return flags_of(static_cast<const float*>(array.data()), size);
+    return flags_of(static_cast<const double*>(array.data()), size);
 }
 
 struct Runs {
@@ -65,7 +66,7 @@ struct Runs {
     int64_t size() const { return int64_t(first.size()); }
     int64_t length(size_t b) const { return offsets[b + 1] - offsets[b]; }
 
-    // Call work(b) for all sequences, where each row takes so many bytes.
+    // Call work(b) for all sentences, where each row takes so many bytes.
     template <class Work>
     void each(size_t bytes, const Work& work) const {
         const nb::gil_scoped_release release;
@@ -78,14 +79,14 @@ struct Runs {
 };
 
 // Values [M or N, …] of which each row takes so many bytes.
-size_t row_bytes(const Rows& values, int64_t rows) {
+size_t row_bytes(const RowArray& values, int64_t rows) {
     if (values.ndim() < 1 || int64_t(values.shape(0)) != rows)
         throw nb::value_error("values: expected one row each, got others");
     return rows ? values.nbytes() / size_t(rows) : 0;
 }
 
 // Room for values of the same type and width in so many rows.
-Filled like(const Rows& values, int64_t rows) {
+Filled like(const RowArray& values, int64_t rows) {
     std::vector<size_t> shape(values.shape_ptr(), values.shape_ptr() + values.ndim());
     shape[0] = size_t(rows);
     size_t bytes = values.itemsize();
@@ -96,7 +97,7 @@ Filled like(const Rows& values, int64_t rows) {
     return Filled(memory, shape.size(), shape.data(), owner, nullptr, values.dtype());
 }
 
-Filled pack(const Runs& runs, const Rows& values) {
+Filled pack(const Runs& runs, const RowArray& values) {
     const size_t bytes = row_bytes(values, runs.rows);
     Filled out = like(values, runs.offsets.back());
     const auto* from = static_cast<const char*>(values.data());
@@ -108,33 +109,33 @@ Filled pack(const Runs& runs, const Rows& values) {
     return out;
 }
 
-// Values of tokens [M, …] times the factor of their sequence, in rows [N, …]; `fill` elsewhere.
+// Values of tokens [M, …] times the factor of their sentence, in rows [N, …]; `fill` elsewhere.
 template <class T>
-Filled put(const Runs& runs, const Rows& values, const double* factors, T fill) {
+Filled put(const Runs& runs, const RowArray& values, const double* factors, T fill) {
     const size_t bytes = row_bytes(values, runs.offsets.back()), width = bytes / sizeof(T);
     Filled out = like(values, runs.rows);
     const T* from = static_cast<const T*>(values.data());
     T* to = static_cast<T*>(out.data());
     if (!runs.dense) std::fill(to, to + out.size(), fill);
     runs.each(bytes, [&](size_t b) {
-        const T* one = from + size_t(runs.offsets[b]) * width;
+        const T* tokens = from + size_t(runs.offsets[b]) * width;
         const size_t count = size_t(runs.length(b)) * width;
-        T* other = to + size_t(runs.first[b]) * width;
+        T* rows = to + size_t(runs.first[b]) * width;
         const T factor = factors ? T(factors[b]) : T(1);
-        if (!factors) std::memcpy(other, one, count * sizeof(T));
-        for (size_t n = 0; factors && n < count; ++n) other[n] = one[n] * factor;
+        if (!factors) std::memcpy(rows, tokens, count * sizeof(T));
+        for (size_t n = 0; factors && n < count; ++n) rows[n] = tokens[n] * factor;
     });
     return out;
 }
 
-Filled put_filled(const Runs& runs, const Rows& values, double fill) {
+Filled put_filled(const Runs& runs, const RowArray& values, double fill) {
     if (values.dtype() == nb::dtype<float>()) return put<float>(runs, values, nullptr, float(fill));
     if (values.dtype() == nb::dtype<double>()) return put<double>(runs, values, nullptr, fill);
     if (values.dtype() == nb::dtype<int64_t>()) return put<int64_t>(runs, values, nullptr, int64_t(fill));
     throw nb::value_error("values: expected float32, float64 or int64, got others");
 }
 
-Filled spread(const Runs& runs, const Rows& values, const Array& factors) {
+Filled spread(const Runs& runs, const RowArray& values, const Array& factors) {
     const double* each = checked<double>("factors", factors, {runs.size()});
     if (values.dtype() == nb::dtype<float>()) return put<float>(runs, values, each, 0);
     if (values.dtype() == nb::dtype<double>()) return put<double>(runs, values, each, 0);
@@ -148,7 +149,7 @@ int look(const Runs& runs, const Array& emissions, const Array& transitions, con
     const Real* rows = checked<Real>("emissions", emissions, {runs.rows, -1});
     const int64_t L = int64_t(emissions.shape(1));
     const bool per_position = transitions.ndim() == 3;
-    const Real* moves = per_position ? checked<Real>("transitions", transitions, {runs.rows, L, L})
+    const Real* scores = per_position ? checked<Real>("transitions", transitions, {runs.rows, L, L})
                                      : checked<Real>("transitions", transitions, {L, L});
     checked<Real>("start", start, {L});
     checked<Real>("end", end, {L});
@@ -157,7 +158,7 @@ int look(const Runs& runs, const Array& emissions, const Array& transitions, con
     for (size_t b = 0; b < runs.first.size(); ++b) {
         const int64_t first = runs.first[b], T = runs.length(b);
         flags |= flags_of(rows + first * L, T * L);
-        if (per_position && T > 1) flags |= flags_of(moves + (first + 1) * L * L, (T - 1) * L * L);
+        if (per_position && T > 1) flags |= flags_of(scores + (first + 1) * L * L, (T - 1) * L * L);
         const auto is_label = [&](int64_t label) { return label >= 0 && label < L; };
         if (y && !std::all_of(y + first, y + first + T, is_label)) flags |= kOutOfRange;
     }
@@ -181,13 +182,14 @@ nb::list lists(const Runs& runs, const Array& labels, int64_t num_labels) {
     nb::list numbers, out = list_of(runs.size());
     for (int64_t label = 0; label < num_labels; ++label) numbers.append(label);
     for (size_t b = 0; b < runs.first.size(); ++b) {
-        nb::list one = list_of(runs.length(b));
+        nb::list sentence = list_of(runs.length(b));
         for (int64_t t = 0; t < runs.length(b); ++t) {
             const int64_t label = y[runs.first[b] + t];
             if (label < 0 || label >= num_labels) throw nb::value_error("labels: expected those there are, got others");
-            PyList_SET_ITEM(one.ptr(), Py_ssize_t(t), Py_NewRef(PyList_GET_ITEM(numbers.ptr(), Py_ssize_t(label))));
+            PyObject* number = PyList_GET_ITEM(numbers.ptr(), Py_ssize_t(label));
+            PyList_SET_ITEM(sentence.ptr(), Py_ssize_t(t), Py_NewRef(number));
         }
-        PyList_SET_ITEM(out.ptr(), Py_ssize_t(b), one.release().ptr());
+        PyList_SET_ITEM(out.ptr(), Py_ssize_t(b), sentence.release().ptr());
     }
     return out;
 }
@@ -198,7 +200,7 @@ Labels offsets_of(const Runs& runs) {
     return out;
 }
 
-// First token and length [B] of the kept tokens of each sequence of a padded batch; none where some have a gap.
+// First token and length [B] of the kept tokens of each sentence of a padded batch; none where some have a gap.
 std::optional<std::tuple<Labels, Labels>> runs_of(const Array& kept) {
     const bool* on = checked<bool>("kept", kept, {-1, -1});
     const size_t B = kept.shape(0), T = kept.shape(1);
@@ -217,19 +219,20 @@ std::optional<std::tuple<Labels, Labels>> runs_of(const Array& kept) {
 
 void bind_runs(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Runs>(m, "Runs", "Sequences [B] that lie among rows [N], each in rows one after the other; M tokens.")
+    nb::class_<Runs>(m, "Runs", "Sentences [B] that lie among rows [N], each in rows one after the other; M tokens.")
         .def(nb::init<const Array&, const Array&, int64_t>(), "first"_a, "lengths"_a, "num_rows"_a)
         .def_ro("dense", &Runs::dense, "Whether they are all the rows, in their order.")
-        .def_prop_ro("offsets", offsets_of, nb::rv_policy::automatic, "Where they would begin and end without other rows, [B + 1].")
+        .def_prop_ro("offsets", offsets_of, nb::rv_policy::automatic,
+                     "Where they would begin and end without other rows, [B + 1].")
         .def("pack", pack, "values"_a, "Copy values of rows [N, ...] together: [M, ...].")
         .def("put", put_filled, "values"_a, "fill"_a, "Put values of tokens [M, ...] into rows [N, ...].")
         .def("spread", spread, "values"_a, "factors"_a,
-             "Put values of tokens [M, ...] times the factor [B] of their sequence into rows [N, ...], 0 elsewhere.")
+             "Put values of tokens [M, ...] times the factor [B] of their sentence into rows [N, ...], 0 elsewhere.")
         .def("look", look_at, "emissions"_a, "transitions"_a, "start"_a, "end"_a, "labels"_a.none(),
              "Look at scores and labels: 1 for a NaN or +inf, 2 for a -inf, 4 for a label out of range, and sums.")
-        .def("lists", lists, "labels"_a, "num_labels"_a, "Cut labels [N]: a list for each sequence.");
+        .def("lists", lists, "labels"_a, "num_labels"_a, "Cut labels [N]: a list for each sentence.");
     m.def("runs_of", runs_of, "kept"_a,
-          "Find (first token b T + t, length) of the kept tokens [B, T] of each sequence; None where one has a gap.");
+          "Find (first token b T + t, length) of the kept tokens [B, T] of each sentence; None where one has a gap.");
 }
 
 }  // namespace tagline::bindings

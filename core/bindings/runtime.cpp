@@ -1,7 +1,7 @@
 // Which instruction set runs, on how many threads.
-#include "../pool.h"
-#include "../variants.h"
-#include "module.h"
+#include "runtime/pool.h"
+#include "chain/variants.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-#include "training.h"
+#include "bindings/training.h"
 
 #include <nanobind/stl/optional.h>
 
@@ -13,11 +13,11 @@ void rising(const char* name, const int64_t* offsets, int64_t count, int64_t las
         throw nb::value_error((std::string(name) + ": expected to rise from 0 to " + std::to_string(last)).c_str());
 }
 
-AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
-                            int64_t attributes) {
+AttributeIds as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
+                           int64_t attributes) {
     const int64_t M = int64_t(ids.size());
-    AttributeRows rows{checked<int64_t>("offsets", offsets, {-1}), checked<int32_t>("ids", ids, {-1}),
-                       values ? checked<float>("values", *values, {M}) : nullptr};
+    AttributeIds rows{checked<int64_t>("offsets", offsets, {-1}), checked<int32_t>("ids", ids, {-1}),
+                      values ? checked<float>("values", *values, {M}) : nullptr};
     if (offsets.size() < 1) throw nb::value_error("offsets: expected at least one number");
     rising("offsets", rows.offsets, int64_t(offsets.size()), M);
     uint32_t largest = 0;
@@ -47,7 +47,8 @@ std::vector<int32_t> as_pairs(const char* name, const Array& pairs, int64_t L) {
     return out;
 }
 
-std::vector<uint8_t> as_rules(const char* name, const std::optional<Array>& rules, std::initializer_list<int64_t> shape) {
+std::vector<uint8_t> as_rules(const char* name, const std::optional<Array>& rules,
+                              std::initializer_list<int64_t> shape) {
     if (!rules) return {};
     const bool* values = checked<bool>(name, *rules, shape);
     return std::vector<uint8_t>(values, values + rules->size());
@@ -61,35 +62,36 @@ const T* optional_pointer(const char* name, const nb::handle& array, int64_t cou
 
 }  // namespace
 
-MoveArrays::MoveArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
-                       bool start, bool end, const std::optional<Array>& may_follow,
-                       const std::optional<Array>& may_start, const std::optional<Array>& may_end) {
+TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets,
+                                   const Array& edge_pairs, bool start, bool end,
+                                   const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
+                                   const std::optional<Array>& may_end) {
     if (L < 1 || L > 30'000) throw nb::value_error("labels: expected 1 to 30000");
-    moves.L = L;
-    moves.pairs = as_pairs("transitions", transitions, L);
-    moves.edge_pairs = as_pairs("edge_pairs", edge_pairs, L);
+    layout.L = L;
+    layout.pairs = as_pairs("transitions", transitions, L);
+    layout.edge_pairs = as_pairs("edge_pairs", edge_pairs, L);
     const int64_t* offsets = checked<int64_t>("edge_offsets", edge_offsets, {-1});
     if (edge_offsets.size() < 1) throw nb::value_error("edge_offsets: expected at least one number");
-    rising("edge_offsets", offsets, int64_t(edge_offsets.size()), int64_t(moves.edge_pairs.size()));
-    moves.edge_offsets.assign(offsets, offsets + edge_offsets.size());
-    moves.start = start;
-    moves.end = end;
-    moves.may_follow = as_rules("may_follow", may_follow, {L, L});
-    moves.may_start = as_rules("may_start", may_start, {L});
-    moves.may_end = as_rules("may_end", may_end, {L});
+    rising("edge_offsets", offsets, int64_t(edge_offsets.size()), int64_t(layout.edge_pairs.size()));
+    layout.edge_offsets.assign(offsets, offsets + edge_offsets.size());
+    layout.start = start;
+    layout.end = end;
+    layout.may_follow = as_rules("may_follow", may_follow, {L, L});
+    layout.may_start = as_rules("may_start", may_start, {L});
+    layout.may_end = as_rules("may_end", may_end, {L});
 }
 
-ExampleArrays::ExampleArrays(const Layout& layout, const MoveArrays& moves, const Array& bounds,
+ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
                              const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
                              const std::optional<Array>& allowed, const std::optional<Array>& weights)
     : states(state_parts), edges(edge_parts) {
     const int64_t L = layout.L();
-    if (moves.moves.L != L) throw nb::value_error("moves: expected the labels of the layout");
-    examples.bounds = checked<int64_t>("bounds", bounds, {-1});
+    if (transitions.layout.L != L) throw nb::value_error("moves: expected the labels of the layout");
+    examples.offsets = checked<int64_t>("bounds", bounds, {-1});
     if (bounds.size() < 1) throw nb::value_error("bounds: expected at least one number");
     examples.B = int64_t(bounds.size()) - 1;
     const int64_t N = int64_t(labels.size());
-    rising("bounds", examples.bounds, examples.B + 1, N);
+    rising("bounds", examples.offsets, examples.B + 1, N);
     if (nb::len(state_parts) != 6) throw nb::value_error("states: expected what Layout.place gives");
     const Array row_offsets = nb::cast<Array>(state_parts[0]), rows = nb::cast<Array>(state_parts[1]);
     const Array cell_offsets = nb::cast<Array>(state_parts[3]), cells = nb::cast<Array>(state_parts[4]);
@@ -113,7 +115,7 @@ ExampleArrays::ExampleArrays(const Layout& layout, const MoveArrays& moves, cons
         std::optional<Array> values;
         if (!parts[2].is_none()) values = nb::cast<Array>(parts[2]);
         examples.edges = as_attributes(nb::cast<Array>(parts[0]), nb::cast<Array>(parts[1]), values,
-                                       int64_t(moves.moves.edge_offsets.size()) - 1);
+                                       int64_t(transitions.layout.edge_offsets.size()) - 1);
         if (int64_t(nb::cast<Array>(parts[0]).size()) != N + 1) throw nb::value_error("edges: expected N tokens");
     }
     examples.labels = checked<int32_t>("labels", labels, {N});

@@ -1,9 +1,9 @@
 // What training is done on, as it comes from Python: arrays checked once, kept alive as long as they are used.
 #pragma once
 
-#include "../descent.h"
-#include "../likelihood.h"
-#include "arrays.h"
+#include "training/gradient_descent.h"
+#include "training/likelihood.h"
+#include "bindings/arrays.h"
 
 #include <mutex>
 #include <optional>
@@ -15,17 +15,17 @@ namespace tagline::bindings {
 void rising(const char* name, const int64_t* offsets, int64_t count, int64_t last);
 
 // Attribute ids of tokens, each below `attributes`.
-AttributeRows as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
-                            int64_t attributes);
+AttributeIds as_attributes(const Array& offsets, const Array& ids, const std::optional<Array>& values,
+                           int64_t attributes);
 
 // Numbers of sentences, each below B.
 const int64_t* as_order(const Array& order, int64_t B);
 
-struct MoveArrays {
-    Moves moves;
-    MoveArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs, bool start,
-               bool end, const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
-               const std::optional<Array>& may_end);
+struct TransitionArrays {
+    TransitionLayout layout;
+    TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
+                     bool start, bool end, const std::optional<Array>& may_follow,
+                     const std::optional<Array>& may_start, const std::optional<Array>& may_end);
 };
 
 struct ExampleArrays {
@@ -33,9 +33,9 @@ struct ExampleArrays {
     std::vector<Array> arrays;  // kept alive
     nb::object states, edges;
 
-    ExampleArrays(const Layout& layout, const MoveArrays& moves, const Array& bounds, const nb::tuple& state_parts,
-                  const nb::object& edge_parts, const Array& labels, const std::optional<Array>& allowed,
-                  const std::optional<Array>& weights);
+    ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
+                  const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
+                  const std::optional<Array>& allowed, const std::optional<Array>& weights);
 };
 
 template <class Real>
@@ -44,8 +44,9 @@ struct TrainingSet {
     Likelihood<Real> likelihood;
     std::mutex busy;
 
-    TrainingSet(std::shared_ptr<const Layout> layout, const MoveArrays& moves, const ExampleArrays& examples)
-        : arrays(examples), likelihood(std::move(layout), moves.moves, arrays.examples) {}
+    TrainingSet(std::shared_ptr<const Layout> layout, const TransitionArrays& transitions,
+                const ExampleArrays& examples)
+        : arrays(examples), likelihood(std::move(layout), transitions.layout, arrays.examples) {}
 };
 
 template <class Real>

@@ -1,8 +1,8 @@
 // The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
-#include "../trigram.h"
-#include "lexicon.h"
-#include "module.h"
-#include "training.h"
+#include "trigram/trigrams.h"
+#include "bindings/lexicon.h"
+#include "bindings/module.h"
+#include "bindings/training.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -47,17 +47,17 @@ struct OwnCandidates {
     OwnCandidates(const Array& given_offsets, const Array& given_states, const Array& given_scores, int64_t S)
         : num_states(S) {
         const int64_t M = int64_t(given_states.size()), W = int64_t(given_offsets.size()) - 1;
-        const int64_t* bounds = checked<int64_t>("offsets", given_offsets, {-1});
+        const int64_t* begins = checked<int64_t>("offsets", given_offsets, {-1});
         const int32_t* states = checked<int32_t>("states", given_states, {-1});
         const float* scores = checked<float>("scores", given_scores, {M});
         if (W < 0 || W > kMostNames) throw nb::value_error("offsets: expected 1 to 2147483647 of them, got others");
-        rising("offsets", bounds, W + 1, M);
-        offsets.assign(bounds, bounds + W + 1);
+        rising("offsets", begins, W + 1, M);
+        offsets.assign(begins, begins + W + 1);
         lists.reserve(size_t(M));
         double squares = 0;
         for (int64_t word = 0; word < W; ++word) {
-            squares += std::pow(double(bounds[word + 1] - bounds[word]), 2);
-            for (int64_t m = bounds[word], least = 0; m < bounds[word + 1]; ++m) {
+            squares += std::pow(double(begins[word + 1] - begins[word]), 2);
+            for (int64_t m = begins[word], least = 0; m < begins[word + 1]; ++m) {
                 if (states[m] < least || states[m] >= S)
                     throw nb::value_error("states: expected states that ascend in each list, got others");
                 if (std::isnan(scores[m]) || scores[m] == HUGE_VALF)
@@ -97,15 +97,15 @@ Best best(const OwnTrigrams& self, const OwnCandidates& candidates, const Array&
     return out;
 }
 
-using Posterior = std::tuple<Result<double>, Result<double>, Result<double>>;
+using PosteriorArrays = std::tuple<Result<double>, Result<double>, Result<double>>;
 
-Posterior posterior(const OwnTrigrams& self, const OwnCandidates& candidates, const Array& ids, const Array& offsets,
-                    bool allow_no_path) {
+PosteriorArrays posterior(const OwnTrigrams& self, const OwnCandidates& candidates, const Array& ids,
+                          const Array& offsets, bool allow_no_path) {
     const Words words = as_words(self, candidates, ids, offsets);
     std::vector<int64_t> begins{0};
     for (size_t n = 0; n < ids.size(); ++n) begins.push_back(begins.back() + candidates.view().count(words.ids[n]));
-    Posterior out{make<double>({size_t(words.B)}), make<double>({size_t(words.B)}),
-                  make<double>({size_t(begins.back())})};
+    PosteriorArrays out{make<double>({size_t(words.B)}), make<double>({size_t(words.B)}),
+                        make<double>({size_t(begins.back())})};
     const TrigramPosterior want{std::get<0>(out).data(), std::get<1>(out).data(), std::get<2>(out).data(),
                                 begins.data()};
     ask([&] { return trigram_posterior(self.model, candidates.view(), words, want, signalled); }, allow_no_path);
@@ -129,17 +129,17 @@ std::vector<std::tuple<Result<int64_t>, Result<double>>> k_best(const OwnTrigram
                                                                 const Array& offsets, int64_t k) {
     const Words words = as_words(self, candidates, ids, offsets);
     if (k < 1) throw nb::value_error("k: expected 1 or more, got less");
-    std::vector<Ranked> found;
-    ask([&] { return rank_states(self.model, candidates.view(), words, k, found, signalled); });
+    std::vector<Ranked> ranked;
+    ask([&] { return rank_states(self.model, candidates.view(), words, k, ranked, signalled); });
     std::vector<std::tuple<Result<int64_t>, Result<double>>> out;
-    for (size_t b = 0; b < found.size(); ++b) {
-        const size_t count = found[b].scores.size();
+    for (size_t b = 0; b < ranked.size(); ++b) {
+        const size_t count = ranked[b].scores.size();
         Result<int64_t> states = make<int64_t>({count, size_t(words.offsets[b + 1] - words.offsets[b])});
         Result<double> scores = make<double>({count});
-        std::copy(found[b].labels.begin(), found[b].labels.end(), states.data());
-        std::copy(found[b].scores.begin(), found[b].scores.end(), scores.data());
+        std::copy(ranked[b].labels.begin(), ranked[b].labels.end(), states.data());
+        std::copy(ranked[b].scores.begin(), ranked[b].scores.end(), scores.data());
         out.emplace_back(states, scores);
-        found[b] = {};
+        ranked[b] = {};
     }
     return out;
 }
@@ -148,33 +148,33 @@ std::vector<std::tuple<Result<int64_t>, Result<double>>> k_best(const OwnTrigram
 
 bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 
-// The bounds of lists, or tuples, in one; false where they are anything else.
-bool read_bounds(PyObject* sentences, std::vector<int64_t>& bounds) {
+// The offsets of sentences, lists or tuples, in a list or tuple; false where they are anything else.
+bool read_offsets(PyObject* sentences, std::vector<int64_t>& offsets) {
     const Py_ssize_t B = PySequence_Fast_GET_SIZE(sentences);
-    bounds.reserve(size_t(B) + 1);
-    bounds.push_back(0);
+    offsets.reserve(size_t(B) + 1);
+    offsets.push_back(0);
     for (Py_ssize_t b = 0; b < B; ++b) {
         PyObject* row = PySequence_Fast_GET_ITEM(sentences, b);
         if (!is_row(row)) return false;
-        bounds.push_back(bounds.back() + PySequence_Fast_GET_SIZE(row));
+        offsets.push_back(offsets.back() + PySequence_Fast_GET_SIZE(row));
     }
     return true;
 }
 
-nb::list written(const std::vector<int32_t>& states, const std::vector<int64_t>& bounds, PyObject* labels) {
+nb::list written(const std::vector<int32_t>& states, const std::vector<int64_t>& offsets, PyObject* labels) {
     const auto list_of = [](int64_t size) {
         PyObject* list = PyList_New(Py_ssize_t(size));
         if (!list) throw nb::python_error();
         return nb::steal<nb::list>(list);
     };
-    const int64_t B = int64_t(bounds.size()) - 1;
+    const int64_t B = int64_t(offsets.size()) - 1;
     nb::list out = list_of(B);
     for (int64_t b = 0; b < B; ++b) {
-        nb::list sentence = list_of(bounds[size_t(b) + 1] - bounds[size_t(b)]);
-        for (int64_t n = bounds[size_t(b)]; n < bounds[size_t(b) + 1]; ++n) {
+        nb::list sentence = list_of(offsets[size_t(b) + 1] - offsets[size_t(b)]);
+        for (int64_t n = offsets[size_t(b)]; n < offsets[size_t(b) + 1]; ++n) {
             PyObject* label = PyTuple_GET_ITEM(labels, states[size_t(n)]);
             Py_INCREF(label);
-            PyList_SET_ITEM(sentence.ptr(), Py_ssize_t(n - bounds[size_t(b)]), label);
+            PyList_SET_ITEM(sentence.ptr(), Py_ssize_t(n - offsets[size_t(b)]), label);
         }
         PyList_SET_ITEM(out.ptr(), Py_ssize_t(b), sentence.release().ptr());
     }
@@ -186,22 +186,22 @@ std::optional<nb::list> tag(const OwnTrigrams& self, const OwnCandidates& candid
     const int64_t S = self.model.S;
     if (candidates.view().W != lexicon.lexicon.size() || candidates.num_states != S || int64_t(nb::len(labels)) != S)
         throw nb::value_error("candidates, labels: expected those of the lexicon and the model, got others");
-    std::vector<int64_t> bounds;
-    if (!is_row(sentences.ptr()) || !read_bounds(sentences.ptr(), bounds)) return std::nullopt;
-    const int64_t B = int64_t(bounds.size()) - 1;
-    std::vector<int32_t> words(size_t(bounds.back())), states(words.size());
+    std::vector<int64_t> offsets;
+    if (!is_row(sentences.ptr()) || !read_offsets(sentences.ptr(), offsets)) return std::nullopt;
+    const int64_t B = int64_t(offsets.size()) - 1;
+    std::vector<int32_t> words(size_t(offsets.back())), states(words.size());
     Reader reader(lexicon);
     for (int64_t b = 0; b < B; ++b) {
         PyObject* row = PySequence_Fast_GET_ITEM(sentences.ptr(), Py_ssize_t(b));
-        if (!reader.read(PySequence_Fast_ITEMS(row), PySequence_Fast_GET_SIZE(row), words.data() + bounds[size_t(b)]))
+        if (!reader.read(PySequence_Fast_ITEMS(row), PySequence_Fast_GET_SIZE(row), words.data() + offsets[size_t(b)]))
             return std::nullopt;
     }
     reader.finish();
     ask([&] {
-        return best_states(self.model, candidates.view(), {words.data(), bounds.data(), B}, states.data(), nullptr,
+        return best_states(self.model, candidates.view(), {words.data(), offsets.data(), B}, states.data(), nullptr,
                            signalled);
     });
-    return written(states, bounds, labels.ptr());
+    return written(states, offsets, labels.ptr());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The long vectors of a quasi-Newton method, as Python sees them: every array is the caller's, and so is its reuse.
-#include "../vectors.h"
-#include "arrays.h"
-#include "module.h"
+#include "training/quasi_newton.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 
 #include <nanobind/stl/pair.h>
 
@@ -35,7 +35,8 @@ const int64_t* as_slots(const Array& used, int64_t slots, int64_t besides) {
 }
 
 template <class Real>
-Memory<Real> as_memory(const Writable& memory, const Array& diagonal, const Array& used, int64_t n, int64_t besides) {
+LimitedMemory<Real> as_memory(const Writable& memory, const Array& diagonal, const Array& used, int64_t n,
+                              int64_t besides) {
     check("memory", Array(memory), nb::dtype<Real>(), {2, -1, n});
     const int64_t slots = int64_t(memory.shape(1));
     if (besides >= slots) throw nb::value_error(("slot: expected less than " + std::to_string(slots)).c_str());
@@ -69,13 +70,14 @@ std::pair<Result<double>, Result<double>> measure(const Array& weights, const Ar
     const int64_t n = int64_t(weights.shape(0));
     const double* f = checked<double>("smooth", smooth, {n});
     const Strength first = as_strength("c1", c1, n), second = as_strength("c2", c2, n);
-    const Place before{n, checked<double>("weights_before", weights_before, {n}),
+    const Point before{n, checked<double>("weights_before", weights_before, {n}),
                        checked<double>("gradient_before", gradient_before, {n})};
     double* g = writable("gradient", gradient, n);
     auto sums = make<double>({size_t(kMeasureSums)});
     auto products = make<double>({slot < 0 ? 0 : used.size() + 1, 4});
     with_memory(memory, diagonal, used, n, slot, [&](const auto& typed) {
-        return tagline::measure(before, w, f, first, second, typed, slot, g, sums.data(), products.data(), signalled);
+        return tagline::measure_point(before, w, f, first, second, typed, slot, g, sums.data(), products.data(),
+                                      signalled);
     });
     return {sums, products};
 }
@@ -85,13 +87,13 @@ Result<double> move(const Array& weights, const Array& gradient, const Array& c1
                     double of_gradient, double step, const Writable& out) {
     const double* w = checked<double>("weights", weights, {-1});
     const int64_t n = int64_t(weights.shape(0)), count = int64_t(used.size());
-    const Place place{n, w, checked<double>("gradient", gradient, {n})};
+    const Point from{n, w, checked<double>("gradient", gradient, {n})};
     const Strength first = as_strength("c1", c1, n);
     const double *s = checked<double>("of_s", of_s, {count}), *y = checked<double>("of_y", of_y, {count});
     double* to = writable("out", out, n);
     auto sums = make<double>({size_t(kMoveSums)});
     with_memory(memory, diagonal, used, n, -1, [&](const auto& typed) {
-        return tagline::move(place, first, typed, s, y, of_gradient, step, to, sums.data(), signalled);
+        return tagline::move_point(from, first, typed, s, y, of_gradient, step, to, sums.data(), signalled);
     });
     return sums;
 }

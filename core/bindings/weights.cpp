@@ -1,9 +1,9 @@
 // Weights of a feature CRF, emissions from them, and the likelihood that they are trained by, as Python sees them.
-#include "../blocks.h"
-#include "../likelihood.h"
-#include "arrays.h"
-#include "module.h"
-#include "training.h"
+#include "chain/blocks.h"
+#include "training/likelihood.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
+#include "bindings/training.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -22,38 +22,38 @@ Result<T> adopt(std::vector<T, Allocator>&& values) {
 }
 
 std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array& labels) {
-    const int64_t* bounds = checked<int64_t>("offsets", offsets, {-1});
+    const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});
     const int32_t* of = checked<int32_t>("labels", labels, {-1});
     if (L < 1 || offsets.size() < 1) throw nb::value_error("layout: expected at least one label");
-    rising("offsets", bounds, int64_t(offsets.size()), int64_t(labels.size()));
+    rising("offsets", begins, int64_t(offsets.size()), int64_t(labels.size()));
     for (size_t a = 0; a + 1 < offsets.size(); ++a)
-        for (int64_t k = bounds[a]; k < bounds[a + 1]; ++k)
-            if (of[k] < 0 || of[k] >= L || (k > bounds[a] && of[k] <= of[k - 1]))
+        for (int64_t k = begins[a]; k < begins[a + 1]; ++k)
+            if (of[k] < 0 || of[k] >= L || (k > begins[a] && of[k] <= of[k - 1]))
                 throw nb::value_error("labels: expected ascending numbers of labels for each attribute");
-    return std::make_shared<Layout>(L, int64_t(offsets.size()) - 1, bounds, of);
+    return std::make_shared<Layout>(L, int64_t(offsets.size()) - 1, begins, of);
 }
 
 std::optional<std::tuple<Result<int64_t>, Result<int32_t>>> observed_pairs(const Array& offsets, const Array& ids,
                                                                            const Array& labels, int64_t L, int64_t A) {
     const int64_t N = int64_t(labels.size());
-    const AttributeRows tokens = as_attributes(offsets, ids, std::nullopt, A);
+    const AttributeIds tokens = as_attributes(offsets, ids, std::nullopt, A);
     const int32_t* of = checked<int32_t>("labels", labels, {int64_t(offsets.size()) - 1});
     if (std::any_of(of, of + N, [&](int32_t label) { return label >= L; }))
         throw nb::value_error("labels: expected numbers of labels");
     std::vector<int64_t> rows;
-    std::vector<int32_t> found;
+    std::vector<int32_t> seen_labels;
     {
         const nb::gil_scoped_release release;
-        if (!tagline::observed_pairs(tokens, N, of, L, A, rows, found)) return std::nullopt;
+        if (!tagline::observed_pairs(tokens, N, of, L, A, rows, seen_labels)) return std::nullopt;
     }
-    return std::make_tuple(adopt(std::move(rows)), adopt(std::move(found)));
+    return std::make_tuple(adopt(std::move(rows)), adopt(std::move(seen_labels)));
 }
 
 using Placed = std::tuple<Result<int64_t>, Result<uint32_t>, std::optional<Result<float>>, Result<int64_t>,
                           Result<uint32_t>, std::optional<Result<float>>>;
 
 Placed place(const Layout& layout, const Array& offsets, const Array& ids, const std::optional<Array>& values) {
-    const AttributeRows rows = as_attributes(offsets, ids, values, layout.attributes());
+    const AttributeIds rows = as_attributes(offsets, ids, values, layout.attributes());
     const int64_t N = int64_t(offsets.size()) - 1;
     OccurrenceLists lists;
     lists.row_offsets.reserve(size_t(N) + 1);
@@ -74,33 +74,34 @@ Placed place(const Layout& layout, const Array& offsets, const Array& ids, const
 // Weights of state attributes, ready for scoring.
 struct StateWeights {
     std::shared_ptr<const Layout> layout;
-    Rows<float> rows;
+    WeightMemory<float> memory;
 
-    StateWeights(std::shared_ptr<const Layout> of, const Array& flat) : layout(std::move(of)), rows(layout->make<float>()) {
+    StateWeights(std::shared_ptr<const Layout> of, const Array& flat)
+        : layout(std::move(of)), memory(layout->make<float>()) {
         if (flat.dtype() == nb::dtype<double>())
-            layout->load(checked<double>("weights", flat, {layout->size()}), rows.table());
+            layout->load(checked<double>("weights", flat, {layout->size()}), memory.table());
         else
-            layout->load(checked<float>("weights", flat, {layout->size()}), rows.table());
+            layout->load(checked<float>("weights", flat, {layout->size()}), memory.table());
     }
 
     Result<float> emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
-        const AttributeRows tokens = as_attributes(offsets, ids, values, layout->attributes());
+        const AttributeIds tokens = as_attributes(offsets, ids, values, layout->attributes());
         const int64_t N = int64_t(offsets.size()) - 1, L = layout->L();
         Result<float> out = make<float>({size_t(N), size_t(L)});
         float* to = out.data();
         ask([&] {
-            constexpr int64_t kChunk = 256;  // tokens
+            constexpr int64_t kBlock = 256;  // tokens
             const Kernels<float>& kernels = active_variant().float32;
-            const int64_t chunks = (N + kChunk - 1) / kChunk, parts = std::min<int64_t>(chunks, 32);
+            const int64_t blocks = (N + kBlock - 1) / kBlock, parts = std::min<int64_t>(blocks, 32);
             Outcome outcome;
             int stop = 0;
-            outcome.finished = run(parts, chunks < 4, stop, signalled, [&](long part) {
+            outcome.finished = run(parts, blocks < 4, stop, signalled, [&](long part) {
                 OccurrenceLists lists;
-                for (int64_t c = chunks * part / parts; c < chunks * (part + 1) / parts && !stop; ++c) {
-                    const int64_t first = c * kChunk, last = std::min(N, first + kChunk);
+                for (int64_t c = blocks * part / parts; c < blocks * (part + 1) / parts && !stop; ++c) {
+                    const int64_t first = c * kBlock, last = std::min(N, first + kBlock);
                     lists.clear();
                     layout->place(tokens, first, last, lists);
-                    kernels.emit(rows.table(), lists.view(), 0, last - first, 1.0f, to + first * L);
+                    kernels.emit(memory.table(), lists.view(), 0, last - first, 1.0f, to + first * L);
                 }
             });
             return outcome;
@@ -114,8 +115,8 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using namespace nb::literals;
     using Own = TrainingSet<Real>;
     nb::class_<Own>(m, name, "The likelihood of labels by flat weights, and its gradient.")
-        .def(nb::init<std::shared_ptr<const Layout>, const MoveArrays&, const ExampleArrays&>(), "layout"_a, "moves"_a,
-             "examples"_a)
+        .def(nb::init<std::shared_ptr<const Layout>, const TransitionArrays&, const ExampleArrays&>(), "layout"_a,
+             "moves"_a, "examples"_a)
         .def_prop_ro("size", [](const Own& own) { return own.likelihood.size(); })
         .def("observed", [](const Own& own) { return adopt(std::vector<double>(own.likelihood.observed())); },
              "Count how often the known labels use each weight [size].")
@@ -164,7 +165,8 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
 void bind_weights(nb::module_& m) {
     using namespace nb::literals;
     m.def("observed_pairs", observed_pairs, "offsets"_a, "ids"_a, "labels"_a, "num_labels"_a, "num_attributes"_a,
-          "Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.");
+          "Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much "
+          "memory.");
     nb::class_<Layout>(m, "Layout", "Where each weight of the state attributes lives while it is used.")
         .def(nb::new_(&make_layout), "num_labels"_a, "offsets"_a, "labels"_a)
         .def_prop_ro("rows", &Layout::rows)
@@ -175,14 +177,14 @@ void bind_weights(nb::module_& m) {
         .def(nb::init<std::shared_ptr<const Layout>, const Array&>(), "layout"_a, "weights"_a)
         .def("emissions", &StateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
              "Sum the weights of each token's attributes: [N, L] float32.");
-    nb::class_<MoveArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
+    nb::class_<TransitionArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
         .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
                       const std::optional<Array>&, const std::optional<Array>&>(),
              "num_labels"_a, "transitions"_a, "edge_offsets"_a, "edge_pairs"_a, "start"_a, "end"_a,
              "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none());
     nb::class_<ExampleArrays>(m, "Examples", "Labelled sentences, placed in a layout.")
-        .def(nb::init<const Layout&, const MoveArrays&, const Array&, const nb::tuple&, const nb::object&, const Array&,
-                      const std::optional<Array>&, const std::optional<Array>&>(),
+        .def(nb::init<const Layout&, const TransitionArrays&, const Array&, const nb::tuple&, const nb::object&,
+                      const Array&, const std::optional<Array>&, const std::optional<Array>&>(),
              "layout"_a, "moves"_a, "bounds"_a, "states"_a, "edges"_a.none(), "labels"_a, "allowed"_a.none(),
              "weights"_a.none());
     bind_likelihood<float>(m, "Likelihood32", "Descent32");

@@ -118,7 +118,7 @@ def expand(sources: Sequence[tuple[tuple, Annotated[NDArray, dict(device='cpu', 
 
 def number_items(sentences: object, name: str, known: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float32] | None, tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]] | None]:
     """
-    Number the attributes of tokens given as dicts or lists of strings: (bounds [B + 1], offsets [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
+    Number the attributes of tokens given as dicts or lists of strings: (offsets of sentences [B + 1], offsets of tokens [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
     """
 
 class Online32:
@@ -155,7 +155,7 @@ class Online64:
 
 class Runs:
     """
-    Sequences [B] that lie among rows [N], each in rows one after the other; M tokens.
+    Sentences [B] that lie among rows [N], each in rows one after the other; M tokens.
     """
 
     def __init__(self, first: Annotated[NDArray, dict(device='cpu', writable=False)], lengths: Annotated[NDArray, dict(device='cpu', writable=False)], num_rows: int) -> None: ...
@@ -176,7 +176,7 @@ class Runs:
 
     def spread(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], factors: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray:
         """
-        Put values of tokens [M, ...] times the factor [B] of their sequence into rows [N, ...], 0 elsewhere.
+        Put values of tokens [M, ...] times the factor [B] of their sentence into rows [N, ...], 0 elsewhere.
         """
 
     def look(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> int:
@@ -185,11 +185,11 @@ class Runs:
         """
 
     def lists(self, labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int) -> list:
-        """Cut labels [N]: a list for each sequence."""
+        """Cut labels [N]: a list for each sentence."""
 
 def runs_of(kept: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]] | None:
     """
-    Find (first token b T + t, length) of the kept tokens [B, T] of each sequence; None where one has a gap.
+    Find (first token b T + t, length) of the kept tokens [B, T] of each sentence; None where one has a gap.
     """
 
 def supported_cpus() -> list[str]:

@@ -1,0 +1,221 @@
+#include "chain/batch.h"
+
+#include "chain/blocks.h"
+#include "chain/fallback.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tagline {
+
+namespace {
+
+template <class Real>
+Scores<Real> common_part(const Batch<Real>& batch) {
+    return {batch.symbols ? batch.emissions : nullptr, batch.transitions, batch.start, batch.end, 0, batch.L,
+            batch.per_position, nullptr, batch.rows};
+}
+
+template <class Real>
+Answers<Real> answers_at(const Batch<Real>& batch, const BatchAnswers<Real>& want, int64_t b) {
+    const int64_t cell = batch.offsets[b] * batch.L;
+    const auto from = [](auto* base, int64_t n) { return base ? base + n : nullptr; };
+    Answers<Real> answers{};
+    answers.log_z = from(want.log_z, b);
+    answers.nodes = from(want.nodes, cell);
+    answers.negative_nodes = want.negative_nodes;
+    answers.edges = from(want.edges, cell * batch.L);
+    answers.log_alpha = from(want.log_alpha, cell);
+    answers.log_beta = from(want.log_beta, cell);
+    answers.entropy = from(want.entropy, b);
+    return answers;
+}
+
+// The sums over the sentences of each block, added up in the order of the blocks.
+class BlockSums {
+public:
+    BlockSums(int64_t blocks, int64_t size) : size_(size), values_(size_t(blocks * size), 0.0) {}
+
+    double* of(int64_t block) { return size_ ? values_.data() + block * size_ : nullptr; }
+
+    void total(double* out) const {
+        if (!size_) return;
+        std::fill(out, out + size_, 0.0);
+        for (auto block = values_.begin(); block != values_.end(); block += size_)
+            std::transform(block, block + size_, out, out, std::plus<>());
+    }
+
+private:
+    int64_t size_;
+    std::vector<double> values_;
+};
+
+template <class Real>
+double path_score(const Scores<Real>& s, const int64_t* y) {
+    double total = 0;
+    for (int64_t t = 0; t < s.T; ++t) {
+        const Real* transitions = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
+        total += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
+        total += s.emissions[row_at(s, t) * s.L + y[t]];
+    }
+    return s.T ? total + s.end[y[s.T - 1]] : 0.0;
+}
+
+// Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while
+// its numbers are in the cache.
+template <class Real, class After>
+Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted,
+                       const After& after) {
+    const Variant& variant = active_variant();
+    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
+    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    BlockSums transitions(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
+    BlockSums starts(blocks.count(), want.start_counts ? batch.L : 0);
+    BlockSums ends(blocks.count(), want.end_counts ? batch.L : 0);
+    FirstSentence dead;
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
+        for (int64_t b = first; b < last; ++b)
+            if (batch.offsets[b + 1] == batch.offsets[b]) {  // an empty sentence: one labelling, score 0
+                const Answers<Real> answers = answers_at(batch, want, b);
+                if (answers.log_z) *answers.log_z = 0;
+                if (answers.entropy) *answers.entropy = 0;
+            }
+        SafePosterior<Real> forward_backward(variant, prepared, stop);
+        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
+            Scores<Real> scores[kGroup];
+            Answers<Real> answers[kGroup];
+            Status status[kGroup];
+            for (int g = 0; g < count; ++g) {
+                scores[g] = batch.sentence(members[g]);
+                answers[g] = answers_at(batch, want, members[g]);
+                answers[g].transition_counts = transitions.of(k);
+                answers[g].start_counts = starts.of(k);
+                answers[g].end_counts = ends.of(k);
+            }
+            forward_backward.compute(count, scores, answers, status);
+            for (int g = 0; g < count; ++g) {
+                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::done) after(members[g], scores[g], answers[g]);
+                if (status[g] != Status::no_path) continue;
+                if (answers[g].log_z) *answers[g].log_z = -kInf;
+                dead.report(members[g]);
+            }
+            return true;
+        });
+    });
+    transitions.total(want.transition_counts);
+    starts.total(want.start_counts);
+    ends.total(want.end_counts);
+    outcome.sentence = dead.value();
+    return outcome;
+}
+
+}  // namespace
+
+template <class Real>
+Outcome posterior(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted) {
+    return posterior_then(batch, want, interrupted,
+                          [](int64_t, const Scores<Real>&, const Answers<Real>&) {});
+}
+
+template <class Real>
+Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAnswers<Real>& want,
+                  const Interrupted& interrupted) {
+    const int64_t L = batch.L;
+    const auto negate = [](auto* values, int64_t n) {
+        for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
+    };
+    BatchAnswers<Real> expected = want;
+    expected.negative_nodes = true;
+    const Outcome outcome = posterior_then(
+        batch, expected, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
+            const int64_t* y = labels + batch.offsets[b];
+            *answers.log_z = path_score(s, y) - *answers.log_z;
+            for (int64_t t = 0; t < s.T; ++t) answers.nodes[t * L + y[t]] += 1;
+            if (!answers.edges) return;
+            negate(answers.edges, s.T * L * L);
+            for (int64_t t = 1; t < s.T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
+        });
+    if (want.transition_counts) negate(want.transition_counts, L * L);
+    negate(want.start_counts, L);
+    negate(want.end_counts, L);
+    for (int64_t b = 0; b < batch.B; ++b) {
+        const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
+        if (first == last) continue;
+        want.start_counts[labels[first]] += 1;
+        want.end_counts[labels[last - 1]] += 1;
+        for (int64_t n = first + 1; want.transition_counts && n < last; ++n)
+            want.transition_counts[labels[n - 1] * L + labels[n]] += 1;
+    }
+    return outcome;
+}
+
+template <class Real>
+Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted) {
+    const Variant& variant = active_variant();
+    const Prepared prepared = Prepared::maxima(kernels_of<Real>(variant), common_part(batch));
+    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    FirstSentence dead;
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
+        SafeViterbi<Real> viterbi(variant, prepared, stop);
+        std::fill(scores + first, scores + last, 0.0);
+        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
+            Scores<Real> group[kGroup];
+            int64_t* paths[kGroup];
+            Status status[kGroup];
+            for (int g = 0; g < count; ++g) {
+                group[g] = batch.sentence(members[g]);
+                paths[g] = labels + batch.offsets[members[g]];
+            }
+            viterbi.compute(count, group, paths, status);
+            for (int g = 0; g < count; ++g) {
+                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::no_path)
+                    dead.report(members[g]);
+                else
+                    scores[members[g]] = path_score(group[g], paths[g]);
+            }
+            return true;
+        });
+    });
+    outcome.sentence = dead.value();
+    return outcome;
+}
+
+template <class Real>
+Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupted& interrupted) {
+    std::vector<Real> nodes(size_t(batch.offsets[batch.B] * batch.L));
+    BatchAnswers<Real> want;
+    want.nodes = nodes.data();
+    return posterior_then(batch, want, interrupted,
+                          [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
+                              for (int64_t t = 0; t < s.T; ++t) {
+                                  const Real* row = answers.nodes + t * s.L;
+                                  labels[batch.offsets[b] + t] = std::max_element(row, row + s.L) - row;
+                              }
+                          });
+}
+
+template <class Real>
+Outcome score(const Batch<Real>& batch, const int64_t* labels, double* scores, const Interrupted& interrupted) {
+    const Blocks blocks(batch.offsets, batch.B, 1);
+    Outcome outcome;
+    outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int*) {
+        for (int64_t b = first; b < last; ++b)
+            scores[b] = path_score(batch.sentence(b), labels + batch.offsets[b]);
+    });
+    return outcome;
+}
+
+#define TAGLINE_INSTANTIATE(Real)                                                                                   \
+    template Outcome posterior(const Batch<Real>&, const BatchAnswers<Real>&, const Interrupted&);                  \
+    template Outcome gradients(const Batch<Real>&, const int64_t*, const BatchAnswers<Real>&, const Interrupted&);  \
+    template Outcome viterbi(const Batch<Real>&, int64_t*, double*, const Interrupted&);                            \
+    template Outcome max_marginal(const Batch<Real>&, int64_t*, const Interrupted&);                                \
+    template Outcome score(const Batch<Real>&, const int64_t*, double*, const Interrupted&);
+TAGLINE_INSTANTIATE(float)
+TAGLINE_INSTANTIATE(double)
+
+}  // namespace tagline

@@ -1,0 +1,173 @@
+#include "chain/fallback.h"
+
+#include "chain/log_forward_backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace tagline {
+
+template <class Real>
+Prepared Prepared::sums(const Kernels<Real>& kernels, const Scores<Real>& common) {
+    Prepared prepared;
+    prepared.memory_.reset(aligned_allocate(1, kernels.sum_shared_size(common.L, common.rows)));
+    kernels.sum_prepare(common, prepared.memory_.get());
+    return prepared;
+}
+
+template <class Real>
+Prepared Prepared::maxima(const Kernels<Real>& kernels, const Scores<Real>& common) {
+    Prepared prepared;
+    prepared.memory_.reset(aligned_allocate(1, kernels.max_shared_size(common.L)));
+    kernels.max_prepare(common, prepared.memory_.get());
+    return prepared;
+}
+
+template Prepared Prepared::sums(const Kernels<float>&, const Scores<float>&);
+template Prepared Prepared::sums(const Kernels<double>&, const Scores<double>&);
+template Prepared Prepared::maxima(const Kernels<float>&, const Scores<float>&);
+template Prepared Prepared::maxima(const Kernels<double>&, const Scores<double>&);
+
+Scores<double> widen(const Scores<float>& s, Arena& scratch) {
+    const auto copy = [&](const float* from, int64_t n) {
+        double* to = static_cast<double*>(scratch.take(size_t(n), sizeof(double)));
+        std::copy(from, from + n, to);
+        return to;
+    };
+    const int64_t matrices = s.per_position ? s.T : 1;
+    return {copy(s.emissions, s.T * s.L), copy(s.transitions, matrices * s.L * s.L),
+            copy(s.start, s.L),           copy(s.end, s.L),
+            s.T,                          s.L,
+            s.per_position};
+}
+
+Scores<double> expand(const Scores<double>& s, Arena& scratch) {
+    if (!s.symbols) return s;
+    double* rows = static_cast<double*>(scratch.take(size_t(s.T * s.L), sizeof(double)));
+    for (int64_t t = 0; t < s.T; ++t) {
+        const double* row = s.emissions + row_at(s, t) * s.L;
+        std::copy(row, row + s.L, rows + t * s.L);
+    }
+    return {rows, s.transitions, s.start, s.end, s.T, s.L, s.per_position};
+}
+
+template <class Real>
+void SafePosterior<Real>::use(const Prepared& sums) {
+    sums_ = &sums;
+    wide_sums_ = {};
+}
+
+namespace {
+
+// Rounding costs log Z up to 2e-8 a token in float32 (measured on scores with few distinct values, whose errors do not
+// average out). Where that is more than 1e-6 of log Z, or adds up over a long sentence, float64 computes it again.
+constexpr double kErrorPerToken = 6e-8, kTolerance = 1e-6;
+constexpr int64_t kLongSentence = 512;
+
+bool only_log_z(const Answers<double>& want) {
+    return want.log_z && !want.nodes && !want.edges && !want.transition_counts && !want.start_counts &&
+           !want.end_counts && !want.log_alpha && !want.log_beta && !want.entropy;
+}
+
+bool good_enough(double log_z, int64_t T) {
+    return T <= kLongSentence && kErrorPerToken * double(T) <= kTolerance * std::max(1.0, std::abs(log_z));
+}
+
+}  // namespace
+
+template <class Real>
+void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
+    scratch_.reset();
+    kernels_of<Real>(variant_).posterior(count, sentences, sums_->get(), want, status, scratch_, stop_);
+    for (int g = 0; g < count; ++g) {
+        if (status[g] == Status::guard) {
+            status[g] = safer(sentences[g], want[g]);
+        } else if (std::is_same_v<Real, float> && status[g] == Status::done && want[g].log_z &&
+                   !good_enough(*want[g].log_z, sentences[g].T)) {
+            Answers<Real> only{};
+            only.log_z = want[g].log_z;
+            status[g] = safer(sentences[g], only);
+        }
+    }
+}
+
+template <>
+Status SafePosterior<double>::safer(const Scores<double>& sentence, const Answers<double>& want) {
+    if (only_log_z(want) && !sentence.per_position) {  // the counting kernel lets labels sink further
+        scratch_.reset();
+        const int64_t S = variant_.counting.padded(sentence.L);
+        const auto zeros = [&](int64_t n) {
+            double* values = static_cast<double*>(scratch_.take(size_t(n), sizeof(double)));
+            std::fill(values, values + n, 0.0);
+            return values;
+        };
+        SentenceCounts counts{};
+        counts.log_z = want.log_z;
+        counts.nodes = zeros(sentence.T * sentence.L);
+        counts.start = zeros(S);
+        counts.transitions = zeros(sentence.L * S);
+        Status status;
+        variant_.counting.count(1, &sentence, sums_->get(), &counts, &status, scratch_, stop_);
+        if (status != Status::guard) return status;
+    }
+    scratch_.reset();
+    return log_posterior(expand(sentence, scratch_), want, scratch_, stop_);
+}
+
+template <>
+Status SafePosterior<float>::safer(const Scores<float>& sentence, const Answers<float>& want) {
+    wide_.reset();
+    const Scores<double> wide = widen(sentence, wide_);
+    if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide);
+    const int64_t cells = sentence.T * sentence.L;
+    const auto doubles = [&](bool asked, int64_t n) {
+        return asked ? static_cast<double*>(wide_.take(size_t(n), sizeof(double))) : nullptr;
+    };
+    Answers<double> answers{};
+    answers.log_z = want.log_z;
+    answers.nodes = doubles(want.nodes, cells);
+    answers.negative_nodes = want.negative_nodes;
+    answers.edges = doubles(want.edges, cells * sentence.L);
+    answers.transition_counts = want.transition_counts;
+    answers.start_counts = want.start_counts;
+    answers.end_counts = want.end_counts;
+    SafePosterior<double> exact(variant_, wide_sums_, stop_);
+    Status status;
+    exact.compute(1, &wide, &answers, &status);
+    if (status != Status::done) return status;
+    const auto narrow = [](const double* from, int64_t n, float* to) {
+        if (to) std::transform(from, from + n, to, [](double value) { return float(value); });
+    };
+    narrow(answers.nodes, cells, want.nodes);
+    narrow(answers.edges, cells * sentence.L, want.edges);
+    return status;
+}
+
+template class SafePosterior<float>;
+template class SafePosterior<double>;
+
+template <class Real>
+void SafeViterbi<Real>::use(const Prepared& maxima) {
+    maxima_ = &maxima;
+    wide_maxima_ = {};
+}
+
+template <class Real>
+void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_t* const* paths, Status* status) {
+    scratch_.reset();
+    kernels_of<Real>(variant_).viterbi(count, sentences, maxima_->get(), paths, status, scratch_, stop_);
+    for (int g = 0; g < count; ++g) {
+        if (status[g] != Status::guard) continue;
+        wide_.reset();
+        scratch_.reset();
+        const Scores<double> exact = widen(sentences[g], wide_);
+        if (!wide_maxima_) wide_maxima_ = Prepared::maxima(variant_.float64, exact);
+        variant_.float64.viterbi(1, &exact, wide_maxima_.get(), paths + g, status + g, scratch_, stop_);
+    }
+}
+
+template class SafeViterbi<float>;
+template class SafeViterbi<double>;
+
+}  // namespace tagline

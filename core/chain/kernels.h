@@ -1,0 +1,147 @@
+// The door of the kernels: scores of one sentence in, answers out; a table of functions for each instruction set.
+//
+// This header is seen by every instruction set's copy of the kernels, so it holds plain data and no inline code: an
+// inline function compiled for AVX-512 must never be the one that the linker keeps for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tagline {
+
+class Arena;
+
+constexpr double kInf = __builtin_inf();  // a forbidden score is −kInf, exactly
+
+// Gaussians with diagonal covariance, one for each label; rows are padded to S with copies of the first label's. The
+// formulas are in kernels/gaussians.h.
+struct PaddedGaussians {
+    const double *means, *scales;  // [D, S]
+    const double* constants;       // [S]
+    int64_t D;
+};
+
+// One sentence, or what all sentences of a batch share (then emissions is null, or the table, and T is 0).
+template <class Real>
+struct Scores {
+    const Real* emissions;    // [T, L]; or a table [rows, L], of which `symbols` names one row for each token
+    const Real* transitions;  // [L, L] as [previous, next]; or [T, L, L], entry t leads into token t, entry 0 unread
+    const Real* start;        // [L]
+    const Real* end;          // [L]
+    int64_t T;
+    int64_t L;
+    bool per_position;
+    const int64_t* symbols = nullptr;  // [T], below rows; a negative one stands for the last row
+    int64_t rows = 0;                  // of the table; 0 where there is none
+    const PaddedGaussians* gaussians = nullptr;  // then emissions are vectors [T, D] (expected counts in float64 only)
+};
+
+// Where the answers about one sentence go; null where nobody asks.
+template <class Real>
+struct Answers {
+    double* log_z;              // one number
+    Real* nodes;                // [T, L]
+    bool negative_nodes;        // write −P there
+    Real* edges;                // [T, L, L], zeros at the first token
+    double* transition_counts;  // [L, L], added to
+    double* start_counts;       // [L], added to
+    double* end_counts;         // [L], added to
+    double* log_alpha;          // [T, L], float64 kernels only
+    double* log_beta;           // [T, L], float64 kernels only
+    double* entropy;            // one number, float64 kernels only
+};
+
+// Where the expected counts of one sentence go. Sums over sentences are added to.
+struct SentenceCounts {
+    double* log_z;        // one number
+    double* nodes;        // [T, L], or null
+    double* symbols;      // [rows, S] P(y_t) by `ids`, or null; rows padded to S = padded L
+    const int64_t* ids;   // [T]; a negative one is counted nowhere
+    double* moments;      // [1 + 2 D, S] Σ P, Σ P (x − μ), Σ P (x − μ)² of vectors x, or null
+    double* start;        // [S]
+    double* transitions;  // [L, S] Σ_t α_(t−1)ᵀ w_t: the counts once multiplied by E
+};
+
+enum class Status {
+    done,
+    guard,    // the arithmetic may have lost something that matters: the next safer way has to answer
+    no_path,  // every labelling is forbidden
+    stopped,  // the caller gave up
+};
+
+// Sentences go through the kernels in groups of up to this many, longest first. Their results do not depend on it.
+constexpr int kGroup = 4;
+
+// Weights of state attributes as the kernels read them, and gradients as they add to them. An attribute with weights
+// for many labels is a row of all labels, the others are cells, one for each weight.
+template <class Real>
+struct WeightCell {
+    Real value;
+    int32_t label;
+};
+
+template <class Real>
+struct WeightTable {
+    Real* rows;         // [R, stride], 64-byte aligned, zeros past L
+    WeightCell<Real>* cells;  // [Q]
+    int64_t L;
+    int64_t stride;     // a multiple of 4, 8 or 16: see row_stride in training/layout.cpp
+    const uint64_t* masks = nullptr;  // [R, ⌈stride / 64⌉] bits of the labels that a row has weights for; null: all
+};
+
+// The rows and cells that the attributes of each token stand for.
+struct Occurrences {
+    const int64_t* row_offsets;   // [N + 1]
+    const uint32_t* rows;
+    const float* row_values;      // null where all are 1
+    const int64_t* cell_offsets;  // [N + 1]
+    const uint32_t* cells;
+    const float* cell_values;     // null where all are 1
+};
+
+// One instruction set's kernels for one type of number. `shared` is what sentences have in common, prepared once. The
+// same answers are asked for every sentence of a group; `status` says how each sentence ended.
+template <class Real>
+struct Kernels {
+    size_t (*sum_shared_size)(int64_t L, int64_t rows);
+    void (*sum_prepare)(const Scores<Real>& common, void* shared);
+    void (*posterior)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
+                      Status* status, Arena& scratch, const int* stop);
+
+    size_t (*max_shared_size)(int64_t L);
+    void (*max_prepare)(const Scores<Real>& common, void* shared);
+    void (*viterbi)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
+                    Status* status, Arena& scratch, const int* stop);
+
+    // out[n − first] = scale · Σ of the weights of token n's attributes, [last − first, L].
+    void (*emit)(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
+                 Real* out);
+    // Add factor · nodes[n − first] to the sums of token n's attributes.
+    void (*absorb)(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+                   const Real* nodes);
+};
+
+// The E step of an HMM, float64. `shared` is that of Kernels<double>::sum_prepare.
+struct CountingKernels {
+    void (*count)(int count, const Scores<double>* sentences, const void* shared, const SentenceCounts* want,
+                  Status* status, Arena& scratch, const int* stop);
+    int64_t (*padded)(int64_t L);
+    // counts[i, j] += E(i, j) · sums[i, j] from padded rows, exactly 0 where E is.
+    void (*finish)(const void* shared, const double* sums, int64_t L, double* counts);
+    // out[t] = log densities of x [T, D], [T, L].
+    void (*log_densities)(const PaddedGaussians& of, const double* x, int64_t T, int64_t L, double* out,
+                          Arena& scratch);
+    // sums [1 + 2 D, S] += Σ_t P, Σ_t P (x − μ) and Σ_t P (x − μ)² with P in nodes [T, S].
+    void (*add_moments)(const PaddedGaussians& of, const double* x, const double* nodes, int64_t T, int64_t L,
+                        double* sums);
+};
+
+struct Variant {
+    const char* name;
+    bool (*supported)();
+    Kernels<float> float32;
+    Kernels<double> float64;
+    CountingKernels counting;
+};
+
+}  // namespace tagline

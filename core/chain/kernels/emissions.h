@@ -1,0 +1,189 @@
+// From the attributes of tokens to their emissions, and from marginals back to the gradient: the two ends of training a
+// feature CRF. Included by kernels.cpp.
+//
+// emit:   e_t = Σ over the attributes a of token t of v_a · w_a        (w_a a row of labels, or a few cells)
+// absorb: g_a += v_a · p_t for each of them
+//
+// Both are bound by the memory that rows and cells come from, so those of the tokens ahead are fetched early.
+
+// Vectors narrower than the widest pay where there are few labels: a row then is one of them.
+template <class Real, int kWidth>
+struct Narrow {
+    static constexpr int kBytes = kWidth * int(sizeof(Real));
+    typedef Real Vec __attribute__((vector_size(kBytes), may_alias, aligned(kBytes < 64 ? kBytes : 64)));
+    typedef typename Lanes<Real>::Index Index;
+    typedef Index Bits __attribute__((vector_size(kBytes), may_alias));
+};
+
+// The first `count` labels of a vector to and from the caller's row; 0 past them.
+template <class Real, int kWidth>
+inline void store_labels(Real* row, typename Narrow<Real, kWidth>::Vec v, int64_t count) {
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4 && kWidth == 8)
+        return _mm256_mask_storeu_ps(row, count >= 8 ? __mmask8(0xff) : __mmask8((1u << count) - 1), (__m256)v);
+    if constexpr (sizeof(Real) == 4 && kWidth == 16)
+        return _mm512_mask_storeu_ps(row, count >= 16 ? __mmask16(0xffff) : __mmask16((1u << count) - 1), (__m512)v);
+#endif
+    if (count >= kWidth) {
+        __builtin_memcpy(row, &v, sizeof v);
+        return;
+    }
+    for (int64_t k = 0; k < count; ++k) row[k] = v[k];
+}
+
+template <class Real, int kWidth>
+inline typename Narrow<Real, kWidth>::Vec load_labels(const Real* row, int64_t count) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+#if defined(TAGLINE_WIDE_64)
+    if constexpr (sizeof(Real) == 4 && kWidth == 8)
+        return (V)_mm256_maskz_loadu_ps(count >= 8 ? __mmask8(0xff) : __mmask8((1u << count) - 1), row);
+    if constexpr (sizeof(Real) == 4 && kWidth == 16)
+        return (V)_mm512_maskz_loadu_ps(count >= 16 ? __mmask16(0xffff) : __mmask16((1u << count) - 1), row);
+#endif
+    V v{};
+    if (count >= kWidth) {
+        __builtin_memcpy(&v, row, sizeof v);
+        return v;
+    }
+    for (int64_t k = 0; k < count; ++k) v[k] = row[k];
+    return v;
+}
+
+constexpr int64_t kAhead = 48;  // occurrences; 24 and 96 are slower by 3 % of an evaluation (CoNLL-2000)
+
+template <class Real>
+inline void fetch_row(const Real* row, int64_t stride) {
+    for (int64_t byte = 0; byte < stride * int64_t(sizeof(Real)) && byte < 256; byte += 64)
+        __builtin_prefetch(reinterpret_cast<const char*>(row) + byte);
+}
+
+// kVectors vectors of kWidth labels from label `from` on.
+template <class Real, int kWidth, int kVectors, bool kValues>
+inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
+                      Real scale, Real* out, int64_t from) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+    const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
+    for (int64_t n = first; n < last; ++n) {
+        V sum[kVectors] = {};
+        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) fetch_row(weights.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
+            const V* row = reinterpret_cast<const V*>(weights.rows + int64_t(tokens.rows[k]) * stride + from);
+            for (int v = 0; v < kVectors; ++v) {
+                if constexpr (kValues)
+                    sum[v] += row[v] * Real(tokens.row_values[k]);
+                else
+                    sum[v] += row[v];
+            }
+        }
+        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
+            store_labels<Real, kWidth>(out + (n - first) * L + from + v * kWidth, sum[v] * scale,
+                                       L - from - v * kWidth);
+    }
+}
+
+// With masks, labels without a weight stay as they are.
+template <class Real, int kWidth, int kVectors, bool kValues, bool kMasked>
+inline void absorb_part(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last,
+                        Real factor, const Real* nodes, int64_t from) {
+    typedef typename Narrow<Real, kWidth>::Vec V;
+    typedef typename Narrow<Real, kWidth>::Bits Bits;
+    const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
+    const int64_t words = (stride + 63) / 64;
+    Bits lane_bit;
+    for (int k = 0; k < kWidth; ++k) lane_bit[k] = typename Narrow<Real, kWidth>::Index(1) << k;
+    for (int64_t n = first; n < last; ++n) {
+        V node[kVectors] = {};
+        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
+            node[v] = factor * load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth,
+                                                         L - from - v * kWidth);
+        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
+            V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);
+            for (int v = 0; v < kVectors; ++v) {
+                V added = node[v];
+                if constexpr (kValues) added *= Real(tokens.row_values[k]);
+                if constexpr (kMasked) {  // the bits of a vector lie in one word: it begins at a multiple of its width
+                    const int64_t label = from + v * kWidth;
+                    const uint64_t bits = sums.masks[int64_t(tokens.rows[k]) * words + label / 64] >> (label % 64);
+                    const Bits here = Bits{} + typename Narrow<Real, kWidth>::Index(bits & 0xffff);
+                    added = (V)((Bits)added & ((here & lane_bit) != 0));
+                }
+                row[v] += added;
+            }
+        }
+    }
+}
+
+// Call part<width, vectors>(first label) until all labels of a row are done.
+template <class Part>
+inline void for_parts(int64_t stride, const Part& part) {
+    if (stride == 4) return part.template operator()<4, 1>(0);
+    if (stride % 16 != 0) {
+        int64_t from = 0;
+        for (; from + 24 <= stride; from += 24) part.template operator()<8, 3>(from);
+        if (stride - from == 16) part.template operator()<8, 2>(from);
+        if (stride - from == 8) part.template operator()<8, 1>(from);
+        return;
+    }
+    int64_t from = 0;
+    for (; from + 64 <= stride; from += 64) part.template operator()<16, 4>(from);
+    if (stride - from == 48) part.template operator()<16, 3>(from);
+    if (stride - from == 32) part.template operator()<16, 2>(from);
+    if (stride - from == 16) part.template operator()<16, 1>(from);
+}
+
+// The first rows and cells of a sentence: nobody before it fetched them.
+template <class Real>
+inline void fetch_first(const WeightTable<Real>& table, const Occurrences& tokens, int64_t first, int64_t last) {
+    const int64_t row = tokens.row_offsets[first], rows = tokens.row_offsets[last];
+    for (int64_t k = row; k < rows && k < row + kAhead; ++k)
+        fetch_row(table.rows + int64_t(tokens.rows[k]) * table.stride, table.stride);
+    const int64_t cell = tokens.cell_offsets[first], cells = tokens.cell_offsets[last];
+    for (int64_t k = cell; k < cells && k < cell + kAhead; ++k) __builtin_prefetch(table.cells + tokens.cells[k]);
+}
+
+template <class Real>
+void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
+          Real* out) {
+    fetch_first(weights, tokens, first, last);
+    for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+        if (tokens.row_values)
+            emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, out, from);
+        else
+            emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, out, from);
+    });
+    const int64_t end = tokens.cell_offsets[last];
+    for (int64_t n = first; n < last; ++n) {
+        Real* row = out + (n - first) * weights.L;
+        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(weights.cells + tokens.cells[k + kAhead]);
+            const WeightCell<Real>& cell = weights.cells[tokens.cells[k]];
+            row[cell.label] += scale * cell.value * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
+        }
+    }
+}
+
+template <class Real>
+void absorb(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
+            const Real* nodes) {
+    fetch_first(sums, tokens, first, last);
+    for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+        if (sums.masks && tokens.row_values)
+            absorb_part<Real, kWidth, kVectors, true, true>(sums, tokens, first, last, factor, nodes, from);
+        else if (sums.masks)
+            absorb_part<Real, kWidth, kVectors, false, true>(sums, tokens, first, last, factor, nodes, from);
+        else if (tokens.row_values)
+            absorb_part<Real, kWidth, kVectors, true, false>(sums, tokens, first, last, factor, nodes, from);
+        else
+            absorb_part<Real, kWidth, kVectors, false, false>(sums, tokens, first, last, factor, nodes, from);
+    });
+    const int64_t end = tokens.cell_offsets[last];
+    for (int64_t n = first; n < last; ++n) {
+        const Real* row = nodes + (n - first) * sums.L;
+        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(sums.cells + tokens.cells[k + kAhead], 1);
+            WeightCell<Real>& cell = sums.cells[tokens.cells[k]];
+            cell.value += factor * row[cell.label] * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// Exp space: what the sentences of a batch share when sums are asked for, prepared once; the limits of exp space; the
+// labels that a recursion can reach. forward_backward.h has the formulas. Included by kernels.cpp.
+
+template <class Real>
+struct ExpLimits;
+
+template <>
+struct ExpLimits<float> {
+    static constexpr float kFiniteRange = 60;     // nats: products stay above 2^-87
+    static constexpr float kEmissionRange = 80;   // nats: a finite emission has x > 0
+    static constexpr float kLeastLabel = 0x1p-48f;
+    static constexpr float kLeastMaximum = 0x1p-64f;  // of a step, before its rescale
+    static constexpr double kLeastMass = 0x1p-100;    // Σ over an edge, before the rescale
+    static constexpr float kLeastNats = 85;           // exp(−85) is still a normal number,
+    static constexpr int64_t kGrowthBits = 48;        // and 2^(2·48) · L is still finite
+};
+
+template <>
+struct ExpLimits<double> {
+    static constexpr double kFiniteRange = 480;
+    static constexpr double kEmissionRange = 690;
+    static constexpr double kLeastLabel = 0x1p-400;
+    static constexpr double kLeastMaximum = 0x1p-500;
+    static constexpr double kLeastMass = 0x1p-900;
+    static constexpr double kLeastNats = 700;
+    static constexpr int64_t kGrowthBits = 400;
+};
+
+constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see expected_counts.h
+
+// What the sentences of a batch share.
+template <class Real>
+struct SumShared {
+    Real start_power, end_power, transition_power;  // K of start, end and the shared transitions
+    Extremes<Real> transitions;    // of the shared transitions
+    Real edge_range;               // the larger range of start and end
+    bool forbidden;                // some start or end is −∞
+    bool too_large;                // for exp space
+    Real *start, *end;             // [S] exp(score)·2^−K
+    Real *start_allowed, *end_allowed;  // [S] 1 or 0
+    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose
+    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
+    Real *table, *table_power;     // [rows, S] exp(score)·2^−K of the rows that symbols name, and [rows] K
+    Spread<Real> *row_spreads;     // [rows]
+    Spread<Real> table_spread;     // of all of them
+};
+
+constexpr size_t kSharedHeader = 256;
+static_assert(sizeof(SumShared<double>) <= kSharedHeader);
+
+template <class Real>
+size_t sum_shared_size(int64_t L, int64_t rows) {
+    const size_t S = size_t(padded<Real>(L));
+    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S) +
+           size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
+}
+
+// The rows that symbols name, at `memory`.
+template <class Real>
+void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* memory) {
+    const int64_t L = common.L, S = padded<Real>(L), rows = common.rows;
+    shared.table = memory;
+    shared.table_power = memory + rows * S;
+    shared.row_spreads = reinterpret_cast<Spread<Real>*>(shared.table_power + rows);
+    Spread<Real>& all = shared.table_spread;
+    all = {0, false, false};
+    for (int64_t v = 0; v < rows; ++v) {
+        const Spread<Real> row =
+            exp_rows(common.emissions + v * L, 1, L, S, shared.table + v * S, shared.table_power + v);
+        shared.row_spreads[v] = row;
+        all = {larger_of(all.range, row.range), all.forbidden || row.forbidden, all.too_large || row.too_large};
+    }
+}
+
+template <class Real>
+void sum_prepare(const Scores<Real>& common, void* memory) {
+    const int64_t L = common.L, S = padded<Real>(L);
+    auto& shared = *static_cast<SumShared<Real>*>(memory);
+    Real* next = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
+    Real** const rows[] = {&shared.start, &shared.end, &shared.start_allowed, &shared.end_allowed};
+    for (Real** row : rows) {
+        *row = next;
+        next += S;
+    }
+    Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
+    for (Real** matrix : matrices) {
+        *matrix = next;
+        next += L * S;
+    }
+    prepare_table(common, shared, next);
+    const Extremes<Real> start = extremes_of(common.start, L), end = extremes_of(common.end, L);
+    shared.start_power = start.power();
+    shared.end_power = end.power();
+    shared.too_large = start.too_large() || end.too_large();
+    shared.edge_range = start.range() > end.range() ? start.range() : end.range();
+    shared.forbidden = start.forbidden || end.forbidden;
+    const Real inf = __builtin_inf();
+    const Powers<Real> first_powers(shared.start_power), last_powers(shared.end_power);
+    for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) {
+        const Vec<Real> first = load_row(common.start, n, L, -inf), last = load_row(common.end, n, L, -inf);
+        at(shared.start, n) = first_powers.exp(first);
+        at(shared.end, n) = last_powers.exp(last);
+        at(shared.start_allowed, n) = first > -inf ? splat(Real(1)) : Vec<Real>{};
+        at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
+    }
+    if (common.per_position) return;
+    shared.transitions = extremes_of(common.transitions, L * L);
+    shared.transition_power = shared.transitions.power();
+    shared.too_large |= shared.transitions.too_large();
+    exp_matrix(common.transitions, shared.transition_power, L, S, shared.into);
+    transpose(shared.into, L, S, shared.out_of);
+    if (!shared.transitions.forbidden) return;
+    allowed_matrix(common.transitions, L, S, shared.may_enter);
+    transpose(shared.may_enter, L, S, shared.may_leave);
+}
+
+// The labels that a recursion can have reached, carried as 1 and 0; a set that repeats itself costs no product.
+template <class Real>
+struct Reach {
+    Real* now;     // [S]
+    Real* source;  // [S] the set that `next` comes from
+    Real* next;    // [S] source · allowed: positive where a label of the next token can be reached
+
+    // now := the labels where both rows are positive.
+    void enter(const Real* left, const Real* right, int64_t S) {
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
+            at(now, n) = (at(left, n) > 0) & (at(right, n) > 0) ? splat(Real(1)) : Vec<Real>{};
+    }
+
+    bool unchanged(int64_t S) const {
+        Vec<Real> difference{};
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) {
+            const Vec<Real> d = at(now, n) - at(source, n);
+            difference += d * d;
+        }
+        return largest_of(difference) == 0;
+    }
+
+    void step(const Real* allowed, int64_t L, int64_t S) {
+        const Real* from = now;
+        multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(next, n) = lanes; });
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
+    }
+};

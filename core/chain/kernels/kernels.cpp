@@ -1,0 +1,80 @@
+// The hot loops, compiled once for each instruction set: TAGLINE_VARIANT names the copy (v2, v3, v4 or plain). The rest
+// of the core reaches them through the tables of chain/kernels.h.
+//
+// No copy sees another: each has a namespace of its own, internal linkage and no standard templates.
+#include "chain/kernels.h"
+
+#include "runtime/arena.h"
+
+#include <new>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// The inner loops are fast only where all that they call is inlined. The sanitized build leaves that to the compiler:
+// its speed does not matter, and it compiles in three quarters of the time.
+#if defined(TAGLINE_SANITIZED)
+#define TAGLINE_INLINED
+#else
+#define TAGLINE_INLINED __attribute__((always_inline))
+#endif
+
+namespace tagline {
+namespace {
+namespace TAGLINE_VARIANT {
+
+#include "chain/kernels/simd.h"
+#include "chain/kernels/multiply.h"
+#include "chain/kernels/rows.h"
+#include "chain/kernels/exp_space.h"
+#include "chain/kernels/gaussians.h"
+#include "chain/kernels/trellis.h"
+#include "chain/kernels/posterior.h"
+#include "chain/kernels/forward_backward.h"
+#include "chain/kernels/expected_counts.h"
+#include "chain/kernels/viterbi.h"
+#include "chain/kernels/emissions.h"
+
+template <class Real>
+constexpr Kernels<Real> kernels() {
+    return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
+            max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
+            emit<Real>,            absorb<Real>};
+}
+
+bool supported() {
+#if defined(TAGLINE_WIDE_64)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+#elif defined(TAGLINE_WIDE_32)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+#elif defined(__x86_64__)
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+#else
+    return true;
+#endif
+}
+
+}  // namespace TAGLINE_VARIANT
+}  // namespace
+
+#define TAGLINE_QUOTE(name) #name
+#define TAGLINE_NAME(name) TAGLINE_QUOTE(name)
+#define TAGLINE_JOIN(a, b) a##b
+#define TAGLINE_EXPORT(name) TAGLINE_JOIN(variant_, name)
+
+extern const Variant TAGLINE_EXPORT(TAGLINE_VARIANT);
+const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
+    TAGLINE_NAME(TAGLINE_VARIANT),
+    TAGLINE_VARIANT::supported,
+    TAGLINE_VARIANT::kernels<float>(),
+    TAGLINE_VARIANT::kernels<double>(),
+    {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
+     TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments},
+};
+
+}  // namespace tagline

@@ -1,0 +1,81 @@
+// Row vectors times a matrix, the inner loop of every recursion: out[j] = Σ_i v[i]·M[i][j], or max_i (v[i] + M[i][j]).
+//
+// Labels j lie across lanes, labels i run. Up to kGroup sentences go through at once, so that a row of M is loaded once
+// for all of them and the latency of one sentence's additions is filled by the others'. A few independent sums over i
+// do the same for a sentence alone. The order of a sentence's additions depends on L alone, not on its company.
+// Included by kernels.cpp.
+
+struct SumProduct {
+    template <class V>
+    static V first() { return V{}; }
+    template <class V>
+    static V step(V total, V left, V right) { return total + left * right; }
+    template <class V>
+    static V join(V a, V b) { return a + b; }
+};
+
+struct MaxPlus {
+    template <class V>
+    static V first() { return V{} - __builtin_inff(); }
+    template <class V>
+    static V step(V total, V left, V right) { return larger(left + right, total); }
+    template <class V>
+    static V join(V a, V b) { return larger(a, b); }
+};
+
+// Calls work<0>() … work<n − 1>(). Unlike a loop it leaves no array index to be computed, so that arrays of vectors
+// stay in registers: GCC keeps those that loops run over in memory between one loop and the next.
+template <int n, class Work>
+TAGLINE_INLINED inline void repeat(Work work) {
+    if constexpr (n > 0) {
+        repeat<n - 1>(work);
+        work.template operator()<n - 1>();
+    }
+}
+
+template <class Ring, int kCount, int kVectors, class Real, class Emit>
+TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
+                                          int64_t vector, Emit emit) {
+    constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
+    Vec<Real> sums[kSums * kEach];
+    repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<Vec<Real>>(); });
+    const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
+        Vec<Real> right[kVectors];
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED { right[n] = at(matrix + i * S, vector + n); });
+        repeat<kCount>([&]<int g>() TAGLINE_INLINED {
+            const Vec<Real> left = splat(v[g][i]);
+            repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
+                Vec<Real>& sum = sums[u * kEach + g * kVectors + n];
+                sum = Ring::step(sum, left, right[n]);
+            });
+        });
+    };
+    int64_t i = 0;
+    for (; i + kSums <= L; i += kSums)
+        repeat<kSums>([&]<int u>() TAGLINE_INLINED { add.template operator()<u>(i + u); });
+    if constexpr (kSums > 1)
+        for (; i < L; ++i) add.template operator()<0>(i);
+    repeat<kCount>([&]<int g>() TAGLINE_INLINED {
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
+            Vec<Real> total = sums[g * kVectors + n];
+            repeat<kSums - 1>([&]<int u>() TAGLINE_INLINED {
+                total = Ring::join(total, sums[(u + 1) * kEach + g * kVectors + n]);
+            });
+            emit(g, vector + n, total);
+        });
+    });
+}
+
+// v[g] [L] for each of kCount sentences, matrix [L, S] with S = whole vectors; emit(g, vector index, lanes) is called
+// for each vector of each result.
+template <class Ring, int kCount, class Real, class Emit>
+TAGLINE_INLINED inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S, Emit emit) {
+    const int64_t vectors = S / Lanes<Real>::width;
+    int64_t n = 0;
+    for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, kCount, kTile>(v, matrix, L, S, n, emit);
+    for (; n < vectors; ++n) {
+        if (kTile > 2 && n + 3 == vectors) return multiply_tile<Ring, kCount, 3>(v, matrix, L, S, n, emit);
+        if (kTile > 2 && n + 2 == vectors) return multiply_tile<Ring, kCount, 2>(v, matrix, L, S, n, emit);
+        multiply_tile<Ring, kCount, 1>(v, matrix, L, S, n, emit);
+    }
+}

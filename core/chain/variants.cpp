@@ -1,0 +1,51 @@
+#include "chain/variants.h"
+
+#include <atomic>
+
+namespace tagline {
+
+#if defined(__x86_64__)
+extern const Variant variant_v2, variant_v3, variant_v4;
+static const Variant* const kCompiled[] = {&variant_v2, &variant_v3, &variant_v4};
+#else
+extern const Variant variant_plain;
+static const Variant* const kCompiled[] = {&variant_plain};
+#endif
+
+const std::vector<const Variant*>& supported_variants() {
+    static const std::vector<const Variant*> supported = [] {
+        std::vector<const Variant*> found;
+        for (const Variant* variant : kCompiled)
+            if (variant->supported()) found.push_back(variant);
+        return found;
+    }();
+    return supported;
+}
+
+static std::atomic<const Variant*>& active() {
+    static std::atomic<const Variant*> variant{supported_variants().back()};
+    return variant;
+}
+
+const Variant& active_variant() { return *active().load(); }
+
+bool use_variant(const std::string& name) {
+    for (const Variant* variant : supported_variants())
+        if (name == variant->name) {
+            active() = variant;
+            return true;
+        }
+    return false;
+}
+
+template <>
+const Kernels<float>& kernels_of<float>(const Variant& variant) {
+    return variant.float32;
+}
+
+template <>
+const Kernels<double>& kernels_of<double>(const Variant& variant) {
+    return variant.float64;
+}
+
+}  // namespace tagline

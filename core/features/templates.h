@@ -1,0 +1,94 @@
+// Templates over columns, ready to be expanded: the columns that they look at, and the templates themselves, grouped by
+// what they share. tuples.h reads the words of a template at a token.
+#pragma once
+
+#include "features/vocabulary.h"
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tagline {
+
+constexpr size_t kSlack = 16;  // bytes behind texts, which may be read but mean nothing
+
+// A text that attributes are made of. It fits half a line of the cache.
+struct alignas(32) Piece {
+    PieceHash hash;
+    std::string_view text;
+};
+
+// Hash texts, and copy them close together into the memory returned, with kSlack bytes behind them.
+std::vector<char> prepare_pieces(std::span<Piece> pieces);
+
+// A column as templates see it. Distinct words have codes from 1 on; 0 is a word that gives no attribute; after the
+// words come the paddings, _B-1, _B-2, … before a sentence and _B+1, _B+2, … behind it.
+struct Source {
+    const int32_t* ids = nullptr;  // [N] numbers of words
+    std::vector<uint32_t> codes;   // by number; empty where they are the numbers plus one
+    std::vector<Piece> pieces;     // by code
+    int64_t words = 0;             // distinct ones
+    int before = 0, after = 0;
+    bool gaps = false;  // whether some code is 0
+
+    std::vector<char> bytes;  // of the pieces
+
+    uint32_t padding_before(int k) const { return uint32_t(words + k); }           // k ≥ 1
+    uint32_t padding_after(int k) const { return uint32_t(words + before + k); }  // k ≥ 1
+    int bits() const { return std::bit_width(uint64_t(pieces.size() - 1)); }
+    void prepare() { bytes = prepare_pieces(pieces); }
+};
+
+// The word of a source some rows before or behind a token: %x[row, column].
+struct Macro {
+    int source, row;
+    bool operator==(const Macro&) const = default;
+};
+
+// A template: literal, macro, literal, macro, …, literal. What is behind the first literal is its body.
+struct Skeleton {
+    std::vector<std::string> literals;  // one more than macros
+    std::vector<Macro> macros;
+
+    // Made by `make_bodies`:
+    size_t body = 0;
+    int row = 0;   // of the first macro
+    Piece prefix;  // the first literal
+    std::vector<char> bytes;
+};
+
+// The same macros with the same literals between them come up in several templates, at other rows: U05:%x[-1,0]/%x[0,0]
+// at a token has the words of U06:%x[0,0]/%x[1,0] at the token before. Such templates share a body, which has one key
+// at a token, that of its first macro. The codes of its macros are packed into 64 bits; where they need more, the first
+// ones are packed, numbered in a table, and the number (32 bits) goes on in their place: a fold.
+struct Body {
+    std::vector<Macro> macros;          // rows counted from that of the first
+    std::vector<std::string> literals;  // behind each macro
+    std::vector<size_t> skeletons;      // whose body it is
+    int first_row = 0, last_row = 0;    // of the first macro in those skeletons
+
+    struct Field {
+        int shift;
+        uint64_t mask;
+    };
+    std::vector<Field> fields;     // one a macro
+    std::vector<size_t> segments;  // where the fields after each fold begin; the first is 0
+    std::vector<Piece> pieces;     // the literals
+    std::vector<char> bytes;
+    int bits = 0;  // of a key
+
+    int reach() const { return last_row - first_row; }  // places of a sentence beyond its tokens
+    size_t folds() const { return segments.size() - 1; }
+    size_t segment_end(size_t segment) const {
+        return segment + 1 < segments.size() ? segments[segment + 1] : fields.size();
+    }
+    void prepare(const std::vector<Source>& sources);
+};
+
+// Group templates by their bodies, and tell each template which body it has.
+std::vector<Body> make_bodies(const std::vector<Source>& sources, std::vector<Skeleton>& skeletons);
+
+}  // namespace tagline

@@ -1,0 +1,126 @@
+#include "runtime/pool.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tagline {
+
+namespace {
+
+struct Job {
+    const std::function<void(long)>& task;
+    const long count;
+    int& stop;
+    const int limit;  // threads that may work on it
+    std::atomic<long> next{0};
+    int joined = 0, working = 0;
+    std::exception_ptr error = nullptr;
+};
+
+class Pool {
+public:
+    // Threads do not survive a fork: a child process makes its own pool and forgets its parent's.
+    static Pool& instance() {
+        static std::mutex making;
+        static Pool* pool = nullptr;
+        const std::lock_guard lock(making);
+        if (!pool || pool->process_ != getpid()) pool = new Pool;
+        return *pool;
+    }
+
+    bool run(long count, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task,
+             int limit) {
+        const std::lock_guard one_at_a_time(running_);
+        const bool helps = !interrupted;
+        grow(limit - helps);
+        Job job{task, count, stop, limit};
+        std::unique_lock lock(mutex_);
+        job_ = &job;
+        wake_.notify_all();
+        if (helps) take_part(job, lock);
+        bool interrupt = false;
+        const auto finished = [&] { return job.working == 0 && (job.next >= count || job.error || interrupt); };
+        while (!done_.wait_for(lock, std::chrono::milliseconds(50), finished)) {
+            if (interrupt || helps) continue;
+            lock.unlock();
+            const bool asked = interrupted();
+            lock.lock();
+            if (asked) {
+                interrupt = true;
+                __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+            }
+        }
+        job_ = nullptr;
+        if (job.error) std::rethrow_exception(job.error);
+        return !interrupt;
+    }
+
+private:
+    Pool() : process_(getpid()) {}
+
+    void grow(int count) {
+        while (int(workers_.size()) < count) workers_.emplace_back([this] { work(); });
+    }
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return job_ && job_->joined < job_->limit && job_->next < job_->count; });
+            take_part(*job_, lock);
+        }
+    }
+
+    // Run tasks of a job while there are any.
+    void take_part(Job& job, std::unique_lock<std::mutex>& lock) {
+        ++job.joined;
+        ++job.working;
+        lock.unlock();
+        std::exception_ptr error;
+        try {
+            for (long k; !stopped(&job.stop) && (k = job.next++) < job.count;) job.task(k);
+        } catch (...) {
+            error = std::current_exception();
+            __atomic_store_n(&job.stop, 1, __ATOMIC_RELAXED);
+        }
+        lock.lock();
+        if (error && !job.error) job.error = error;
+        if (--job.working == 0) done_.notify_all();
+    }
+
+    const pid_t process_;
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    Job* job_ = nullptr;
+    std::vector<std::thread> workers_;
+};
+
+std::atomic<int> thread_count{0};
+
+}  // namespace
+
+void set_threads(int count) { thread_count = count; }
+
+int threads() {
+    const int count = thread_count;
+    if (count > 0) return count;
+    const unsigned cores = std::thread::hardware_concurrency();
+    return cores ? int(cores) : 1;
+}
+
+bool run(long count, bool small, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task) {
+    const int limit = threads();
+    if (small || (!interrupted && (limit == 1 || count == 1))) {
+        for (long k = 0; k < count; ++k) task(k);
+        return true;
+    }
+    return Pool::instance().run(count, stop, interrupted, task, limit);
+}
+
+}  // namespace tagline

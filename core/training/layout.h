@@ -1,0 +1,117 @@
+// Where each weight of a feature CRF lives while it is used: rows of all labels for attributes with weights for many
+// of them, cells for the rest. Flat vectors of weights, as optimisers see them, are carried in and out here.
+#pragma once
+
+#include "chain/kernels.h"
+#include "runtime/memory.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tagline {
+
+// Memory of a WeightTable.
+template <class Real>
+class WeightMemory {
+public:
+    WeightMemory() = default;
+    WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride);
+    const WeightTable<Real>& table() const { return table_; }
+    void clear();  // zeros, labels stay
+
+private:
+    AlignedPointer<void> rows_memory_, cells_memory_;
+    int64_t rows_ = 0, cells_ = 0;
+    WeightTable<Real> table_{};
+};
+
+// The attributes of tokens, by number: token n has ids[offsets[n]] … ids[offsets[n + 1] − 1].
+struct AttributeIds {
+    const int64_t* offsets;  // [N + 1]
+    const int32_t* ids;
+    const float* values;     // null where all are 1
+};
+
+// Occurrences that own their arrays.
+struct OccurrenceLists {
+    std::vector<int64_t> row_offsets{0}, cell_offsets{0};
+    UnsetVector<uint32_t> rows, cells;
+    std::vector<float> row_values, cell_values;
+    bool has_values = false;
+
+    Occurrences view() const {
+        return {row_offsets.data(),  rows.data(),  has_values ? row_values.data() : nullptr,
+                cell_offsets.data(), cells.data(), has_values ? cell_values.data() : nullptr};
+    }
+    void clear();
+};
+
+// The labels seen with each of A attributes, ascending: labels [N], −1 where unknown. False where the bits would take
+// too much memory.
+bool observed_pairs(const AttributeIds& tokens, int64_t N, const int32_t* labels, int64_t L, int64_t A,
+                    std::vector<int64_t>& offsets, std::vector<int32_t>& seen_labels);
+
+class Layout {
+public:
+    // Weights of attribute a: labels[offsets[a]] … labels[offsets[a + 1] − 1], ascending and below L.
+    Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labels);
+
+    int64_t L() const { return L_; }
+    int64_t attributes() const { return int64_t(locations_.size()); }
+    int64_t rows() const { return rows_; }
+    int64_t cells() const { return cells_; }
+    int64_t stride() const { return stride_; }
+    int64_t size() const { return int64_t(labels_.size()); }
+
+    template <class Real>
+    WeightMemory<Real> make() const;
+
+    // Bits of the labels that each row has weights for, for a WeightTable; empty where every row has all.
+    std::vector<uint64_t> masks() const;
+
+    // Flat weights into a table; several threads share the attributes.
+    template <class Weight, class Real>
+    void load(const Weight* flat, const WeightTable<Real>& table) const;
+
+    // Call give(flat index, value in the table) for the weights of attributes first … last − 1.
+    template <class Real, class Give>
+    void each(const WeightTable<Real>& table, int64_t first, int64_t last, const Give& give) const {
+        for (int64_t a = first; a < last; ++a) {
+            const Location location = locations_[size_t(a)];
+            const int64_t begin = offsets_[size_t(a)], count = offsets_[size_t(a) + 1] - begin;
+            if (location.is_row) {
+                Real* row = table.rows + int64_t(location.first) * stride_;
+                for (int64_t k = 0; k < count; ++k) give(begin + k, row[labels_[size_t(begin + k)]]);
+            } else {
+                for (int64_t k = 0; k < count; ++k) give(begin + k, table.cells[location.first + uint32_t(k)].value);
+            }
+        }
+    }
+
+    // Call give(place in the list, flat index, label) for the weights of the listed rows.
+    template <class Give>
+    void each_row(const std::vector<uint32_t>& rows, const Give& give) const {
+        for (size_t hot = 0; hot < rows.size(); ++hot) {
+            const size_t a = row_attributes_[rows[hot]];
+            for (int64_t k = offsets_[a]; k < offsets_[a + 1]; ++k) give(hot, k, labels_[size_t(k)]);
+        }
+    }
+
+    // Append tokens first … last − 1 to the lists. Ids must be below attributes().
+    void place(const AttributeIds& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const;
+
+private:
+    struct Location {
+        uint32_t first;  // a row, or the first of its cells
+        uint32_t cells : 31;  // how many; 0 for a row
+        uint32_t is_row : 1;
+    };
+    int64_t L_, rows_ = 0, cells_ = 0, stride_;
+    int64_t most_cells_ = 0;  // of one attribute
+    std::vector<int64_t> offsets_;
+    std::vector<int32_t> labels_;
+    std::vector<Location> locations_;
+    std::vector<size_t> row_attributes_;  // [rows]
+};
+
+}  // namespace tagline

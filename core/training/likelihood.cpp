@@ -1,0 +1,225 @@
+#include "training/likelihood.h"
+
+#include "chain/blocks.h"
+
+#include <algorithm>
+
+namespace tagline {
+
+namespace {
+
+// A lane costs memory, and time to be added up: there are few lanes, and fewer where they are large.
+constexpr int64_t kLaneTokens = 100'000, kMostLanes = 8, kLaneMemory = int64_t(1) << 29;
+
+// Float32 sums of thousands of marginals lose digits: rows this frequent are moved to float64 every so many tokens.
+constexpr int64_t kHotCount = 2'000, kTokensBetweenFlushes = 4'096;
+
+// Sentences of like length are grouped among so many neighbours, whose rarer attributes lie side by side in memory.
+constexpr int64_t kWindow = 256;
+
+constexpr int64_t kParts = 64;  // of attributes, for adding up lanes in parallel
+
+}  // namespace
+
+template <class Real>
+struct Likelihood<Real>::Lane {
+    WeightMemory<Real> sums;
+    std::vector<double> hot;  // [hot rows, stride]
+    TransitionTable<double> transitions;
+    int64_t dead = -1;
+    bool is_clear = true;
+
+    Lane(const Layout& layout, const TransitionLayout& between, size_t hot_rows)
+        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(between) {}
+
+    void clear() {
+        sums.clear();
+        clear_small();
+    }
+
+    // All but the sums by attribute, which are cleared as they are added up.
+    void clear_small() {
+        std::fill(hot.begin(), hot.end(), 0.0);
+        transitions.clear();
+        dead = -1;
+        is_clear = true;
+    }
+
+    void flush(const std::vector<uint32_t>& rows) {
+        const int64_t stride = sums.table().stride;
+        double* total = hot.data();
+        for (uint32_t row : rows) {
+            Real* values = sums.table().rows + int64_t(row) * stride;
+            for (int64_t j = 0; j < stride; ++j) {
+                total[j] += values[j];
+                values[j] = 0;
+            }
+            total += stride;
+        }
+    }
+};
+
+template <class Real>
+Likelihood<Real>::~Likelihood() = default;
+
+template <class Real>
+Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLayout transitions,
+                             const Examples& examples)
+    : layout_(std::move(layout)),
+      transitions_(std::move(transitions)),
+      examples_(examples),
+      weights_(layout_->make<Real>()) {
+    const int64_t N = examples_.offsets[examples_.B];
+    const int64_t memory = layout_->rows() * layout_->stride() * int64_t(sizeof(Real)) +
+                           layout_->cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
+    const int64_t most = std::clamp<int64_t>(kLaneMemory / memory, 1, kMostLanes);
+    const int64_t wanted = std::clamp<int64_t>(N / kLaneTokens, 1, most);
+    lane_offsets_.push_back(0);
+    for (int64_t b = 0; b + 1 < examples_.B; ++b)
+        if (examples_.offsets[b + 1] * wanted >= N * int64_t(lane_offsets_.size())) lane_offsets_.push_back(b + 1);
+    lane_offsets_.push_back(examples_.B);
+
+    if constexpr (sizeof(Real) == 4) {
+        std::vector<int64_t> counts(size_t(layout_->rows()), 0);
+        for (int64_t k = 0; k < examples_.states.row_offsets[N]; ++k) ++counts[examples_.states.rows[k]];
+        for (size_t row = 0; row < counts.size(); ++row)
+            if (counts[row] >= kHotCount) hot_rows_.push_back(uint32_t(row));
+    }
+    for (size_t k = 0; k + 1 < lane_offsets_.size(); ++k) {
+        lanes_.push_back(std::make_unique<Lane>(*layout_, transitions_, hot_rows_.size()));
+    }
+    observe();
+}
+
+template <class Real>
+void Likelihood<Real>::observe() {
+    const int64_t L = layout_->L();
+    const WeightMemory<double> sums = layout_->make<double>();
+    const WeightTable<double>& table = sums.table();
+    const Occurrences& states = examples_.states;
+    TransitionTable<double> counts(transitions_);
+    for (int64_t b = 0; b < examples_.B; ++b) {
+        const int64_t first = examples_.offsets[b], last = examples_.offsets[b + 1];
+        if (first == last || examples_.partial(b)) continue;
+        const double weight = examples_.weight(b);
+        for (int64_t n = first; n < last; ++n) {
+            const int32_t y = examples_.labels[n];
+            for (int64_t k = states.row_offsets[n]; k < states.row_offsets[n + 1]; ++k)
+                table.rows[int64_t(states.rows[k]) * table.stride + y] +=
+                    weight * (states.row_values ? states.row_values[k] : 1);
+            for (int64_t k = states.cell_offsets[n]; k < states.cell_offsets[n + 1]; ++k) {
+                WeightCell<double>& cell = table.cells[states.cells[k]];
+                if (cell.label == y) cell.value += weight * (states.cell_values ? states.cell_values[k] : 1);
+            }
+            if (n == first) continue;
+            const int64_t pair = examples_.labels[n - 1] * L + y;
+            counts.transitions[size_t(pair)] += weight;
+            for (int64_t k = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
+                 examples_.edges.offsets && k < examples_.edges.offsets[n + 1]; ++k) {
+                const size_t a = size_t(examples_.edges.ids[k]);
+                const double value = examples_.edges.values ? examples_.edges.values[k] : 1;
+                for (int64_t q = transitions_.edge_offsets[a]; q < transitions_.edge_offsets[a + 1]; ++q)
+                    if (transitions_.edge_pairs[size_t(q)] == pair) counts.edges[size_t(q)] += weight * value;
+            }
+        }
+        counts.start[size_t(examples_.labels[first])] += weight;
+        counts.end[size_t(examples_.labels[last - 1])] += weight;
+    }
+    observed_.resize(size_t(size()));
+    layout_->each(table, 0, layout_->attributes(), [&](int64_t k, double value) { observed_[size_t(k)] = value; });
+    counts.add_to(transitions_, observed_.data() + layout_->size());
+}
+
+template <class Real>
+void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared,
+                                const Variant& variant, bool curvature, double* log_z, const int* stop) {
+    const int64_t L = layout_->L();
+    Lane& lane = *lanes_[size_t(k)];
+    if (!lane.is_clear) lane.clear();
+    lane.is_clear = false;
+    Expectations<Real> expectations(transitions_, examples_, variant, stop);
+    expectations.use(scores, prepared, lane.transitions);
+    int64_t unflushed = 0;
+    const auto add = [&](int count, const int64_t* members) {
+        if (!expectations.compute(weights_.table(), 1, count, members)) return false;
+        for (int g = 0; g < count; ++g) {
+            const auto& sentence = expectations[g];
+            if (sentence.dead) {
+                lane.dead = lane.dead < 0 ? sentence.index : std::min(lane.dead, sentence.index);
+                continue;
+            }
+            log_z[sentence.index] = sentence.log_z;
+            for (int64_t cell = 0; curvature && cell < sentence.T * L; ++cell)
+                sentence.nodes[cell] *= 1 - sentence.nodes[cell];
+            const double weight = examples_.weight(sentence.index);
+            kernels_of<Real>(variant).absorb(lane.sums.table(), examples_.states, sentence.first,
+                                             sentence.first + sentence.T, Real(weight), sentence.nodes);
+            expectations.add_counts(sentence, weight);
+            unflushed += sentence.T;
+        }
+        if (unflushed >= kTokensBetweenFlushes) {
+            lane.flush(hot_rows_);
+            unflushed = 0;
+        }
+        return true;
+    };
+    const int64_t last = lane_offsets_[size_t(k) + 1];
+    for (int64_t begin = lane_offsets_[size_t(k)]; begin < last && !*stop; begin += kWindow)
+        for_groups(examples_.offsets, begin, std::min(begin + kWindow, last), add);
+    lane.flush(hot_rows_);
+}
+
+template <class Real>
+Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double& value, double* gradient,
+                                   const Interrupted& interrupted) {
+    const int64_t A = layout_->attributes();
+    layout_->load(weights, weights_.table());
+    TransitionTable<Real> scores(transitions_);
+    scores.load(transitions_, weights + layout_->size());
+    scores.forbid(transitions_);
+    const bool per_position = examples_.edges.offsets != nullptr;
+    const Variant& variant = active_variant();
+    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));
+    std::vector<double> log_z(size_t(examples_.B), 0.0);
+
+    Outcome outcome;
+    int stop = 0;
+    const int64_t lanes = int64_t(lanes_.size());
+    outcome.finished = run(lanes, lanes == 1 && examples_.offsets[examples_.B] < 64, stop, interrupted, [&](long k) {
+        run_lane(k, scores, prepared, variant, curvature, log_z.data(), &stop);
+    });
+    if (!outcome.finished) return outcome;
+    for (const auto& lane : lanes_)
+        if (outcome.sentence < 0) outcome.sentence = lane->dead;
+
+    // Σ over lanes, less what is observed.
+    const auto less_observed = [&](int64_t k) { return curvature ? 0 : -observed_[size_t(k)]; };
+    for (int64_t k = layout_->size(); k < size(); ++k) gradient[k] = less_observed(k);
+    const auto never = [] { return false; };
+    run(kParts, layout_->size() < 50'000, stop, never, [&](long part) {
+        for (const auto& lane : lanes_)
+            layout_->each(lane->sums.table(), A * part / kParts, A * (part + 1) / kParts,
+                          [&](int64_t k, Real& sum) {
+                              gradient[k] = (lane == lanes_.front() ? less_observed(k) : gradient[k]) + double(sum);
+                              sum = 0;
+                          });
+    });
+    layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
+        for (const auto& lane : lanes_) gradient[k] += lane->hot[hot * size_t(layout_->stride()) + size_t(label)];
+    });
+    for (const auto& lane : lanes_) lane->transitions.add_to(transitions_, gradient + layout_->size());
+    for (const auto& lane : lanes_) lane->clear_small();
+
+    // The score of the known labels with the weights as they were used: rounded to Real.
+    value = 0;
+    for (int64_t b = 0; b < examples_.B; ++b) value += examples_.weight(b) * log_z[size_t(b)];
+    double score = 0;
+    for (int64_t k = 0; k < size(); ++k) score += observed_[size_t(k)] * double(Real(weights[k]));
+    value -= score;
+    return outcome;
+}
+
+template class Likelihood<float>;
+template class Likelihood<double>;
+
+}  // namespace tagline
