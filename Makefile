@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test lint types check-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
+.PHONY: demo test test-long lint types check-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -15,6 +15,10 @@ demo: $(VENV)/installed
 test: $(VENV)/tested lint types
 	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
 	$(MAKE) --no-print-directory check-core
+
+# Everything, the long suites too, with ten times as many random cases: by hand, before a release.
+test-long: $(VENV)/tested
+	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=many tests
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check .

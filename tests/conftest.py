@@ -32,11 +32,12 @@ settings.register_profile(
     "tagline",
     deadline=None,
     derandomize=True,
-    max_examples=100,
+    max_examples=50,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.register_profile("few", settings.get_profile("tagline"), max_examples=10)  # for the slow, sanitized core
+settings.register_profile("many", settings.get_profile("tagline"), max_examples=500)  # for make test-long
 settings.load_profile("tagline")
 
 # Made at collection: without a compiled core there is nothing to skip.

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import safetensors
 import safetensors.numpy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from tagline import storage
 from tagline.errors import InputError, StorageError, TaglineError
 from tagline.storage import ALIGNMENT, dumps, loads, read, write
+from tests.profiles import examples
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 SMALL: dict[str, Any] = {
@@ -433,7 +434,7 @@ mutations = st.lists(st.tuples(st.integers(0, 2**16), st.integers(0, 255), st.in
 
 
 @given(mutations)
-@settings(max_examples=300)
+@examples(300)
 def test_edited_files_are_harmless(edits: list[tuple[int, int, int]]) -> None:
     data = bytearray(dumps(**SMALL))
     for where, what, kind in edits:

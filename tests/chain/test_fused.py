@@ -16,6 +16,9 @@ from tagline.chain.tensors import TensorChain, operators, using_tensor_engine  #
 
 from .tensor_cases import Engine, TensorCase, host, load, make  # noqa: E402
 
+# Over ten seconds in Triton's interpreter: for a GPU, and for make test-long.
+SLOW_HERE = () if torch.cuda.is_available() else pytest.mark.slow
+
 
 @pytest.fixture
 def fused() -> tuple[Engine, Any]:
@@ -56,7 +59,7 @@ def check(backend: tuple[Engine, Any], case: TensorCase, repeats: int = 1) -> No
 
 
 @pytest.mark.parametrize("lengths", [(60,), (8, 9, 10, 17, 1, 0), (65, 16)])
-@pytest.mark.parametrize("num_labels", [2, 17])
+@pytest.mark.parametrize("num_labels", [2, pytest.param(17, marks=SLOW_HERE)])
 def test_chunks(short_chunks: tuple[Engine, Any], lengths: tuple[int, ...], num_labels: int) -> None:
     check(short_chunks, make(num_labels, lengths, seed=3, dtype="float32"))
 

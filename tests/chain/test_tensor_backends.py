@@ -42,6 +42,7 @@ INTERPRETED = not torch.cuda.is_available()
 SLOW = (
     "fused-long-",
     "test_log_likelihood[fused-300",
+    "test_log_partition[fused-300",
     "test_without_gradients[fused-300",
     "fused-300 labels-float32-un",
 )

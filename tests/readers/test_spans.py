@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from seqeval import scheme as seqeval_schemes
 
 from tagline.errors import InputError
 from tagline.readers.corpus import Column
 from tagline.readers.spans import SpanArray, find_spans
+from tests.profiles import examples
 from tests.readers.span_oracle import LETTERS, Span, conlleval_counts, conlleval_spans
 
 TYPES = ("X", "Y", "")
@@ -39,7 +40,7 @@ def in_bioes(tags: list[str], name: str) -> list[str]:
     return [LETTERS[name][tag[0]] + tag[1:] for tag in tags]
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(corpora("OBIE"))
 def test_conlleval_reads_what_the_script_reads(sentences: list[list[str]]) -> None:
     assert spans_of(sentences, "conlleval") == [conlleval_spans(tags) for tags in sentences]
@@ -59,7 +60,7 @@ def test_conlleval_in_the_letters_of_a_scheme(name: str, data: st.DataObject) ->
     assert spans_of(sentences, f"conlleval:{name}") == expected
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.lists(st.lists(st.tuples(tags_in("OBIE"), tags_in("OBIE")), max_size=8), max_size=4))
 def test_matches_are_counted_as_the_script_counts(pairs: list[list[tuple[str, str]]]) -> None:
     gold, guess = ([[pair[side] for pair in sentence] for sentence in pairs] for side in (0, 1))
@@ -102,7 +103,7 @@ def seqeval_spans(tags: list[str], name: str) -> list[Span]:
 
 
 @pytest.mark.parametrize("name", STRICT)
-@settings(max_examples=400)
+@examples(400)
 @given(data=st.data())
 def test_strict_reads_what_seqeval_reads(name: str, data: st.DataObject) -> None:
     sentences = data.draw(corpora("".join(LETTERS[name])))
