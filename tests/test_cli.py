@@ -138,3 +138,14 @@ def test_ctrl_c_ends_a_command_without_a_traceback() -> None:
         said = process.stderr.read()
     assert code == 130
     assert "Traceback" not in said
+
+
+def test_parts_of_speech_are_scored_by_tokens(tmp_path: Path) -> None:
+    (tmp_path / "pos.txt").write_text("the DT DT\ndog NN VB\nin IN IN\n\n", encoding="utf-8")
+    for options in ((), ("--strict",)):
+        done = tagline_command("eval", str(tmp_path / "pos.txt"), *options)
+        assert done.returncode == 0, done.stderr
+        assert "the tags are of no tag scheme and mark no spans: tokens are scored" in done.stderr
+        assert "66.67" in done.stdout
+    done = tagline_command("eval", str(tmp_path / "pos.txt"), "--tokens")
+    assert done.stderr == ""

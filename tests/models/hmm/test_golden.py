@@ -99,7 +99,7 @@ def test_counterexample_004_hmm_is_a_crf() -> None:
 
 
 def looking_ahead() -> CRF:
-    """The CRF of SEEDS' E004-5: score 2·[y_1 = x_2], by a feature that looks at the next observation."""
+    """A CRF that is no HMM: score 2·[y_1 = x_2], by a feature that looks at the next observation."""
     weights = [
         {"kind": "state", "attribute": f"next={x}", "previous": None, "label": x, "weight": 2.0} for x in ("0", "1")
     ]
