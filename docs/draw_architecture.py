@@ -19,6 +19,7 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 # In import order: a room imports only from those above it. The tests of the architecture read this table, too.
 ROOMS = {
     "errors": "the error classes",
+    "writing": "the one way in which files are written",
     "types": "Chain, Paths, Marginals …: frozen, shapes stated",
     "ragged": "rows of different lengths in one array",
     "compiled": "the compiled core: variant and threads",

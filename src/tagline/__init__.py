@@ -8,7 +8,7 @@ from tagline import compiled as _compiled  # noqa: F401 - for its warning where 
 if TYPE_CHECKING:
     from tagline import chain, datasets, evaluation, features, readers
     from tagline.compiled import set_threads, threads
-    from tagline.errors import InputError, NoPathError, StorageError, TaglineError
+    from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
     from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
     from tagline.features.templates import Template
@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "tagline.compiled": ("set_threads", "threads"),
-    "tagline.errors": ("InputError", "NoPathError", "StorageError", "TaglineError"),
+    "tagline.errors": ("InputError", "NoPathError", "StorageError", "TaglineError", "TrainingError"),
     "tagline.features.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
     "tagline.features.templates": ("Template",),
@@ -58,6 +58,7 @@ __all__ = [
     "StorageError",
     "TaglineError",
     "Template",
+    "TrainingError",
     "TransformerCRF",
     "TrigramTagger",
     "__version__",

@@ -17,5 +17,9 @@ class NoPathError(InputError):
     """A sentence whose constraints leave no legal labelling."""
 
 
+class TrainingError(TaglineError, ValueError):
+    """Training that ended in numbers that are not finite; the model keeps the last weights that were."""
+
+
 class StorageError(TaglineError, ValueError):
     """A model file that cannot be read or written."""

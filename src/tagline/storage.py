@@ -13,25 +13,24 @@ Files are hostile: every number of a header is checked before it is used. The gu
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import mmap
 import os
 import re
-import secrets
 import stat
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.writing import open_new
 
 VERSION = 1
 ALIGNMENT = 64
@@ -114,7 +113,7 @@ def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
     name = os.fspath(path)
     pieces = _pack(config, tensors)
     try:
-        with _replacing(os.path.realpath(name)) as stream:
+        with open_new(name) as stream:
             stream.writelines(pieces)
     except OSError as error:
         raise StorageError(
@@ -247,30 +246,6 @@ def _checksum(*pieces: Piece) -> str:
     for piece in pieces:
         total = zlib.crc32(piece, total)
     return f"{total:08x}"
-
-
-@contextlib.contextmanager
-def _replacing(target: str) -> Iterator[IO[bytes]]:
-    """Open a file beside the target that takes its place at the end if all went well."""
-    status = os.stat(target) if os.path.exists(target) else None
-    if status is not None and not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "a folder or a device, not a file")
-    folder = os.path.dirname(target)
-    neighbour = os.path.join(folder, f".{secrets.token_hex(8)}.part")
-    # 0o666 less the umask, as any new file; tempfile's would be readable by its owner only.
-    number = os.open(neighbour, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(number, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if status is not None:
-            os.chmod(neighbour, stat.S_IMODE(status.st_mode))
-        os.replace(neighbour, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(neighbour)
-        raise
 
 
 # In: bytes → settings and arrays. Nothing in the header is trusted.

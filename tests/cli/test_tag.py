@@ -260,3 +260,12 @@ def test_a_model_whose_features_a_program_makes(tmp_path: Path) -> None:
     assert "expected a model that was trained with a template" in line
     assert "tagline.load(path).predict(X)" in line
     assert "labels      1: N" in tagline("inspect", tmp_path / "m").out
+
+
+@pytest.mark.parametrize("label", ["B C", "B\tC", "B\nC", ""])
+def test_labels_that_no_column_can_hold_are_refused(label: str, tmp_path: Path) -> None:
+    CRF("U0:%x[0,0]\n").fit([["a"], ["b"]] * 3, [[label], ["X"]] * 3).save(tmp_path / "m")
+    line = line_of(tagline("tag", "-m", tmp_path / "m", input="b\n\na\n\n"))
+    assert line.startswith(f"<stdin>:3: expected labels without blanks to write in columns, got {label!r}")
+    done = tagline("tag", "-m", tmp_path / "m", "-o", "jsonl", input="a\n\n")
+    assert json.loads(done.out)["tags"] == [label]

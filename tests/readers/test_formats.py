@@ -11,7 +11,18 @@ import pytest
 
 from tagline.errors import InputError
 from tagline.evaluation import evaluate_spans
-from tagline.readers import as_corpus, read, read_conllu, read_jsonl, read_text, tokenize, write, write_conllu
+from tagline.readers import (
+    Corpus,
+    as_corpus,
+    read,
+    read_conllu,
+    read_jsonl,
+    read_text,
+    tokenize,
+    write,
+    write_columns,
+    write_conllu,
+)
 from tagline.readers.jsonl import write_jsonl
 from tagline.readers.schemes import convert, detect
 from tagline.readers.text import write_text
@@ -166,3 +177,15 @@ def test_plain_lists_and_nonsense() -> None:
     for wrong in ("a b c", 7, np.float64(1)):
         with pytest.raises(InputError, match="corpus: expected a Corpus"):
             as_corpus(wrong)
+
+
+@pytest.mark.parametrize("write", [write_columns, write_conllu])
+def test_what_cannot_be_read_back_is_refused_with_its_place(write: Any, tmp_path: Path) -> None:
+    empty = Corpus.from_sentences([{"token": ["a"], "tag": ["A"]}, {"token": [], "tag": []}])
+    with pytest.raises(InputError, match=r"sentence 1: expected tokens to write, got an empty sentence"):
+        write(empty, tmp_path / "f")
+    for word in ("a\tb", "a\nb", ""):
+        corpus = Corpus.from_sentences([{"token": ["x"], "tag": ["A"]}, {"token": ["y", word], "tag": ["A", "B"]}])
+        with pytest.raises(InputError, match=r"sentence 1: expected a token without blanks to write in a column, got"):
+            write(corpus, tmp_path / "f")
+    assert list(tmp_path.iterdir()) == []

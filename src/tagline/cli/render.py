@@ -82,6 +82,7 @@ class Format:
 def columns(block: Block, labellings: Labellings) -> str:
     """Write the columns of the input, the tag and its probability; above each of the k best ``# rank probability``."""
     _refuse_blanks(block.corpus)
+    _refuse_labels(block.corpus, labellings)
     strings = [column.strings for column in block.corpus.columns.values()]
     offsets = block.corpus.offsets.tolist()
     lines: list[str] = []
@@ -104,6 +105,18 @@ def _refuse_blanks(corpus: Corpus) -> None:
         for word in broken.intersection(sentence.tokens):
             raise InputError(
                 f"{corpus.place(b)}: expected tokens without blanks to write in columns, got {word!r}; "
+                "use --output jsonl"
+            )
+
+
+def _refuse_labels(corpus: Corpus, labellings: Labellings) -> None:
+    """Raise where a label cannot stand in a column: labels of a model may be any strings."""
+    used = {label for ranked in labellings for labelling in ranked for label in labelling.labels}
+    broken = {label for label in used if not label or any(blank in label for blank in " \t\n\r")}
+    for b, ranked in enumerate(labellings if broken else ()):
+        for label in broken.intersection(label for labelling in ranked for label in labelling.labels):
+            raise InputError(
+                f"{corpus.place(b)}: expected labels without blanks to write in columns, got {label!r}; "
                 "use --output jsonl"
             )
 

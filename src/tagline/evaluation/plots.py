@@ -19,6 +19,7 @@ from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.scores import Score
 from tagline.evaluation.tokens import TokenScores
 from tagline.types import Float64Array
+from tagline.writing import open_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -190,7 +191,8 @@ def _square_root() -> Any:
 def _save(figure: Figure, path: str | PathLike[str]) -> None:
     with warnings.catch_warnings():  # a character that no font has is drawn as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(path, format="png", dpi=DPI)
+        with open_new(path) as stream:
+            figure.savefig(stream, format="png", dpi=DPI)
 
 
 def _number_cells(axes: Any, tokens: TokenScores, shares: Any, points: float) -> None:

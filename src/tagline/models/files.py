@@ -71,7 +71,9 @@ class StoredModel:
 
     def save(self, path: storage.Path) -> None:
         """Write the model to one file, whole or not at all; `tagline.load` reads it."""
-        storage.write(path, *self._packed())
+        config, arrays = self._packed()
+        _refuse_infinite(arrays)
+        storage.write(path, config, arrays)
 
     @property
     def size_(self) -> int:
@@ -113,6 +115,17 @@ class StoredModel:
         self.__dict__.update(rest)
         if data is not None:
             self._take(storage.loads(data, source="<pickle>"))
+
+
+def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise where a number is not finite, before a file is touched that could not be loaded."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            first = array[~np.isfinite(array)].flat[0]
+            raise InputError(
+                f"save: expected finite numbers, got {first} in {name}; training has diverged: train anew with smaller "
+                "steps or scaled values"
+            )
 
 
 @dataclass(frozen=True)

@@ -339,7 +339,7 @@ def sentence_weights(
     labelled: LabelledTokens,
     labels: Sequence[str],
 ) -> Float64Array | None:
-    """How much each sentence counts, ``[B]``: its sample weight times the mean weight of its labels.
+    """Return how much each sentence counts, ``[B]``: its sample weight times the mean weight of its labels.
 
     "balanced" weighs a label by N / (L · its count), as scikit-learn does.
     """
@@ -366,4 +366,9 @@ def sentence_weights(
         lengths = np.diff(labelled.offsets)
         sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)
         weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
+        if not weights[lengths > 0].any():
+            raise InputError(
+                "label_weights: expected a weight above 0 for some label of the sentences, got only zeros; nothing "
+                "would be learned from"
+            )
     return None if sample_weight is None and label_weights is None else weights

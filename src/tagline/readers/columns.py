@@ -119,7 +119,11 @@ def parse_blocks(blocks: Iterable[bytes], form: ColumnFormat, source: str) -> It
 
 
 def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> None:
-    """Write a column file that `read_columns` reads back; an empty field, or one with blanks, is an error."""
+    """Write a column file that `read_columns` reads back.
+
+    What it cannot hold is an error: a sentence without tokens, an empty field, a field with blanks.
+    """
+    refuse_empty(corpus)
     refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
@@ -128,11 +132,19 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
 
 
-def refuse_blanks(corpus: Corpus) -> None:
+def refuse_empty(corpus: Corpus) -> None:
+    """Raise where a sentence has no tokens: files with a blank line between sentences cannot hold it."""
+    empty = np.flatnonzero(np.diff(corpus.offsets) == 0)
+    if len(empty):
+        place = corpus.place(int(empty[0]))
+        raise InputError(f"{place}: expected tokens to write, got an empty sentence; leave it out, or use JSON lines")
+
+
+def refuse_blanks(corpus: Corpus, blanks: str = " \t\n\r") -> None:
     """Raise where a field is empty or has blanks in it, which a column file cannot hold."""
     for name, column in corpus.columns.items():
         for number, word in enumerate(column.vocabulary):
-            unfit = not word or any(blank in word for blank in " \t\n\r")
+            unfit = not word or any(blank in word for blank in blanks)
             if unfit and len(places := np.flatnonzero(column.ids == number)):
                 b = row_of(corpus.offsets, int(places[0]))
                 raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
 
@@ -72,6 +73,8 @@ def _words(name: str, sentence: list[_Line]) -> list[list[str]]:
 
 def write_conllu(corpus: Corpus, path: PathLike) -> None:
     """Write CoNLL-U with what the corpus has: token, lemma, upos, xpos (or its tags as upos); ``_`` elsewhere."""
+    refuse_empty(corpus)
+    refuse_blanks(corpus, "\t\n\r")
     by_name = dict(corpus.columns)
     by_name.setdefault("upos", by_name.get(TAG, Column(("_",), np.zeros(corpus.num_tokens, np.int32))))
     with open_target(path) as stream:

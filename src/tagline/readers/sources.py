@@ -1,6 +1,6 @@
 """Bytes in and out: plain files (memory-mapped), gzip by its name, ``-`` for standard input and output.
 
-Writing goes to a file beside the target that takes its place at the end, so that a crash leaves the old file whole.
+Writing goes through `tagline.writing`, so that a crash leaves the old file whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.writing import open_new
 
 logger = logging.getLogger("tagline")
 
@@ -129,21 +130,23 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
 
 @contextmanager
 def open_target(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open for writing bytes; the file appears whole at the end, or not at all."""
-    if os.fspath(path) == "-":
+    """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
+    name = os.fspath(path)
+    if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: expected an existing folder to write into, got none")
-    neighbour = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with _open(neighbour, "wb", target.name) as stream:
-            yield stream
-        os.replace(neighbour, target)
-    finally:
-        neighbour.unlink(missing_ok=True)
+        with open_new(name) as stream:
+            if name.endswith(".gz"):
+                with gzip.GzipFile(os.path.basename(name), "wb", fileobj=stream) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield stream
+    except FileNotFoundError:
+        raise InputError(f"{name}: expected an existing folder to write into, got none") from None
+    except IsADirectoryError:
+        raise InputError(f"{name}: expected a file to write, got a folder; name a file in it") from None
 
 
 def warn_skipped(name: str, problems: Sequence[str]) -> None:

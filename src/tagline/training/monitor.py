@@ -19,6 +19,8 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.types import Float64Array
 
+DIVERGED = "diverged"  # the reason of a run whose objective or weights are no longer finite begins so
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -199,6 +201,9 @@ class Monitor:
                     point = next(points)
                 except StopIteration as stopped:
                     reason = str(stopped.value)
+                    break
+                if objectives and not (math.isfinite(point.objective) and np.isfinite(point.weights).all()):
+                    reason = f"{DIVERGED} in pass {len(objectives)}"
                     break
                 last = point
                 objectives.append(point.objective)

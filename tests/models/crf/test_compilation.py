@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tagline import CRF, Corpus, Sentence
 from tagline.datasets import make_entities
 from tagline.errors import TaglineError
 from tagline.features.weights import structure_of
@@ -123,3 +126,22 @@ def test_a_crf_trained_from_disk(corpus, file, tmp_path):
         CRF("U00:%x[0,0]").fit(compiled)
     with pytest.raises(TaglineError, match="got a compiled corpus"):
         CRF(TEMPLATE, min_frequency=2).fit(compiled)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_blocks_with_and_without_values(first: int, tmp_path: Path) -> None:
+    """Values that are all 1 are left out of a block; another block may have others."""
+
+    def features(sentence: Sentence) -> list[dict[str, float]]:
+        return [{f"w={token}": 2.5 if token == "b" else 1.0} for token in sentence.tokens]
+
+    blocks = [[["a", "c"], ["c"]], [["b", "a"], ["b"]]]
+    corpora = [
+        Corpus.from_sentences([{"token": words, "tag": [word.upper() for word in words]} for words in block])
+        for block in (blocks[first], blocks[1 - first], blocks[first])
+    ]
+    compiled = compile_corpus(iter(corpora), tmp_path / "c", features)
+    whole = Corpus.from_sentences([sentence for corpus in corpora for sentence in corpus])
+    expected = CRF(features, c2=0.1).fit(whole)
+    learned = CRF(features, c2=0.1).fit(compiled)
+    np.testing.assert_allclose(learned.parameters_.weights, expected.parameters_.weights, rtol=1e-6, atol=1e-8)

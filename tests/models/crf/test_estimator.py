@@ -122,6 +122,13 @@ def test_a_weight_is_a_repetition() -> None:
         assert weight == pytest.approx(direct.state_features_[key], abs=1e-5)
 
 
+def test_label_weights_that_are_all_zero_are_refused() -> None:
+    X, y = items()
+    labels = {label for row in y for label in row}
+    with pytest.raises(InputError, match="label_weights: expected a weight above 0 for some label of the sentences"):
+        CRF(label_weights=dict.fromkeys(labels, 0.0)).fit(X, y)
+
+
 def test_label_weights_weigh_sentences_by_the_mean_of_their_labels() -> None:
     X, y = items()
     weights = {"N": 3.0, "V": 0.5}

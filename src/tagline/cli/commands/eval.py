@@ -97,4 +97,7 @@ def save_plots(report: Report, folder: str | Path) -> list[Path]:
 
 def save_html(report: Report, path: str | Path, title: str = "Evaluation") -> None:
     """Write the report as one HTML page."""
-    Path(path).write_text(report.html(title), encoding="utf-8")
+    from tagline.readers.sources import open_target
+
+    with open_target(path) as stream:
+        stream.write(report.html(title).encode())

@@ -156,14 +156,23 @@ def _append_all(
                 continue
             parts.append(f"{kind}_offsets", attributes.offsets[1:] + parts.size(f"{kind}_ids"), np.int64)
             parts.append(f"{kind}_ids", attributes.ids, np.int32)
-            if attributes.values is not None:
-                parts.append(f"{kind}_values", attributes.values, np.float32)
+            _append_values(parts, kind, attributes)
         total += features.num_tokens
         if progress is not None:
             progress(total)
     if not total:
         raise InputError("source: expected sentences, got none")
     return states, edges, list(labels)
+
+
+def _append_values(parts: _Parts, kind: str, attributes: Attributes) -> None:
+    """Add the values of a block; where some block has any, blocks without have ones."""
+    name, count = f"{kind}_values", len(attributes.ids)
+    if attributes.values is None and not parts.has(name):
+        return
+    if not parts.has(name):
+        parts.append(name, np.ones(parts.size(f"{kind}_ids") - count), np.float32)
+    parts.append(name, np.ones(count) if attributes.values is None else attributes.values, np.float32)
 
 
 class _Parts:
@@ -179,6 +188,9 @@ class _Parts:
             if name == "bounds" or name.endswith("_offsets"):
                 self.append(name, np.zeros(1), dtype)
         np.ascontiguousarray(values, dtype).tofile(self.files[name][0])
+
+    def has(self, name: str) -> bool:
+        return name in self.files
 
     def size(self, name: str) -> int:
         if name not in self.files:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline import storage
 from tagline.chain import constrain
-from tagline.errors import InputError
+from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
 from tagline.features.weights import Scorer
@@ -35,7 +35,7 @@ from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
 from tagline.models.sentences import as_sentences, tokens_as_corpus
-from tagline.training.monitor import Callback, Pass
+from tagline.training.monitor import DIVERGED, Callback, Pass
 from tagline.types import BoolArray, Chain
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
@@ -181,7 +181,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         X_dev = as_sentences(X_dev)
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, dev=dev))
+        self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, dev=dev))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
@@ -192,8 +192,18 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         push the rest aside.
         """
         before = getattr(self, "parameters_", None)
-        self._become(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
+        self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
         return self
+
+    def _learn(self, fitted: FittedCRF) -> None:
+        """Take over what was learned; where training diverged, that is the last finite weights, and an error."""
+        self._become(fitted)
+        if self.training_.reason.startswith(DIVERGED):
+            raise TrainingError(
+                f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
+                "the weights before it are kept. Take smaller steps (options={'rate': ...}), scale the values of "
+                "features, or raise c2"
+            )
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain.checks import as_count
-from tagline.errors import InputError
+from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
@@ -134,6 +134,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             progress=progress,
         )
         tagger.eval()
+        _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
         loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
         self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
@@ -277,6 +278,23 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         check_is_fitted(self, "network_")
         network: Network = self.network_
         return network
+
+
+def _check_scores(network: Network, corpus: Corpus, epochs: int) -> None:
+    """Raise where a trained network gives scores that are not finite; the estimator stays as it was then."""
+    for value in network.tagger.state_dict().values():
+        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+            break
+    else:
+        try:
+            next(network.chains(network.coder.read(corpus.take([0]))))
+            return
+        except InputError:
+            pass
+    raise TrainingError(
+        f"fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, or "
+        "raise warmup"
+    )
 
 
 def plain(value: Any) -> Any:

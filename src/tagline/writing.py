@@ -1,0 +1,139 @@
+"""The one way in which the package writes a file: models, corpora, checkpoints, configurations, tables, pictures.
+
+A regular file is replaced at the end, or not at all: a neighbour in the same folder takes the bytes, reaches the disk,
+gets the permissions of the file that it replaces, and takes its place in one step. A symbolic link stays, and the file
+behind it is replaced. Whatever is not a regular file (a device, a pipe, ``/dev/stdout``) is written through.
+
+Neighbours have names that nobody can guess, and are locked while they are written. So the leftovers of a run that was
+killed can be told from what another run is writing: the next write of the same file removes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from typing import IO, TypeAlias
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+Path: TypeAlias = str | os.PathLike[str]
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_TRIES = 100
+
+
+@contextlib.contextmanager
+def open_new(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to be written: it appears whole when the block ends, or not at all where that raises."""
+    name = os.fspath(path)
+    status = _status(name)
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(0, "a folder, not a file", name)
+    if status is not None and (not stat.S_ISREG(status.st_mode) or _is_stream(name)):
+        with _through(name) as stream:
+            yield stream
+        return
+    with _replacing(os.path.realpath(name), status) as stream:
+        yield stream
+
+
+def _status(name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _is_stream(name: str) -> bool:
+    """Say whether a name stands for a stream that is open already, such as /dev/stdout: what is behind it must stay."""
+    return os.path.abspath(name).startswith(("/dev/", "/proc/"))
+
+
+@contextlib.contextmanager
+def _through(name: str) -> Iterator[IO[bytes]]:
+    number = os.open(name, os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(number, "wb") as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def _replacing(target: str, status: os.stat_result | None) -> Iterator[IO[bytes]]:
+    _remove_leftovers(target)
+    neighbour, number = _neighbour(target)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            yield stream
+            stream.flush()
+            if status is not None:
+                os.chmod(neighbour, stat.S_IMODE(status.st_mode))
+            os.fsync(stream.fileno())
+            os.replace(neighbour, target)  # while it is locked: nobody takes it for a leftover
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(neighbour)
+        raise
+    _sync_folder(os.path.dirname(target))
+
+
+def _neighbour(target: str) -> tuple[str, int]:
+    """Make a new file beside the target and lock it."""
+    folder, name = os.path.split(target)
+    for _ in range(_TRIES):
+        # A long name leaves no room for more: the file system's limit is 255 bytes.
+        path = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.part")
+        number = os.open(path, _NEW, 0o666)  # less the umask, as any new file
+        if fcntl is None:
+            return path, number
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            return path, number
+        if os.fstat(number).st_nlink:
+            return path, number
+        os.close(number)  # somebody took it for a leftover before it was locked
+    raise OSError(0, "no file can be made here")
+
+
+def _stem(name: str) -> str:
+    return os.fsdecode(os.fsencode(name)[:200])
+
+
+def _remove_leftovers(target: str) -> None:
+    """Remove the neighbours of a target that nobody is writing: those of runs that were killed."""
+    if fcntl is None:
+        return
+    folder, name = os.path.split(target)
+    ours = re.compile(re.escape(f".{_stem(name)}.") + r"[0-9a-f]{16}\.part")
+    with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
+        paths = [entry.path for entry in entries if ours.fullmatch(entry.name)]
+        for path in paths:
+            with contextlib.suppress(OSError):
+                _remove_unlocked(path)
+
+
+def _remove_unlocked(path: str) -> None:
+    assert fcntl is not None
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+    finally:
+        os.close(number)
+
+
+def _sync_folder(folder: str) -> None:
+    """Let the new name reach the disk, too, where the system can do that."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
