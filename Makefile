@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
@@ -69,15 +70,16 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/tested: $(VENV)/installed
+# Each of these installs the package itself, so that a first `make test` compiles the core once, not twice.
+$(VENV)/tested: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
 	$(PIP) -e ".[dev]"
-	touch $@
+	touch $(VENV)/installed $@
 
-$(VENV)/benched: $(VENV)/installed
+$(VENV)/benched: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
 	$(PIP) -e ".[bench]"
-	touch $@
+	touch $(VENV)/installed $@
 
 $(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.py)
 	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
