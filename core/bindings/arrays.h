@@ -8,7 +8,11 @@
 #include <nanobind/ndarray.h>
 
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace tagline::bindings {
 
@@ -54,6 +58,19 @@ Result<T> make(std::initializer_list<size_t> shape) {
     void* memory = aligned_allocate(count, sizeof(T));
     nb::capsule owner(memory, [](void* p) noexcept { aligned_release(p); });
     return Result<T>(memory, shape, owner);
+}
+
+// A new array that owns the vector; nothing is copied. `To` is another type of the same size, if not the vector's own.
+template <class To = void, class From, class Allocator>
+auto adopt(std::vector<From, Allocator>&& values) {
+    using T = std::conditional_t<std::is_void_v<To>, From, To>;
+    using Vector = std::vector<From, Allocator>;
+    static_assert(sizeof(T) == sizeof(From));
+    auto vector = std::make_unique<Vector>(std::move(values));
+    void* data = vector->data();
+    const size_t size = vector->size();
+    nb::capsule owner(vector.release(), [](void* p) noexcept { delete static_cast<Vector*>(p); });
+    return Result<T>(data, {size}, owner);
 }
 
 // Run a question without the GIL, answering Ctrl-C; throws NoPath where a sentence has no legal path.

@@ -1,6 +1,7 @@
-#include "hmm/baum_welch.h"
+// The E step of HMMs, as Python sees it.
 #include "bindings/arrays.h"
 #include "bindings/module.h"
+#include "hmm/baum_welch.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

@@ -1,7 +1,7 @@
 // Column files, as Python sees them.
-#include "features/columns.h"
 #include "bindings/arrays.h"
 #include "bindings/module.h"
+#include "features/columns.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

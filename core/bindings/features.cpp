@@ -1,7 +1,7 @@
 // Vocabularies and the expansion of templates, as Python sees them.
-#include "features/expansion.h"
 #include "bindings/module.h"
 #include "bindings/vocabulary.h"
+#include "features/expansion.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -30,24 +30,9 @@ VocabularyView as_vocabulary(const VocabularyParts& parts) {
     return view;
 }
 
-namespace {
-
-// An array that owns the vector.
-template <class To, class From>
-Result<To> moved(std::vector<From>&& values) {
-    static_assert(sizeof(To) == sizeof(From));
-    auto kept = std::make_unique<std::vector<From>>(std::move(values));
-    const size_t size = kept->size();
-    void* data = kept->data();
-    nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<From>*>(p); });
-    return Result<To>(data, {size}, owner);
-}
-
-}  // namespace
-
 VocabularyResult as_result(VocabularyArrays&& arrays) {
-    return {moved<uint8_t>(std::move(arrays.bytes)), moved<int64_t>(std::move(arrays.offsets)),
-            moved<uint32_t>(std::move(arrays.slots)), moved<uint16_t>(std::move(arrays.marks))};
+    return {adopt<uint8_t>(std::move(arrays.bytes)), adopt(std::move(arrays.offsets)),
+            adopt(std::move(arrays.slots)), adopt(std::move(arrays.marks))};
 }
 
 std::string_view text_of(nb::handle string, const char* name, int64_t index) {
@@ -176,11 +161,11 @@ Expanded expand(const std::vector<SourceParts>& sources, const std::vector<Skele
     });
     const size_t count = size_t(rows.offsets.back());
     using Ids = decltype(rows.ids);
-    auto kept = std::make_unique<Ids>(std::move(rows.ids));
-    int32_t* ids = kept->get();
-    nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
+    auto memory = std::make_unique<Ids>(std::move(rows.ids));
+    int32_t* ids = memory->get();
+    nb::capsule owner(memory.release(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
     Result<int32_t> numbers(ids, {count}, owner);
-    Result<int64_t> offsets = moved<int64_t>(std::move(rows.offsets));
+    Result<int64_t> offsets = adopt(std::move(rows.offsets));
     if (known || hash_bits) return {offsets, numbers, std::nullopt};
     return {offsets, numbers, as_result(std::move(arrays))};
 }

@@ -2,10 +2,10 @@
 //
 // Nothing of Python runs while a token is read, so that borrowed objects stay: where a value has to be asked for its
 // number, or a container for its contents, the token is read again from copies that are held.
-#include "features/named_attributes.h"
 #include "bindings/arrays.h"
 #include "bindings/module.h"
 #include "bindings/vocabulary.h"
+#include "features/named_attributes.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -232,10 +232,10 @@ private:
     }
 
     bool add_number(double number, PyObject* value) {
-        const float kept = float(number);
-        if (!std::isfinite(kept))
+        const float small = float(number);
+        if (!std::isfinite(small))
             refuse(place_of_attribute() + ": expected a finite number that fits float32, got " + kind_of(value));
-        attributes_.add(path_, kept);
+        attributes_.add(path_, small);
         return true;
     }
 
@@ -262,14 +262,6 @@ private:
         return {bytes, size_t(size)};
     }
 };
-
-// A vector's memory as an array, not copied.
-template <class T>
-Result<T> handed_over(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return Result<T>(kept->data(), {kept->size()}, owner);
-}
 
 using Numbered = std::tuple<Result<int64_t>, Result<int64_t>, Result<int32_t>, std::optional<Result<float>>,
                             std::optional<VocabularyResult>>;
@@ -306,8 +298,8 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
     std::optional<VocabularyResult> names;
     if (rows.builds()) names = as_result(rows.finish());
     std::optional<Result<float>> values;
-    if (!rows.values.empty()) values = handed_over(std::move(rows.values));
-    return {handed_over(std::move(offsets)), handed_over(std::move(rows.offsets)), handed_over(std::move(rows.ids)),
+    if (!rows.values.empty()) values = adopt(std::move(rows.values));
+    return {adopt(std::move(offsets)), adopt(std::move(rows.offsets)), adopt(std::move(rows.ids)),
             std::move(values), std::move(names)};
 }
 

@@ -1,9 +1,9 @@
 // Words as they come from Python, looked up in a lexicon.
 #pragma once
 
-#include "trigram/lexicon.h"
 #include "bindings/arrays.h"
 #include "bindings/vocabulary.h"
+#include "trigram/lexicon.h"
 
 namespace tagline::bindings {
 

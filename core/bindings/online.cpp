@@ -1,7 +1,7 @@
 // Online learning, as Python sees it.
-#include "training/online.h"
 #include "bindings/module.h"
 #include "bindings/training.h"
+#include "training/online.h"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>

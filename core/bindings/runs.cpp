@@ -1,8 +1,8 @@
 // Sentences that lie somewhere among rows, such as those of a padded batch: packs their rows and puts them back, and
 // looks at what they hold. Rows of no sentence are never read.
-#include "runtime/pool.h"
 #include "bindings/arrays.h"
 #include "bindings/module.h"
+#include "runtime/pool.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

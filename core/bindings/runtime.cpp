@@ -1,7 +1,7 @@
 // Which instruction set runs, on how many threads.
-#include "runtime/pool.h"
-#include "chain/variants.h"
 #include "bindings/module.h"
+#include "chain/variants.h"
+#include "runtime/pool.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -1,9 +1,9 @@
 // What training is done on, as it comes from Python: arrays checked once, kept alive as long as they are used.
 #pragma once
 
+#include "bindings/arrays.h"
 #include "training/gradient_descent.h"
 #include "training/likelihood.h"
-#include "bindings/arrays.h"
 
 #include <mutex>
 #include <optional>

@@ -1,8 +1,8 @@
 // The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
-#include "trigram/trigrams.h"
 #include "bindings/lexicon.h"
 #include "bindings/module.h"
 #include "bindings/training.h"
+#include "trigram/trigrams.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

@@ -1,7 +1,7 @@
 // The long vectors of a quasi-Newton method, as Python sees them: every array is the caller's, and so is its reuse.
-#include "training/quasi_newton.h"
 #include "bindings/arrays.h"
 #include "bindings/module.h"
+#include "training/quasi_newton.h"
 
 #include <nanobind/stl/pair.h>
 

@@ -1,8 +1,8 @@
 // Vocabularies at the door: strings and arrays of Python in, arrays out.
 #pragma once
 
-#include "features/vocabulary.h"
 #include "bindings/arrays.h"
+#include "features/vocabulary.h"
 
 #include <tuple>
 

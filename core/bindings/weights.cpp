@@ -1,9 +1,9 @@
 // Weights of a feature CRF, emissions from them, and the likelihood that they are trained by, as Python sees them.
-#include "chain/blocks.h"
-#include "training/likelihood.h"
 #include "bindings/arrays.h"
 #include "bindings/module.h"
 #include "bindings/training.h"
+#include "runtime/pool.h"
+#include "training/likelihood.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -12,14 +12,6 @@
 namespace tagline::bindings {
 
 namespace {
-
-template <class T, class Allocator>
-Result<T> adopt(std::vector<T, Allocator>&& values) {
-    using Kept = std::vector<T, Allocator>;
-    auto* kept = new Kept(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
-    return Result<T>(kept->data(), {kept->size()}, owner);
-}
 
 std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array& labels) {
     const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});

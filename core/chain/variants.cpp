@@ -14,10 +14,10 @@ static const Variant* const kCompiled[] = {&variant_plain};
 
 const std::vector<const Variant*>& supported_variants() {
     static const std::vector<const Variant*> supported = [] {
-        std::vector<const Variant*> found;
+        std::vector<const Variant*> usable;
         for (const Variant* variant : kCompiled)
-            if (variant->supported()) found.push_back(variant);
-        return found;
+            if (variant->supported()) usable.push_back(variant);
+        return usable;
     }();
     return supported;
 }

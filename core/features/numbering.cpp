@@ -197,11 +197,11 @@ private:
     std::vector<uint64_t> hashes_;  // by number
 
     bool same(size_t s, size_t k, size_t other_s, size_t other_k) const {
-        const DistinctKey& one = shares_[s]->entries[k];
+        const DistinctKey& first = shares_[s]->entries[k];
         const DistinctKey& other = shares_[other_s]->entries[other_k];
-        const Body& body = expansion_.bodies[expansion_.skeletons[one.skeleton].body];
-        if (one.skeleton == other.skeleton && one.key == other.key && !body.folds()) return true;
-        return text(s, one) == text(other_s, other);
+        const Body& body = expansion_.bodies[expansion_.skeletons[first.skeleton].body];
+        if (first.skeleton == other.skeleton && first.key == other.key && !body.folds()) return true;
+        return text(s, first) == text(other_s, other);
     }
 
     std::string text(size_t s, const DistinctKey& entry) const {

@@ -149,34 +149,34 @@ TooManyNames::TooManyNames(int64_t most)
                           " distinct names, got more; raise the minimum frequency or hash the names") {}
 
 int32_t VocabularyView::find(uint64_t hash, const std::function<bool(std::string_view)>& same) const {
-    int32_t found = -1;
+    int32_t match = -1;
     probe(marks, groups, hash, [&](uint64_t place) {
         const int64_t id = int64_t(slots[place]) - 1;
         if (!same(name(id))) return false;
-        found = int32_t(id);
+        match = int32_t(id);
         return true;
     });
-    return found;
+    return match;
 }
 
 int32_t VocabularyView::find(uint64_t hash, std::span<const std::string_view> pieces) const {
-    int32_t found = -1;
+    int32_t match = -1;
     probe(marks, groups, hash, [&](uint64_t place) {
         const int64_t id = int64_t(slots[place]) - 1;
         if (!same(bytes + offsets[id], size_t(offsets[id + 1] - offsets[id]), pieces)) return false;
-        found = int32_t(id);
+        match = int32_t(id);
         return true;
     });
-    return found;
+    return match;
 }
 
 int32_t VocabularyView::candidate(uint64_t hash) const {
-    int32_t found = -1;
+    int32_t match = -1;
     probe(marks, groups, hash, [&](uint64_t place) {
-        found = int32_t(slots[place] - 1);
+        match = int32_t(slots[place] - 1);
         return true;
     });
-    return found;
+    return match;
 }
 
 // Nobody can foresee which names are known: entries are written without a branch, and grow by those that count.

@@ -39,16 +39,16 @@ struct PaddedBlock {
 // The strengths of a penalty, block by block.
 class Strengths {
 public:
-    explicit Strengths(Strength given) : given_(given) {
-        for (double& value : block_.values) value = given.each ? 0 : given.values[0];
+    explicit Strengths(Strength strength) : strength_(strength) {
+        for (double& value : block_.values) value = strength.each ? 0 : strength.values[0];
     }
 
     const double* read(int64_t first, int64_t count) {
-        return given_.each ? block_.read(given_.values + first, count) : block_.values;
+        return strength_.each ? block_.read(strength_.values + first, count) : block_.values;
     }
 
 private:
-    Strength given_;
+    Strength strength_;
     PaddedBlock<double> block_;
 };
 

@@ -32,7 +32,7 @@ TAGLINE_INLINE Vec pseudo_gradient(Vec w, Vec g, Vec c1) {
     return w > 0 ? right : w < 0 ? left : p;
 }
 
-// Sums by lane, kept from block to block.
+// Sums by lane, carried from block to block.
 template <int count>
 struct alignas(TAGLINE_BYTES) LaneSums {  // without it, std::vector aligns to 16
     Vec by_lane[count] = {};
@@ -51,8 +51,8 @@ using SlotProducts = LaneSums<4>;
 
 // gradient g = f + 2·c2·w and pseudo-gradient p of a block.
 TAGLINE_INLINE void take_gradient(const double* w, const double* f, const double* c1, const double* c2, double* g,
-                                  double* p, MeasureSums& kept) {
-    MeasureSums sums = kept;
+                                  double* p, MeasureSums& so_far) {
+    MeasureSums sums = so_far;
     Vec* sum = sums.by_lane;
     const Vec zero = {}, one = zero + 1;
     for (int64_t j = 0; j < kBlock; j += lanes) {
@@ -68,35 +68,35 @@ TAGLINE_INLINE void take_gradient(const double* w, const double* f, const double
         sum[kWeights2] += wj * wj;
         sum[kActive] += wj != 0 ? one : zero;
     }
-    kept = sums;
+    so_far = sums;
 }
 
 // s and y of a block into the memory; `y` holds what is remembered there.
 template <class Real>
 TAGLINE_INLINE void take_differences(const double* w, const double* w_before, const double* g, const double* g_before,
-                                     Real* s_kept, Real* y_kept, double* y, MeasureSums& kept) {
-    MeasureSums sums = kept;
+                                     Real* s_slot, Real* y_slot, double* y, MeasureSums& so_far) {
+    MeasureSums sums = so_far;
     Vec* sum = sums.by_lane;
     for (int64_t j = 0; j < kBlock; j += lanes) {
         foresee(w_before, j);
         foresee(g_before, j);
         const Vec gj = load(g + j), sj = load(w + j) - load(w_before + j);
-        store(s_kept + j, sj);
-        store(y_kept + j, gj - load(g_before + j));
-        const Vec yj = load(y_kept + j);
+        store(s_slot + j, sj);
+        store(y_slot + j, gj - load(g_before + j));
+        const Vec yj = load(y_slot + j);
         store(y + j, yj);
         sum[kSlope] += sj * gj;
         sum[kS2] += sj * sj;
         sum[kY2] += yj * yj;
     }
-    kept = sums;
+    so_far = sums;
 }
 
 // One slot's inner products over a block.
 template <class Real>
 TAGLINE_INLINE void take_products(const Real* s, const Real* y_slot, const double* y, const double* p, const double* dy,
-                                  const double* dp, SlotProducts& kept) {
-    SlotProducts products = kept;
+                                  const double* dp, SlotProducts& so_far) {
+    SlotProducts products = so_far;
     Vec* product = products.by_lane;
     for (int64_t j = 0; j < kBlock; j += lanes) {
         foresee(s, j);
@@ -107,7 +107,7 @@ TAGLINE_INLINE void take_products(const Real* s, const Real* y_slot, const doubl
         product[2] += b * load(dy + j);
         product[3] += b * load(dp + j);
     }
-    kept = products;
+    so_far = products;
 }
 
 template <class Real>
@@ -163,8 +163,8 @@ TAGLINE_INLINE void add_rows(const Real* s, const Real* y, double of_s, double o
 // Where a step along d leads from a block of weights.
 template <bool kinks>
 TAGLINE_INLINE void take_step(const double* w, const double* p, const double* c1, double* d, double step, double* to,
-                              MoveSums& kept) {
-    MoveSums sums = kept;
+                              MoveSums& so_far) {
+    MoveSums sums = so_far;
     Vec* sum = sums.by_lane;
     const Vec zero = {};
     for (int64_t j = 0; j < kBlock; j += lanes) {
@@ -181,7 +181,7 @@ TAGLINE_INLINE void take_step(const double* w, const double* p, const double* c1
         sum[kDecrease] += pj * (next - wj);
         sum[kDirection2] += dj * dj;
     }
-    kept = sums;
+    so_far = sums;
 }
 
 template <class Real>
