@@ -6,7 +6,7 @@ The layer turns its arguments into a `TensorChain` (`padded`) and asks `tagline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Unpack, overload
 
 import torch
@@ -19,14 +19,12 @@ from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, losses
 from tagline.nn.decoded import Decoded, Ranked, lists_of
+from tagline.nn.losses import Objective
 from tagline.nn.padded import Extras, PaddedLayer
 from tagline.readers.rules import Rules
 from tagline.types import SpanQuery
 
 REDUCTIONS = ("none", "sum", "mean", "token_mean")
-
-Objective = Callable[[TensorChain, Tensor], Tensor]
-"""A loss: a chain and its labels ``[N]`` (or sets of labels ``[N, L]``) in, one number a sentence ``[B]`` out."""
 
 
 class CRF(PaddedLayer):
@@ -116,13 +114,16 @@ class CRF(PaddedLayer):
         """Compute a loss to minimise: the negative log-likelihood, as its mean over sentences.
 
         Arguments:
-            tags: as in `forward`; None for objectives that take none (distillation).
+            tags: as in `forward`; None only for objectives that need none: `losses.Distillation`, and those of your
+                own that say so by an attribute ``needs_labels = False``.
             reduction: "mean" over the sentences (empty ones count, with 0), "sum", "none", or "token_mean", the sum
                 over the number of tokens that count.
             objective: another loss, from `tagline.nn.losses`.
         """
         if reduction not in REDUCTIONS:
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        if tags is None:
+            losses.check_needs_none(objective)
         batch = self._read(emissions, tags, mask, **extras)
         gold = batch.chain.first.new_zeros(batch.chain.num_rows) if batch.labels is None else batch.labels
         value = objective(batch.chain, gold)

@@ -21,9 +21,10 @@ from torch import Tensor, nn
 from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, losses
-from tagline.nn.crf import CRF, Objective
+from tagline.nn.crf import CRF
 from tagline.nn.dropout import check_probability
 from tagline.nn.graphs import GraphedLoss
+from tagline.nn.losses import Objective
 from tagline.readers.rules import Rules
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]

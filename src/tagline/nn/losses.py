@@ -11,13 +11,14 @@
     Distillation      KL(teacher's posterior ‖ p), exact over all labellings
 
 Labels are ``[N]`` integers, or sets of labels ``[N, L]`` for `nll` (then log Z − log of the sum over labellings within
-the sets). References: Tsuboi et al. (2008), Gimpel & Smith (2010), Lannoy et al. (2012), Wang et al. (2021).
+the sets). `Distillation` reads no labels and says so by ``needs_labels = False``. References: Tsuboi et al. (2008), Gimpel & Smith (2010), Lannoy et al. (2012), Wang et al. (2021).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -27,6 +28,24 @@ from tagline.chain.tensors import TensorChain, conditionals, path_score
 from tagline.chain.tensors.batched import log_marginals, log_sum, pad
 from tagline.chain.tensors.types import not_empty
 from tagline.errors import InputError
+
+Objective = Callable[[TensorChain, Tensor], Tensor]
+"""A loss: a chain and its labels ``[N]`` (or sets of labels ``[N, L]``) in, one number a sentence ``[B]`` out."""
+
+
+def needs_labels(objective: Objective) -> bool:
+    """Whether an objective reads labels, as all do that do not say otherwise."""
+    return bool(getattr(objective, "needs_labels", True))
+
+
+def check_needs_none(objective: Objective) -> None:
+    """Raise for an objective that reads labels, where there are none."""
+    if needs_labels(objective):
+        name = getattr(objective, "__name__", type(objective).__name__)
+        raise InputError(
+            f"tags: expected the labels that the objective {name} reads, got None; Distillation takes none, also "
+            "within EntropyWeight, and so does an objective of your own with an attribute needs_labels = False"
+        )
 
 
 def nll(c: TensorChain, labels: Tensor) -> Tensor:
@@ -126,7 +145,12 @@ class EntropyWeight:
     """Another objective, and the entropy of the posterior times a weight: above 0 for certainty, below for doubt."""
 
     weight: float
-    objective: Callable[[TensorChain, Tensor], Tensor] = nll
+    objective: Objective = nll
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the other objective reads labels."""
+        return needs_labels(self.objective)
 
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the sum."""
@@ -144,6 +168,7 @@ class Distillation:
 
     teacher: TensorChain
     temperature: float = 1.0
+    needs_labels: ClassVar[bool] = False
 
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute KL(teacher ‖ student)."""
