@@ -16,7 +16,7 @@ from tagline import compiled
 from tagline.chain.checks import forbidden_gold, no_path
 from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.types import as_array
-from tagline.errors import InputError
+from tagline.errors import InputError, NoPathError
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
@@ -148,6 +148,15 @@ def check_gold(log_likelihood: Tensor) -> None:
     """Raise where the labels of a sentence are forbidden, given log p ``[B]``."""
     if (sentence := _first_forbidden(log_likelihood)) is not None:
         raise forbidden_gold(sentence)
+
+
+def check_student(negative_divergence: Tensor) -> None:
+    """Raise where a student forbids what its teacher allows, given −KL ``[B]``."""
+    if (sentence := _first_forbidden(negative_divergence)) is not None:
+        raise NoPathError(
+            f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+            "(the divergence is infinite); relax the constraints, or give the teacher the same"
+        )
 
 
 def _first_forbidden(values: Tensor) -> int | None:

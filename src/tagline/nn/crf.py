@@ -51,6 +51,10 @@ class CRF(PaddedLayer):
         allowed: booleans ``[batch, steps, labels]``, the labels that each token may take.
         transitions: scores ``[batch, steps, labels, labels]`` that lead into each token, added to the layer's own.
 
+    A sentence without a legal labelling is a `NoPathError` in every answer where values are checked: on the CPU, and on
+    a GPU with `check`. Elsewhere it is answered by a sum over no labellings: log Z is −∞, marginals, entropy and
+    probabilities of spans are 0; losses are ∞ with finite gradients, as they are for forbidden tags.
+
     >>> crf = CRF(5)
     >>> emissions, tags = torch.randn(2, 3, 5), torch.tensor([[0, 1, 2], [3, 4, -100]])
     >>> loss = crf.loss(emissions, tags)
@@ -126,9 +130,14 @@ class CRF(PaddedLayer):
             losses.check_needs_none(objective)
         batch = self._read(emissions, tags, mask, **extras)
         gold = batch.chain.first.new_zeros(batch.chain.num_rows) if batch.labels is None else batch.labels
+        if batch.checked:
+            losses.check_values(objective, batch.chain)
+        labelled = losses.needs_labels(objective)
+        if not labelled:
+            batch.require_paths()
         value = objective(batch.chain, gold)
         if batch.checked:
-            checks.check_gold(-value.detach())
+            (checks.check_gold if labelled else checks.check_student)(-value.detach())
         if reduction == "none":
             return value.to(batch.dtype)
         if reduction == "mean":
@@ -216,6 +225,7 @@ class CRF(PaddedLayer):
     def entropy(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> Tensor:
         """Compute the entropy of p(y | x) in nats, ``[batch]``, with gradients."""
         batch = self._read(emissions, None, mask, **extras)
+        batch.require_paths()
         return tensors.entropy(batch.chain).to(batch.dtype)
 
     def span_probability(
@@ -228,6 +238,7 @@ class CRF(PaddedLayer):
                 that do not count have no number: with a mask, token 0 is the first that is on.
         """
         batch = self._read(emissions, None, mask, **extras)
+        batch.require_paths()
         return tensors.span_probability(batch.chain, spans).to(batch.dtype)
 
     def chain(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> TensorChain:

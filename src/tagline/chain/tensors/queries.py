@@ -60,13 +60,19 @@ def sample(c: TensorChain, uniforms: Tensor) -> Tensor:
 
 
 def entropy(c: TensorChain) -> Tensor:
-    """Compute the entropy of p(y | x) in nats, ``[B]``, with gradients."""
+    """Compute the entropy of p(y | x) in nats, ``[B]``, with gradients.
+
+    Without a legal labelling it is 0 in plain PyTorch, and an error in the compiled core.
+    """
     native = compiled_backend(c)
     return conditionals.entropy(c) if native is None else native.entropy(c)
 
 
 def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
-    """Compute the probability that the labels of spans lie in sets, one number a span, with gradients."""
+    """Compute the probability that the labels of spans lie in sets, one number a span, with gradients.
+
+    Without a legal labelling it is 0 in plain PyTorch, and an error in the compiled core.
+    """
     lengths = c.lengths.cpu().numpy()
     L, total = c.num_labels, int(lengths.sum())
     shape = Chain(np.zeros((total, L)), np.zeros((L, L)), offsets=offsets_of(lengths))
@@ -91,4 +97,5 @@ def _span_probability(c: TensorChain, queries: list[tuple[int, int, BoolArray]])
     transitions = c.transitions.index_select(0, rows.flatten()) if c.per_position else c.transitions
     first = torch.arange(M, device=device) * T
     inside = TensorChain(emissions, first, c.lengths[which], T, transitions, c.start, c.end)
-    return (batched.log_partition(inside) - batched.log_partition(c)[which]).exp()
+    log_z = batched.log_partition(c)[which]
+    return (batched.log_partition(inside) - torch.where(torch.isneginf(log_z), 0.0, log_z)).exp()
