@@ -1,7 +1,8 @@
 """What the CRF layer checks at the door.
 
 Shapes and types always; values (NaN, tags out of range, no legal path) need an answer from the device, so they are
-checked on the CPU, elsewhere only where the layer was made with ``check=True``, and never while a graph is traced.
+checked on the CPU, elsewhere only where the layer was made with ``check=True``, and never while a graph is traced or
+inside a transform of `torch.func`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor
 from tagline import compiled
 from tagline.chain.checks import forbidden_gold, no_path
 from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.errors import InputError, NoPathError
 
@@ -78,7 +80,7 @@ def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
 
 def looks(device: torch.device, check: bool) -> bool:
     """Whether values are checked."""
-    return (check or device.type == "cpu") and not torch.compiler.is_compiling()
+    return (check or device.type == "cpu") and not torch.compiler.is_compiling() and not transforming()
 
 
 def check_values(c: TensorChain, labels: Tensor | None) -> bool:

@@ -16,6 +16,7 @@ from torch import Tensor
 from tagline.chain import tensors
 from tagline.chain.checks import as_count
 from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.dispatch import transforming
 from tagline.errors import InputError
 from tagline.nn import checks, losses
 from tagline.nn.decoded import Decoded, Ranked, lists_of
@@ -179,6 +180,8 @@ class CRF(PaddedLayer):
             Lists of the labels of the tokens that count; with a `pad_tag`, tensors instead (labels and scores), which
             need no waiting for a GPU and can be gathered from several. Neither has a gradient.
         """
+        if pad_tag is None and transforming():
+            raise InputError("pad_tag: expected a number inside a transform of torch.func, where lists cannot be made")
         batch = self._read(emissions.detach(), None, mask, **extras)
         labels, scores = tensors.viterbi(batch.chain)
         batch.legal(scores)
@@ -248,7 +251,7 @@ class CRF(PaddedLayer):
 
 def _uniforms(c: TensorChain, count: int, generator: torch.Generator | None) -> Tensor:
     """Draw numbers in [0, 1) ``[count, N]``; on the CPU one for each token, so that padding changes no sample."""
-    if not c.emissions.is_cpu:
+    if not c.emissions.is_cpu or transforming():
         return torch.rand((count, c.num_rows), dtype=torch.float64, generator=generator, device=c.emissions.device)
     inside = c.inside()
     out = torch.zeros((count, c.num_rows), dtype=torch.float64)

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from tagline.chain.checks import as_span_arrays
 from tagline.chain.tensors import batched, conditionals
-from tagline.chain.tensors.dispatch import compiled_backend
+from tagline.chain.tensors.dispatch import compiled_backend, transforming
 from tagline.chain.tensors.types import TensorChain, wide
+from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.types import BoolArray, Chain, SpanQuery
+from tagline.types import BoolArray, Chain, IntArray, SpanQuery
 
 
 def k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
@@ -29,8 +30,8 @@ def k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
 def _k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
     p = batched.pad(c)
     B, L = p.rows.shape[0], c.num_labels
-    best = torch.full((B, L, k), -torch.inf, dtype=p.emissions.dtype, device=p.rows.device)
-    best[:, :, 0] = p.start + p.emissions[:, 0]
+    first = (p.start + p.emissions[:, 0])[:, :, None]
+    best = torch.cat([first, torch.full_like(first, -torch.inf).expand(B, L, k - 1)], 2)  # [B, L, k]
     itself = torch.arange(L * k, device=p.rows.device).view(L, k)
     pointers = []  # [B, L, k]: label·k + rank at the step before
     for t in range(1, p.num_steps):
@@ -73,7 +74,7 @@ def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
 
     Without a legal labelling it is 0 in plain PyTorch, and an error in the compiled core.
     """
-    lengths = c.lengths.cpu().numpy()
+    lengths = _known_lengths(c)
     L, total = c.num_labels, int(lengths.sum())
     shape = Chain(np.zeros((total, L)), np.zeros((L, L)), offsets=offsets_of(lengths))
     queries = as_span_arrays(shape, spans)
@@ -81,6 +82,18 @@ def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
         return torch.zeros(0, dtype=wide(c.emissions.device), device=c.emissions.device)
     native = compiled_backend(c)
     return _span_probability(c, queries) if native is None else native.span_probability(c, spans)
+
+
+def _known_lengths(c: TensorChain) -> IntArray:
+    if not transforming():
+        return c.lengths.cpu().numpy()  # type: ignore[no-any-return]
+    try:
+        return np.array([int(length) for length in c.lengths], np.int64)
+    except RuntimeError:
+        raise InputError(
+            "span_probability: expected the same mask for all that vmap goes over, got one for each; ask about them "
+            "without vmap, as sentences of one batch"
+        ) from None
 
 
 def _span_probability(c: TensorChain, queries: list[tuple[int, int, BoolArray]]) -> Tensor:
