@@ -86,7 +86,7 @@ def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
 
 def _known_lengths(c: TensorChain) -> IntArray:
     if not transforming():
-        return c.lengths.cpu().numpy()  # type: ignore[no-any-return]
+        return c.lengths.cpu().numpy()
     try:
         return np.array([int(length) for length in c.lengths], np.int64)
     except RuntimeError:
