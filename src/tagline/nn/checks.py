@@ -1,7 +1,8 @@
 """What the CRF layer checks at the door.
 
 Shapes and types always; values (NaN, tags out of range, no legal path) need an answer from the device, so they are
-checked on the CPU, elsewhere only where the layer was made with ``check=True``, and never while a graph is traced.
+checked on the CPU, elsewhere only where the layer was made with ``check=True``, and never while a graph is traced or
+inside a transform of `torch.func`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from torch import Tensor
 from tagline import compiled
 from tagline.chain.checks import forbidden_gold, no_path
 from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
-from tagline.errors import InputError
+from tagline.errors import InputError, NoPathError
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
@@ -78,7 +80,7 @@ def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
 
 def looks(device: torch.device, check: bool) -> bool:
     """Whether values are checked."""
-    return (check or device.type == "cpu") and not torch.compiler.is_compiling()
+    return (check or device.type == "cpu") and not torch.compiler.is_compiling() and not transforming()
 
 
 def check_values(c: TensorChain, labels: Tensor | None) -> bool:
@@ -148,6 +150,15 @@ def check_gold(log_likelihood: Tensor) -> None:
     """Raise where the labels of a sentence are forbidden, given log p ``[B]``."""
     if (sentence := _first_forbidden(log_likelihood)) is not None:
         raise forbidden_gold(sentence)
+
+
+def check_student(negative_divergence: Tensor) -> None:
+    """Raise where a student forbids what its teacher allows, given −KL ``[B]``."""
+    if (sentence := _first_forbidden(negative_divergence)) is not None:
+        raise NoPathError(
+            f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+            "(the divergence is infinite); relax the constraints, or give the teacher the same"
+        )
 
 
 def _first_forbidden(values: Tensor) -> int | None:

@@ -6,7 +6,7 @@ The layer turns its arguments into a `TensorChain` (`padded`) and asks `tagline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Unpack, overload
 
 import torch
@@ -16,17 +16,16 @@ from torch import Tensor
 from tagline.chain import tensors
 from tagline.chain.checks import as_count
 from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.dispatch import transforming
 from tagline.errors import InputError
 from tagline.nn import checks, losses
 from tagline.nn.decoded import Decoded, Ranked, lists_of
+from tagline.nn.losses import Objective
 from tagline.nn.padded import Extras, PaddedLayer
 from tagline.readers.rules import Rules
 from tagline.types import SpanQuery
 
 REDUCTIONS = ("none", "sum", "mean", "token_mean")
-
-Objective = Callable[[TensorChain, Tensor], Tensor]
-"""A loss: a chain and its labels ``[N]`` (or sets of labels ``[N, L]``) in, one number a sentence ``[B]`` out."""
 
 
 class CRF(PaddedLayer):
@@ -52,6 +51,10 @@ class CRF(PaddedLayer):
             may have none left. Or `lengths` ``[batch]`` for padding at the right.
         allowed: booleans ``[batch, steps, labels]``, the labels that each token may take.
         transitions: scores ``[batch, steps, labels, labels]`` that lead into each token, added to the layer's own.
+
+    A sentence without a legal labelling is a `NoPathError` in every answer where values are checked: on the CPU, and on
+    a GPU with `check`. Elsewhere it is answered by a sum over no labellings: log Z is −∞, marginals, entropy and
+    probabilities of spans are 0; losses are ∞ with finite gradients, as they are for forbidden tags.
 
     >>> crf = CRF(5)
     >>> emissions, tags = torch.randn(2, 3, 5), torch.tensor([[0, 1, 2], [3, 4, -100]])
@@ -116,18 +119,26 @@ class CRF(PaddedLayer):
         """Compute a loss to minimise: the negative log-likelihood, as its mean over sentences.
 
         Arguments:
-            tags: as in `forward`; None for objectives that take none (distillation).
+            tags: as in `forward`; None only for objectives that need none: `losses.Distillation`, and those of your
+                own that say so by an attribute ``needs_labels = False``.
             reduction: "mean" over the sentences (empty ones count, with 0), "sum", "none", or "token_mean", the sum
                 over the number of tokens that count.
             objective: another loss, from `tagline.nn.losses`.
         """
         if reduction not in REDUCTIONS:
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        if tags is None:
+            losses.check_needs_none(objective)
         batch = self._read(emissions, tags, mask, **extras)
         gold = batch.chain.first.new_zeros(batch.chain.num_rows) if batch.labels is None else batch.labels
+        if batch.checked:
+            losses.check_values(objective, batch.chain)
+        labelled = losses.needs_labels(objective)
+        if not labelled:
+            batch.require_paths()
         value = objective(batch.chain, gold)
         if batch.checked:
-            checks.check_gold(-value.detach())
+            (checks.check_gold if labelled else checks.check_student)(-value.detach())
         if reduction == "none":
             return value.to(batch.dtype)
         if reduction == "mean":
@@ -169,6 +180,8 @@ class CRF(PaddedLayer):
             Lists of the labels of the tokens that count; with a `pad_tag`, tensors instead (labels and scores), which
             need no waiting for a GPU and can be gathered from several. Neither has a gradient.
         """
+        if pad_tag is None and transforming():
+            raise InputError("pad_tag: expected a number inside a transform of torch.func, where lists cannot be made")
         batch = self._read(emissions.detach(), None, mask, **extras)
         labels, scores = tensors.viterbi(batch.chain)
         batch.legal(scores)
@@ -215,6 +228,7 @@ class CRF(PaddedLayer):
     def entropy(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> Tensor:
         """Compute the entropy of p(y | x) in nats, ``[batch]``, with gradients."""
         batch = self._read(emissions, None, mask, **extras)
+        batch.require_paths()
         return tensors.entropy(batch.chain).to(batch.dtype)
 
     def span_probability(
@@ -227,6 +241,7 @@ class CRF(PaddedLayer):
                 that do not count have no number: with a mask, token 0 is the first that is on.
         """
         batch = self._read(emissions, None, mask, **extras)
+        batch.require_paths()
         return tensors.span_probability(batch.chain, spans).to(batch.dtype)
 
     def chain(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> TensorChain:
@@ -236,7 +251,7 @@ class CRF(PaddedLayer):
 
 def _uniforms(c: TensorChain, count: int, generator: torch.Generator | None) -> Tensor:
     """Draw numbers in [0, 1) ``[count, N]``; on the CPU one for each token, so that padding changes no sample."""
-    if not c.emissions.is_cpu:
+    if not c.emissions.is_cpu or transforming():
         return torch.rand((count, c.num_rows), dtype=torch.float64, generator=generator, device=c.emissions.device)
     inside = c.inside()
     out = torch.zeros((count, c.num_rows), dtype=torch.float64)

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors.dispatch import transforming
 from tagline.errors import InputError
 from tagline.nn import checks, losses
-from tagline.nn.crf import CRF, Objective
+from tagline.nn.crf import CRF
 from tagline.nn.dropout import check_probability
 from tagline.nn.graphs import GraphedLoss
+from tagline.nn.losses import Objective
 from tagline.readers.rules import Rules
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
@@ -115,7 +117,7 @@ def _replays(emissions: Tensor, labels: Tensor) -> bool:
     """Whether a CUDA graph answers: one label a token, gradients wanted, and nobody else is recording."""
     if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and labels.dtype == torch.int64):
         return False
-    busy = torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
+    busy = torch.compiler.is_compiling() or transforming() or torch.cuda.is_current_stream_capturing()
     return torch.is_grad_enabled() and not busy
 
 

@@ -11,13 +11,17 @@
     Distillation      KL(teacher's posterior ‖ p), exact over all labellings
 
 Labels are ``[N]`` integers, or sets of labels ``[N, L]`` for `nll` (then log Z − log of the sum over labellings within
-the sets). References: Tsuboi et al. (2008), Gimpel & Smith (2010), Lannoy et al. (2012), Wang et al. (2021).
+the sets). A loss is ∞ where the labels are forbidden. `Distillation` reads no labels and says so by
+``needs_labels = False``.
+
+References: Tsuboi et al. (2008), Gimpel & Smith (2010), Lannoy et al. (2012), Wang et al. (2021).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,14 +30,42 @@ from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain, conditionals, path_score
 from tagline.chain.tensors.batched import log_marginals, log_sum, pad
 from tagline.chain.tensors.types import not_empty
-from tagline.errors import InputError
+from tagline.errors import InputError, NoPathError
+from tagline.nn import checks
+
+Objective = Callable[[TensorChain, Tensor], Tensor]
+"""A loss: a chain and its labels ``[N]`` (or sets of labels ``[N, L]``) in, one number a sentence ``[B]`` out."""
+
+UNLIKE_TEACHER = "teacher: expected a chain of the same batch and mask"
+
+
+def needs_labels(objective: Objective) -> bool:
+    """Whether an objective reads labels, as all do that do not say otherwise."""
+    return bool(getattr(objective, "needs_labels", True))
+
+
+def check_needs_none(objective: Objective) -> None:
+    """Raise for an objective that reads labels, where there are none."""
+    if needs_labels(objective):
+        name = getattr(objective, "__name__", type(objective).__name__)
+        raise InputError(
+            f"tags: expected the labels that the objective {name} reads, got None; Distillation takes none, also "
+            "within EntropyWeight, and so does an objective of your own with an attribute needs_labels = False"
+        )
+
+
+def check_values(objective: Objective, c: TensorChain) -> None:
+    """Let an objective that has values of its own look at them, for a chain."""
+    if (check := getattr(objective, "check_values", None)) is not None:
+        check(c)
 
 
 def nll(c: TensorChain, labels: Tensor) -> Tensor:
     """Compute the negative log-likelihood of labels, or of all labellings within sets of labels."""
     if labels.dtype == torch.bool:
         within = replace(c, emissions=torch.where(labels, c.emissions, -torch.inf), free=False)
-        return tensors.log_partition(c) - tensors.log_partition(within)
+        log_z_within = tensors.log_partition(within)
+        return _infinite(torch.isneginf(log_z_within), tensors.log_partition(c) - log_z_within)
     return -tensors.log_likelihood(c, labels)
 
 
@@ -46,7 +78,8 @@ class LabelSmoothing:
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute log Z − (1 − ε) s(y*) − ε·mean, as nll + ε·(s(y*) − mean)."""
         _whole("LabelSmoothing", labels)
-        return nll(c, labels) + self.epsilon * (path_score(c, labels) - conditionals.mean_score(c))
+        gold = path_score(c, labels)
+        return _infinite(torch.isneginf(gold), nll(c, labels) + self.epsilon * (gold - conditionals.mean_score(c)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +94,8 @@ class TokenSmoothing:
         legal = ~torch.isneginf(p.emissions)
         mean = torch.where(legal, p.emissions, 0.0).sum(2) / legal.sum(2).clamp(min=1)
         gaps = torch.where(p.inside, log_sum(p.emissions, 2) - mean, 0.0)
-        return (1 - self.epsilon) * nll(c, labels) + self.epsilon * gaps.sum(1)
+        likelihood = nll(c, labels)
+        return _infinite(torch.isposinf(likelihood), (1 - self.epsilon) * likelihood + self.epsilon * gaps.sum(1))
 
 
 @dataclass(frozen=True)
@@ -75,7 +109,8 @@ class Hinge:
         _whole("Hinge", labels)
         harder = _with_cost(c, labels, self.cost)
         rival, _ = tensors.viterbi(harder.detach())
-        return path_score(harder, rival.clamp(min=0)) - path_score(c, labels)
+        gold = path_score(c, labels)
+        return _infinite(torch.isneginf(gold), path_score(harder, rival.clamp(min=0)) - gold)
 
 
 @dataclass(frozen=True)
@@ -102,8 +137,10 @@ class Focal:
         p, table = log_marginals(c)
         path = torch.where(p.inside, not_empty(labels)[p.rows], 0)
         logs = torch.where(p.inside, table.gather(2, path[:, :, None])[:, :, 0], 0.0)
+        forbidden = torch.isneginf(logs)
+        logs = torch.where(forbidden, 0.0, logs)
         doubt = (-torch.expm1(logs)).clamp(min=torch.finfo(logs.dtype).tiny)
-        return torch.where(p.inside, -(doubt**self.gamma) * logs, 0.0).sum(1)
+        return _infinite(forbidden.any(1), torch.where(p.inside, -(doubt**self.gamma) * logs, 0.0).sum(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +155,9 @@ class ClassWeights:
         if self.weights.shape != (c.num_labels,):
             raise InputError(f"weights: expected shape [{c.num_labels}], one a label, got {list(self.weights.shape)}")
         path, terms = conditionals.factors(c, labels)
-        return -(self.weights.to(terms)[path] * terms).sum(1)
+        forbidden = torch.isneginf(terms)
+        terms = torch.where(forbidden, 0.0, terms)  # a weight of 0 times −∞ would be NaN
+        return _infinite(forbidden.any(1), -(self.weights.to(terms)[path] * terms).sum(1))
 
 
 @dataclass(frozen=True)
@@ -126,7 +165,16 @@ class EntropyWeight:
     """Another objective, and the entropy of the posterior times a weight: above 0 for certainty, below for doubt."""
 
     weight: float
-    objective: Callable[[TensorChain, Tensor], Tensor] = nll
+    objective: Objective = nll
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the other objective reads labels."""
+        return needs_labels(self.objective)
+
+    def check_values(self, c: TensorChain) -> None:
+        """Check what the other objective does."""
+        check_values(self.objective, c)
 
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute the sum."""
@@ -137,6 +185,9 @@ class EntropyWeight:
 class Distillation:
     """The divergence of a student from a teacher's posterior over whole labellings; labels are not read.
 
+    It is infinite where either has no legal labelling, or where the student forbids one that the teacher allows. A
+    teacher with sentences of other lengths is an error where values are checked; elsewhere these sentences give NaN.
+
     Arguments:
         teacher: its scores for the same batch and mask (`CRF.chain`).
         temperature: both chains' scores are divided by it, and the result is multiplied by its square.
@@ -144,19 +195,46 @@ class Distillation:
 
     teacher: TensorChain
     temperature: float = 1.0
+    needs_labels: ClassVar[bool] = False
 
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute KL(teacher ‖ student)."""
-        if self.teacher.emissions.shape != c.emissions.shape or self.teacher.first.shape != c.first.shape:
+        self._check_shapes(c)
+        if self.teacher.emissions.shape != c.emissions.shape:
             raise InputError(
-                f"teacher: expected a chain of the same batch and mask, emissions {list(c.emissions.shape)}, "
-                f"got {list(self.teacher.emissions.shape)}"
+                f"{UNLIKE_TEACHER}, emissions {list(c.emissions.shape)}, got {list(self.teacher.emissions.shape)}"
             )
         student, teacher = (
             chain.with_scores(*(part / self.temperature for part in chain.scores))
             for chain in (c, self.teacher.detach())
         )
-        return conditionals.divergence(student, teacher) * self.temperature**2
+        value = conditionals.divergence(student, teacher) * self.temperature**2
+        return torch.where(self.teacher.lengths == c.lengths, value, torch.nan)
+
+    def _check_shapes(self, c: TensorChain) -> None:
+        for name, ours, theirs in (
+            ("labels", c.num_labels, self.teacher.num_labels),
+            ("sentences", c.num_sentences, self.teacher.num_sentences),
+        ):
+            if ours != theirs:
+                raise InputError(f"{UNLIKE_TEACHER}, {ours} {name}, got {theirs}")
+
+    def check_values(self, c: TensorChain) -> None:
+        """Raise for a teacher whose sentences have other lengths, or no legal labelling."""
+        self._check_shapes(c)
+        lengths = zip(c.lengths.tolist(), self.teacher.lengths.tolist(), strict=True)
+        for sentence, (ours, theirs) in enumerate(lengths):
+            if ours != theirs:
+                raise InputError(f"{UNLIKE_TEACHER}, {ours} tokens in sentence {sentence}, got {theirs}")
+        try:
+            checks.check_paths(tensors.log_partition(self.teacher.detach()))
+        except NoPathError as error:
+            raise NoPathError(f"teacher: {error}") from None
+
+
+def _infinite(forbidden: Tensor, values: Tensor) -> Tensor:
+    """Return the losses ``[B]``, ∞ with gradient 0 for sentences whose labels are forbidden."""
+    return torch.where(forbidden, torch.inf, values)
 
 
 def _with_cost(c: TensorChain, labels: Tensor, cost: float) -> TensorChain:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tagline import compiled
 from tagline.chain.tensors import TensorChain
-from tagline.chain.tensors.dispatch import permuted
+from tagline.chain.tensors.dispatch import permuted, transforming
 from tagline.chain.tensors.types import as_array
 
 
@@ -47,7 +47,7 @@ class Packing:
         flat = values.flatten(0, 1)
         if self.rows is None:
             return flat.contiguous()
-        if not (flat.requires_grad and torch.is_grad_enabled()):
+        if not (flat.requires_grad and torch.is_grad_enabled()) or transforming():
             return flat.index_select(0, self.rows)
         return _Taken.apply(flat, self.rows, self.slots)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -88,7 +88,7 @@ def by_lengths(lengths: Tensor, T: int) -> Packing:
 
 def by_mask(mask: Tensor) -> Packing:
     """Pack a batch, given which tokens count, ``[B, T]`` booleans in any pattern."""
-    if mask.is_cpu and not torch.compiler.is_compiling():
+    if mask.is_cpu and not torch.compiler.is_compiling() and not transforming():
         return _packed(mask)
     if (places := permuted(mask)) is not None:
         first, lengths, rows, slots = places

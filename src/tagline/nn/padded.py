@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor
 
+from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, packing
@@ -47,6 +48,11 @@ class LayerInput:
         if self.checked:
             checks.check_paths(log_z)
         return log_z
+
+    def require_paths(self) -> None:
+        """Do what `legal` does, for answers that do not say whether there is a legal labelling."""
+        if self.checked and not self.chain.free:
+            checks.check_paths(tensors.log_partition(self.chain.detach()))
 
 
 class PaddedLayer(TransitionModule):

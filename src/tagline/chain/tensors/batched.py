@@ -45,7 +45,8 @@ class Padded:
         """Put values ``[B, T, …]`` back into rows ``[N, …]``, with `fill` in rows of no sentence."""
         out = torch.full((num_rows + 1, *values.shape[2:]), fill, dtype=values.dtype, device=values.device)
         targets = torch.where(self.inside, self.rows, num_rows)
-        return out.index_copy(0, targets.flatten(), values.flatten(0, 1))[:num_rows]
+        flat = values.reshape(targets.numel(), *values.shape[2:])  # flatten has no rule for is_grads_batched
+        return out.index_copy(0, targets.flatten(), flat)[:num_rows]
 
 
 def pad(c: TensorChain) -> Padded:

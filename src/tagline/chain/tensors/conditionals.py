@@ -40,14 +40,24 @@ def _expected(p: Padded, last: Tensor, steps: list[Tensor], at_first: Tensor, co
     """
     so_far = at_first
     for t, (step, cost) in enumerate(zip(steps, costs[:-1], strict=True), start=1):
-        onward = (step.exp() * (so_far[:, :, None] + cost)).sum(1)
+        onward = _weighted(step.exp(), so_far[:, :, None] + cost).sum(1)
         so_far = torch.where(p.inside[:, t, None], onward, so_far)
-    total = (last.exp() * (so_far + costs[-1])).sum(1)
+    total = _weighted(last.exp(), so_far + costs[-1]).sum(1)
     return torch.where(p.inside[:, 0], total, 0.0)
 
 
+def _weighted(probabilities: Tensor, costs: Tensor) -> Tensor:
+    """Multiply; an infinite cost of what never happens is 0."""
+    return torch.where(probabilities > 0, probabilities * costs, 0.0)
+
+
+def _no_path(p: Padded, last: Tensor) -> Tensor:
+    """Which sentences ``[B]`` have no legal labelling, given log p(y_last)."""
+    return p.inside[:, 0] & torch.isneginf(last).all(1)
+
+
 def entropy(c: TensorChain) -> Tensor:
-    """Compute −Σ p(y) log p(y) in nats, ``[B]``."""
+    """Compute −Σ p(y) log p(y) in nats, ``[B]``; 0 without a legal labelling."""
     p = pad(c)
     last, steps = _from_right(p, forward(p))
     costs = [-_finite(part) for part in (*steps, last)]
@@ -57,13 +67,14 @@ def entropy(c: TensorChain) -> Tensor:
 def divergence(c: TensorChain, other: TensorChain) -> Tensor:
     """Compute KL(other ‖ c) = Σ q(y) (log q(y) − log p(y)), ``[B]``, for q of `other` and p of `c`.
 
-    ∞ where q allows what p forbids.
+    ∞ where q allows what p forbids, and where either has no legal labelling.
     """
     p, q = pad(c), pad(other)
     last, steps = _from_right(q, forward(q))
     own_last, own_steps = _from_right(p, forward(p))
     costs = [_gap(theirs, ours) for theirs, ours in zip((*steps, last), (*own_steps, own_last), strict=True)]
-    return _expected(q, last, steps, torch.zeros_like(last), costs)
+    total = _expected(q, last, steps, torch.zeros_like(last), costs)
+    return torch.where(_no_path(p, own_last) | _no_path(q, last), torch.inf, total)
 
 
 def _gap(theirs: Tensor, ours: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 Backends are modules: `native` (the compiled core), `fused` (Triton), `batched` (plain PyTorch). ``"auto"`` chooses
 `native` for CPU tensors where the core is built, `fused` for CUDA tensors where Triton is installed, and `batched`
 otherwise. ``TAGLINE_TENSOR_ENGINE``, `use_tensor_engine` or `using_tensor_engine` name one for all calls. A chain that
-does not fit the kernels of `fused` goes to `batched`.
+does not fit the kernels of `fused` goes to `batched`, and so does everything inside a transform of `torch.func`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import ModuleType
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from tagline import compiled
 from tagline.chain.choice import EngineChoice
@@ -66,8 +67,23 @@ def using_tensor_engine(name: str) -> AbstractContextManager[None]:
     return _choice.using(name)
 
 
+def transforming(values: Tensor | None = None) -> bool:
+    """Whether a transform of `torch.func` (vmap, grad, jvp …) or forward-mode differentiation is under way.
+
+    Tensors then stand for others and have no memory of their own, so that plain PyTorch alone can answer, and their
+    values cannot be asked for. Autograd's ``is_grads_batched`` shows only in the tensors themselves: `values`.
+    """
+    if torch.compiler.is_compiling():
+        return False
+    if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0:
+        return True
+    return values is not None and torch._C._functorch.is_legacy_batchedtensor(values)
+
+
 def backend(c: TensorChain) -> ModuleType:
     """Return the module that answers for a chain."""
+    if transforming():
+        return batched
     name, device = _choice.name, c.emissions.device.type
     if name == "auto":
         name = _best_for(device)
@@ -94,4 +110,5 @@ def compiled_backend(c: TensorChain) -> ModuleType | None:
 def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
     """Return what `fused.permuted` does; None where Triton is not to answer."""
     answers = mask.is_cuda and _choice.name in ("auto", "fused") and _has_triton()
-    return _module("fused").permuted(mask) if answers and not torch.compiler.is_compiling() else None
+    seen_through = torch.compiler.is_compiling() or transforming()
+    return _module("fused").permuted(mask) if answers and not seen_through else None

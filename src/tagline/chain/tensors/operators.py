@@ -7,9 +7,9 @@
 
 Results ``[B]`` are of type `types.wide`, so that differences of long sentences keep their digits. Autograd records
 what `batched` does. The other backends compute a value and its gradients themselves; their values are one step of
-autograd, and where the backward pass is itself recorded (``create_graph=True``), it runs in `batched`. Inside a graph
-of `torch.compile` each question is one operator, which the compiler neither looks into nor breaks at; its gradients
-run the backend once more and are not differentiated again.
+autograd, and where the backward pass is itself recorded (``create_graph=True``), it runs in `batched`, as everything
+does inside a transform of `torch.func`. Inside a graph of `torch.compile` each question is one operator, which the
+compiler neither looks into nor breaks at; its gradients run the backend once more and are not differentiated again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from tagline.chain.tensors import batched
-from tagline.chain.tensors.dispatch import backend
+from tagline.chain.tensors.dispatch import backend, transforming
 from tagline.chain.tensors.types import TensorChain, wide
 
 
@@ -89,6 +89,8 @@ class _Value(torch.autograd.Function):
         if torch.is_grad_enabled():
             value = _plain_value(ctx.chain.with_scores(*scores), labels)
             return None, None, None, *_recorded(value, scores, weights)
+        if transforming(weights):  # several backward passes at once, by vmap
+            return None, None, None, *batched.gradients(ctx.chain, labels, weights)
         return None, None, None, *ctx.gradients(weights)
 
 

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from tagline.chain.checks import as_span_arrays
 from tagline.chain.tensors import batched, conditionals
-from tagline.chain.tensors.dispatch import compiled_backend
+from tagline.chain.tensors.dispatch import compiled_backend, transforming
 from tagline.chain.tensors.types import TensorChain, wide
+from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.types import BoolArray, Chain, SpanQuery
+from tagline.types import BoolArray, Chain, IntArray, SpanQuery
 
 
 def k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
@@ -29,8 +30,8 @@ def k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
 def _k_best(c: TensorChain, k: int) -> tuple[Tensor, Tensor]:
     p = batched.pad(c)
     B, L = p.rows.shape[0], c.num_labels
-    best = torch.full((B, L, k), -torch.inf, dtype=p.emissions.dtype, device=p.rows.device)
-    best[:, :, 0] = p.start + p.emissions[:, 0]
+    first = (p.start + p.emissions[:, 0])[:, :, None]
+    best = torch.cat([first, torch.full_like(first, -torch.inf).expand(B, L, k - 1)], 2)  # [B, L, k]
     itself = torch.arange(L * k, device=p.rows.device).view(L, k)
     pointers = []  # [B, L, k]: label·k + rank at the step before
     for t in range(1, p.num_steps):
@@ -60,14 +61,20 @@ def sample(c: TensorChain, uniforms: Tensor) -> Tensor:
 
 
 def entropy(c: TensorChain) -> Tensor:
-    """Compute the entropy of p(y | x) in nats, ``[B]``, with gradients."""
+    """Compute the entropy of p(y | x) in nats, ``[B]``, with gradients.
+
+    Without a legal labelling it is 0 in plain PyTorch, and an error in the compiled core.
+    """
     native = compiled_backend(c)
     return conditionals.entropy(c) if native is None else native.entropy(c)
 
 
 def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
-    """Compute the probability that the labels of spans lie in sets, one number a span, with gradients."""
-    lengths = c.lengths.cpu().numpy()
+    """Compute the probability that the labels of spans lie in sets, one number a span, with gradients.
+
+    Without a legal labelling it is 0 in plain PyTorch, and an error in the compiled core.
+    """
+    lengths = _known_lengths(c)
     L, total = c.num_labels, int(lengths.sum())
     shape = Chain(np.zeros((total, L)), np.zeros((L, L)), offsets=offsets_of(lengths))
     queries = as_span_arrays(shape, spans)
@@ -75,6 +82,18 @@ def span_probability(c: TensorChain, spans: Sequence[SpanQuery]) -> Tensor:
         return torch.zeros(0, dtype=wide(c.emissions.device), device=c.emissions.device)
     native = compiled_backend(c)
     return _span_probability(c, queries) if native is None else native.span_probability(c, spans)
+
+
+def _known_lengths(c: TensorChain) -> IntArray:
+    if not transforming():
+        return c.lengths.cpu().numpy()
+    try:
+        return np.array([int(length) for length in c.lengths], np.int64)
+    except RuntimeError:
+        raise InputError(
+            "span_probability: expected the same mask for all that vmap goes over, got one for each; ask about them "
+            "without vmap, as sentences of one batch"
+        ) from None
 
 
 def _span_probability(c: TensorChain, queries: list[tuple[int, int, BoolArray]]) -> Tensor:
@@ -91,4 +110,5 @@ def _span_probability(c: TensorChain, queries: list[tuple[int, int, BoolArray]])
     transitions = c.transitions.index_select(0, rows.flatten()) if c.per_position else c.transitions
     first = torch.arange(M, device=device) * T
     inside = TensorChain(emissions, first, c.lengths[which], T, transitions, c.start, c.end)
-    return (batched.log_partition(inside) - batched.log_partition(c)[which]).exp()
+    log_z = batched.log_partition(c)[which]
+    return (batched.log_partition(inside) - torch.where(torch.isneginf(log_z), 0.0, log_z)).exp()
