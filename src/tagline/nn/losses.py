@@ -78,8 +78,8 @@ class LabelSmoothing:
     def __call__(self, c: TensorChain, labels: Tensor) -> Tensor:
         """Compute log Z − (1 − ε) s(y*) − ε·mean, as nll + ε·(s(y*) − mean)."""
         _whole("LabelSmoothing", labels)
-        gold = path_score(c, labels)
-        return _infinite(torch.isneginf(gold), nll(c, labels) + self.epsilon * (gold - conditionals.mean_score(c)))
+        likelihood, gold = nll(c, labels), path_score(c, labels)
+        return _infinite(torch.isneginf(gold), likelihood + self.epsilon * (gold - conditionals.mean_score(c)))
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class Hinge:
         _whole("Hinge", labels)
         harder = _with_cost(c, labels, self.cost)
         rival, _ = tensors.viterbi(harder.detach())
-        gold = path_score(c, labels)
-        return _infinite(torch.isneginf(gold), path_score(harder, rival.clamp(min=0)) - gold)
+        best, gold = path_score(harder, rival.clamp(min=0)), path_score(c, labels)
+        return _infinite(torch.isneginf(gold), best - gold)
 
 
 @dataclass(frozen=True)
