@@ -5,13 +5,14 @@ Writing goes through `tagline.writing`, so that a crash leaves the old file whol
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import logging
 import mmap
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -28,6 +29,7 @@ PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
 BOM = b"\xef\xbb\xbf"
+NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
 
 
 def name_of(path: PathLike) -> str:
@@ -81,18 +83,55 @@ def read_string(path: PathLike, encoding: str = "utf-8") -> str:
 
 
 def recode(data: bytes, encoding: str, name: str) -> bytes:
-    """Turn text of another encoding into UTF-8."""
+    """Turn a whole text of another encoding into UTF-8."""
+    return Recoder(name, encoding)(data, final=True)
+
+
+class Recoder:
+    """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
+
+    def __init__(self, name: str, encoding: str) -> None:
+        self.name, self.encoding = name, encoding
+        self.lines = self.bytes = 0  # that were read before this block
+        self.decoder = None if encoding == "utf-8" else _decoder_of(encoding)()
+
+    def __call__(self, data: bytes, final: bool = False) -> bytes:
+        if self.decoder is None:
+            return data
+        try:
+            text = self.decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
+        except UnicodeError as error:  # no byte order mark
+            raise InputError(
+                f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
+                f"such as {self.encoding}-le"
+            ) from None
+        lines = self.lines
+        self.lines += text.count("\n")
+        self.bytes += len(data)
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:  # UTF-7 and escapes can write half a pair
+            raise InputError(
+                f"{self.name}:{lines + text.count(chr(10), 0, error.start) + 1}: expected Unicode text, got "
+                f"{text[error.start]!r}, a lone surrogate; mend the text"
+            ) from None
+
+    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
+        """Return how many bytes stand before those of the error, which may begin in the last block."""
+        return self.bytes + len(data) - len(error.object)
+
+
+def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """Return what decodes texts of an encoding; Python's other codecs (hex, zlib, rot13, punycode) are refused."""
     try:
-        return data.decode(encoding).encode()
-    except LookupError:
-        raise unknown_encoding(encoding) from None
-    except UnicodeDecodeError as error:
-        raise wrong_encoding(name, error, encoding) from None
-
-
-def unknown_encoding(encoding: str) -> InputError:
-    """Return the error for an encoding that Python does not know."""
-    return InputError(f"encoding: expected a name that Python knows, got {encoding!r}")
+        codec = codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):  # unknown, no string, a NUL in it
+        raise InputError(f"encoding: expected a name that Python knows, got {encoding!r:.60}") from None
+    if codec.name in NO_TEXTS or not codec._is_text_encoding or codec.incrementaldecoder is None:
+        raise InputError(f"encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {encoding!r:.60}")
+    return codec.incrementaldecoder
 
 
 def wrong_encoding(
@@ -132,11 +171,11 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
 def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
     name = os.fspath(path)
-    if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
     try:
+        if name == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
         with open_new(name) as stream:
             if name.endswith(".gz"):
                 with gzip.GzipFile(os.path.basename(name), "wb", fileobj=stream) as packed:
@@ -145,6 +184,12 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
                 yield stream
     except FileNotFoundError:
         raise InputError(f"{name}: expected an existing folder to write into, got none") from None
+    except UnicodeEncodeError as error:
+        around = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise InputError(
+            f"{name}: expected Unicode text to write, got {error.object[error.start]!r}, a lone surrogate, in "
+            f"{around!r}; mend the text"
+        ) from None
     except IsADirectoryError:
         raise InputError(f"{name}: expected a file to write, got a folder; name a file in it") from None
 

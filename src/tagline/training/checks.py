@@ -133,6 +133,15 @@ def _check_like(name: str, value: object, argument: Parameter) -> None:
         check_number(name, value, least=0.0, optional=optional)
 
 
+def random_generator(seed: Any) -> np.random.Generator:
+    """Return the generator of random numbers that a seed stands for."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        wanted = "a whole number of 0 or more, or None"
+        raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None
+
+
 def shown_value(value: object) -> str:
     """Return a value as messages quote it: its beginning, where it is long."""
     try:
