@@ -19,8 +19,9 @@ from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.rules import Rules, legal, scheme
+from tagline.readers.sources import shown_value
 from tagline.readers.validation import repair
-from tagline.training.checks import check_choice, check_number, shown_value
+from tagline.training.checks import check_choice, check_number
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 
 ON_ILLEGAL = ("error", "repair", "drop")

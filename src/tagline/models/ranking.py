@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -46,7 +47,7 @@ class Ranks:
         return self.k
 
     def _size(self, lengths: IntArray, log_counts: Float64Array | float) -> float:
-        counts = np.exp(np.minimum(log_counts, np.log(max(self.k, 1))))
+        counts = np.exp(np.minimum(log_counts, math.log(max(self.k, 1))))
         return float((counts * (PATH_BYTES + TOKEN_BYTES * lengths.astype(np.float64))).sum())
 
     def _fits(self, size: float) -> bool:

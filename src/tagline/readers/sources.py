@@ -203,3 +203,12 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
 def shown(line: str, width: int = 60) -> str:
     """Quote a line for a message; of a long one, the beginning."""
     return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
+
+
+def shown_value(value: object) -> str:
+    """Return a value as messages quote it: its beginning, where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
+        return f"a value of type {type(value).__name__} that is too large to show"
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -18,17 +18,11 @@ from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
+from tagline.readers.sources import shown_value
 from tagline.training.arow import arow
 from tagline.training.auto import auto
 from tagline.training.averaged_perceptron import ap
-from tagline.training.checks import (
-    check_choice,
-    check_mapping,
-    check_number,
-    check_options,
-    check_whole,
-    shown_value,
-)
+from tagline.training.checks import check_choice, check_mapping, check_number, check_options, check_whole
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.sources import shown_value
 
 
 def check_whole(
@@ -85,6 +86,12 @@ def check_switch(name: str, value: object) -> None:
         raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
 
 
+def check_verbose(value: object) -> None:
+    """Raise unless a value is True or False, or a number that says how much to print."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer):
+        raise InputError(f"verbose: expected True or False, got {shown_value(value)}")
+
+
 def check_functions(name: str, value: object) -> None:
     """Raise unless a value is a list of functions."""
     if not isinstance(value, Iterable) or not all(map(callable, value)):
@@ -140,12 +147,3 @@ def random_generator(seed: Any) -> np.random.Generator:
     except (TypeError, ValueError):
         wanted = "a whole number of 0 or more, or None"
         raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None
-
-
-def shown_value(value: object) -> str:
-    """Return a value as messages quote it: its beginning, where it is long."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
-        return f"a value of type {type(value).__name__} that is too large to show"
-    return text if len(text) <= 60 else f"{text[:59]}…"

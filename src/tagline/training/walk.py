@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
-from tagline.training.checks import shown_value
+from tagline.readers.sources import shown_value
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial
 from tagline.training.monitor import Point
@@ -57,11 +57,11 @@ class Walk:
         if memory is not None and memory < 1:
             raise InputError(f"memory: expected at least one step, got {memory}")
         try:
-            kind: DTypeLike = np.dtype(dtype)
+            kind = str(np.dtype(dtype))
         except TypeError:
-            kind = None
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise InputError(f"dtype: expected float32 or float64, got {dtype if kind is None else kind}")
+            kind = str(dtype)
+        if kind not in ("float32", "float64"):
+            raise InputError(f"dtype: expected float32 or float64, got {kind:.60}")
         self.weights = as_weights("start", start)
         n = len(self.weights)
         self._objective, self._penalty = objective, Penalty.of(*penalty, n)

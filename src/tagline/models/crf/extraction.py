@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +24,8 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Corpus
-from tagline.training.checks import check_whole, shown_value
+from tagline.readers.sources import shown_value
+from tagline.training.checks import check_whole
 
 FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 Way: TypeAlias = str | Path | Template | FeatureFunction | None
@@ -116,8 +117,13 @@ class Extraction:
             return X, edges
         items = []
         for b, sentence in enumerate(as_corpus(X) if is_foreign(X) else X):
-            features = list(self.function(sentence))
-            size = len(sentence)
+            made, size = self.function(sentence), len(sentence)
+            if not isinstance(made, Iterable):
+                raise InputError(
+                    f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got "
+                    f"{shown_value(made)}"
+                )
+            features = list(made)
             if len(features) != size:
                 raise InputError(
                     f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got {len(features)}"

@@ -31,8 +31,8 @@ from tagline.models.labelled import (
     used_labels,
 )
 from tagline.models.sentences import as_sentences
+from tagline.readers.sources import shown_value
 from tagline.training.algorithms import Settings, train
-from tagline.training.checks import shown_value
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
 from tagline.types import Float64Array, IntArray

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagline.models.labelled import check_labelling_settings
 from tagline.training.algorithms import Settings, check_settings
-from tagline.training.checks import check_functions, check_number, check_switch, check_whole
+from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -28,6 +28,7 @@ def check_crf(crf: CRF) -> None:
     check_whole("max_iterations", crf.max_iterations, 0, optional=True, wanted="0 or more")
     check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
     check_functions("callbacks", crf.callbacks)
+    check_verbose(crf.verbose)
 
 
 def settings_of(crf: CRF) -> Settings:

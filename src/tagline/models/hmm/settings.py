@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.models.files import MOST_LABELS
 from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
 from tagline.models.labelled import check_labelling_settings
-from tagline.training.checks import check_choice, check_mapping, check_switch, check_whole, shown_value
+from tagline.readers.sources import shown_value
+from tagline.training.checks import check_choice, check_mapping, check_switch, check_verbose, check_whole
 from tagline.training.expectation_maximisation import check_limits
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
@@ -58,6 +60,7 @@ class Fitting:
         check_smoothing(hmm.smoothing, hmm.k)
         if hmm.n_states is not None:
             check_whole("n_states", hmm.n_states, 1)
+            check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
         check_whole("n_init", hmm.n_init, 1)
         check_whole("n_components", hmm.n_components, 1, wanted="1 or more")
         if hmm.random_state is not None:
@@ -67,6 +70,7 @@ class Fitting:
         check_labelling_settings(hmm.scheme, hmm.on_illegal)
         check_limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds)
         check_switch("warm_start", hmm.warm_start)
+        check_verbose(hmm.verbose)
         check_mapping("emission_options", hmm.emission_options)
         return cls(
             None if hmm.n_states is None else int(hmm.n_states),
