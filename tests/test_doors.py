@@ -97,7 +97,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: crf(algorithm="sgd", options={"batch": 1.5}),
         r"options\['batch'\]: expected a whole number of 0 or more, got 1.5",
     ),
-    "dtype": (lambda: crf(algorithm="lbfgs", options={"dtype": "x"}), "dtype: expected float32 or float64, got x"),
+    "dtype": (lambda: crf(algorithm="lbfgs", options={"dtype": "x"}), "dtype: expected float32 or float64, got 'x'"),
     "diagonal": (lambda: crf(algorithm="lbfgs", options={"diagonal": "x"}), "diagonal: expected numbers, one a weight"),
     "dictionary": (lambda: templated(dictionary=5), "dictionary: expected a Dictionary or None, got 5"),
     "epsilon": (lambda: crf(epsilon="x"), "epsilon: expected 0 or more, got 'x'"),

@@ -22,9 +22,10 @@ from tagline.models.description import DescribedModel
 from tagline.models.entities import Characters, Entity, Reading, characters_of, find_entities
 from tagline.models.known import KnownLabels, constrained
 from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
-from tagline.models.ranking import Ranks
+from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, sized
 from tagline.readers.detection import detect
+from tagline.readers.sources import shown_value
 from tagline.training.checks import check_number, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
@@ -122,6 +123,7 @@ class ChainModel(DescribedModel):
             min_probability: spans that are less probable are left out.
             known: as for `chains`.
         """
+        check_asked(k_best)
         if not (marginals or spans or k_best):
             return [Answer([str(label) for label in row]) for row in self.predict(X, known=known, **inputs)]
         names = self._names()
@@ -279,6 +281,8 @@ class ChainModel(DescribedModel):
                 f"{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out"
             )
         gold = labelled.corpus()
+        if rule is not None and not isinstance(rule, str):
+            raise InputError(f"rule: expected a name such as auto or conlleval:IOB2, or None, got {shown_value(rule)}")
         if rule == "auto":
             name = self.scheme_name
             if name is None:

@@ -23,6 +23,7 @@ from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
 from tagline.models.registry import kind_of_file
 from tagline.readers.rules import scheme
+from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -53,7 +54,7 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(path, verify=verify)
+    file = storage.read(checked_path(path), verify=verify)
     name = file.setting("model", str)
     if name == CHECKPOINT:
         raise StorageError(

@@ -99,7 +99,8 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
     for b, sentence in enumerate(y):
         if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
             raise InputError(
-                f"y[{b}]: expected a list of labels, got {sentence!r}; y is a list of sentences: for one pass [labels]"
+                f"y[{b}]: expected a list of labels, got {shown_value(sentence)}; y is a list of sentences: for one "
+                "pass [labels]"
             )
         for t, label in enumerate(sentence):
             if isinstance(label, str):
@@ -123,8 +124,8 @@ def _label_set(label: Any, where: str) -> frozenset[str] | None:
             raise InputError(f"{where}: expected at least one label in a set, got none; None stands for every label")
         return frozenset(label)
     raise InputError(
-        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {label!r}; "
-        f"turn labels into strings first, for instance str({label!r})"
+        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {shown_value(label)}; "
+        f"turn labels into strings first, for instance str({shown_value(label)})"
     )
 
 

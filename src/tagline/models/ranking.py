@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
-from tagline.chain.checks import as_count
 from tagline.errors import InputError
+from tagline.training.checks import check_whole
 from tagline.types import Chain, Float64Array, FloatArray, IntArray
 
 PATH_BYTES, TOKEN_BYTES = 300, 72  # that a labelling takes, and each of its tokens, in the core and as lists
@@ -26,7 +26,8 @@ class Ranks:
     """
 
     def __init__(self, k: Any, name: str = "k", least: int = 1) -> None:
-        self.name, self.k = name, as_count(name, k, least)
+        check_whole(name, k, least, wanted=f"at least {least}")
+        self.name, self.k = name, int(k)
         self._bytes, self._most = 0.0, memory() / 2
 
     def of_chain(self, chain: Chain) -> int:
@@ -65,6 +66,11 @@ class Ranks:
             )
 
 
+def check_asked(k_best: Any) -> None:
+    """Raise unless it can be the number of labellings that `answer` gives; 0 and None are for none."""
+    check_whole("k_best", k_best, 0, optional=True, wanted="at least 0")
+
+
 def shown_count(number: int) -> str:
     """Return a count as messages show it."""
     return str(number) if number < 10**15 else "more than 10^15"
@@ -84,5 +90,5 @@ def _log_counts(chain: Chain) -> Float64Array:
     def legal(scores: FloatArray) -> FloatArray:
         return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
 
-    parts = (legal(scores) for scores in (chain.emissions, chain.transitions, chain.start, chain.end))
-    return engine.log_partition(Chain(*parts, chain.offsets), allow_no_path=True)
+    emissions, transitions, start, end = map(legal, (chain.emissions, chain.transitions, chain.start, chain.end))
+    return engine.log_partition(Chain(emissions, transitions, start, end, chain.offsets), allow_no_path=True)

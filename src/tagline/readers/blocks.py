@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source
+from tagline.errors import InputError
+from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source, shown_value
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
@@ -19,6 +20,8 @@ _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
 def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
     """Read a source as UTF-8, about `size` bytes at once, without a byte order mark."""
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**62:
+        raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.

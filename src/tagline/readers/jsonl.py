@@ -13,9 +13,10 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
 from tagline.readers.text import tokenize
 
 MOST_NESTED = 100  # lists and objects in one another
@@ -168,8 +169,9 @@ def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme:
         form: ``tokens`` for tokens and tags; ``spans`` for text with character spans, where the corpus has texts.
         scheme: of the tags, for ``spans``.
     """
-    if form not in ("tokens", "spans"):
-        raise InputError(f"form: expected tokens or spans, got {form!r}")
+    refuse_others(corpus)
+    if not isinstance(form, str) or form not in ("tokens", "spans"):
+        raise InputError(f"form: expected tokens or spans, got {shown_value(form)}")
     if form == "spans" and (corpus.texts is None or corpus.token_spans is None):
         raise InputError('form "spans": expected a corpus with texts, got one of tokens alone; write form "tokens"')
     with open_target(path) as stream:

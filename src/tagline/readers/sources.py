@@ -34,7 +34,15 @@ NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python 
 
 def name_of(path: PathLike) -> str:
     """Return the name of a source in messages."""
-    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    text = checked_path(path)
+    return "<stdin>" if text == "-" else text
+
+
+def checked_path(path: PathLike) -> str:
+    """Return a path as a string, or say that it is none."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str) or "\0" in text:
+        raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
+    return text
 
 
 def _open(path: PathLike, mode: str, name: str) -> IO[bytes]:
@@ -63,6 +71,7 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark; plain files are mapped, not copied."""
+    _check_encoding(encoding)
     with open_source(path) as stream:
         plain = os.fspath(path) != "-" and not name_of(path).endswith(".gz")
         if plain and encoding == "utf-8" and os.fstat(stream.fileno()).st_size:
@@ -91,6 +100,7 @@ class Recoder:
     """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
 
     def __init__(self, name: str, encoding: str) -> None:
+        _check_encoding(encoding)
         self.name, self.encoding = name, encoding
         self.lines = self.bytes = 0  # that were read before this block
         self.decoder = None if encoding == "utf-8" else _decoder_of(encoding)()
@@ -123,14 +133,20 @@ class Recoder:
         return self.bytes + len(data) - len(error.object)
 
 
+def _check_encoding(encoding: object) -> None:
+    if not isinstance(encoding, str):
+        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}")
+
+
 def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return what decodes texts of an encoding; Python's other codecs (hex, zlib, rot13, punycode) are refused."""
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):  # unknown, no string, a NUL in it
-        raise InputError(f"encoding: expected a name that Python knows, got {encoding!r:.60}") from None
+        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}") from None
     if codec.name in NO_TEXTS or not codec._is_text_encoding or codec.incrementaldecoder is None:
-        raise InputError(f"encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {encoding!r:.60}")
+        got = shown_value(encoding)
+        raise InputError(f"encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {got}")
     return codec.incrementaldecoder
 
 
@@ -170,7 +186,7 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
 @contextmanager
 def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
-    name = os.fspath(path)
+    name = checked_path(path)
     try:
         if name == "-":
             yield sys.stdout.buffer

@@ -70,7 +70,7 @@ def as_float(value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:

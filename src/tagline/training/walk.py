@@ -58,8 +58,8 @@ class Walk:
             raise InputError(f"memory: expected at least one step, got {memory}")
         try:
             kind = str(np.dtype(dtype))
-        except TypeError:
-            kind = str(dtype)
+        except (TypeError, ValueError, RecursionError):
+            kind = shown_value(dtype)
         if kind not in ("float32", "float64"):
             raise InputError(f"dtype: expected float32 or float64, got {kind:.60}")
         self.weights = as_weights("start", start)
@@ -192,7 +192,7 @@ def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array
         return np.empty(0)
     try:
         values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"diagonal: expected numbers, one a weight, got {shown_value(diagonal)}") from None
     if values.shape != start.shape:
         raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(values.shape)}")

@@ -24,7 +24,7 @@ from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
-from tagline.models.ranking import Ranks
+from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
@@ -175,6 +175,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """Answer several questions about sentences; see `ChainModel.answer`."""
         if others.get("spans"):
             self.predict_spans(X)
+        check_asked(k_best)
         if not (marginals or k_best):
             return [Answer(labels) for labels in self.predict(X, known=known)]
         asked = self._question(X, known)
