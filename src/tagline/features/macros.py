@@ -19,6 +19,9 @@ from functools import cached_property
 from tagline.features import word_functions
 
 MOST_ROWS = 99
+MOST_COLUMNS = 10_000
+MOST_NESTED = 100  # groups of a pattern in one another
+MOST_PATTERN = 10_000  # characters
 CRFPP_ROWS = 8
 
 _ROW_AND_COLUMN = re.compile(r"(-?[0-9]+),([0-9]+)((?::[A-Za-z0-9_]*)*)")
@@ -131,9 +134,12 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     where = _ROW_AND_COLUMN.match(text, at + 3)
     if where is None or text[where.end() : where.end() + 1] not in ("]", ","):
         raise _not_row_and_column(text, at, command)
-    row, column, functions = int(where[1]), int(where[2]), tuple(where[3].split(":")[1:])
-    if abs(row) > MOST_ROWS:
-        raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {row}")
+    row, column = _number(where[1], MOST_ROWS), _number(where[2], MOST_COLUMNS - 1)
+    functions = tuple(where[3].split(":")[1:])
+    if row is None:
+        raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {where[1]:.60}")
+    if column is None:
+        raise MacroError(f"expected a column from 0 to {MOST_COLUMNS - 1}, got {where[2]:.60}")
     for name in functions:
         if word_functions.find(name) is None:
             raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
@@ -146,6 +152,15 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
             + ('; only %t and %m take a pattern: %t[0,0,"re"]' if command in "xX" else "")
         )
     return Macro(row, Derivation(column, functions, command.lower(), command.isupper(), pattern)), end + 1
+
+
+def _number(digits: str, most: int) -> int | None:
+    """Return the number that digits stand for, of which there may be thousands; None where it is above `most`."""
+    sign, figures = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    figures = figures.lstrip("0") or "0"
+    if len(figures) > len(str(most)) or int(figures) > most:
+        return None
+    return int(sign + figures)
 
 
 def _not_row_and_column(text: str, at: int, command: str) -> MacroError:
@@ -176,11 +191,25 @@ def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int
     pattern = quoted[1].replace('\\"', '"')
     if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
         raise MacroError(f"expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there")
+    if len(pattern) > MOST_PATTERN or _depth(pattern) > MOST_NESTED:
+        raise MacroError(
+            f"expected a pattern of up to {MOST_PATTERN} characters and {MOST_NESTED} groups in one another, got more "
+            f'("{pattern:.40}…")'
+        )
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise MacroError(
             f"expected a pattern of Python's re, got \"{pattern}\" ({error}); Wapiti's \\u, \\l and \\p are [A-Z], "
             "[a-z] and [^\\w\\s] there"
         ) from None
     return pattern, quoted.end()
+
+
+def _depth(pattern: str) -> int:
+    """Return how many groups are open at once, at most; brackets in sets count, too."""
+    depth = most = 0
+    for sign in re.sub(r"\\.", "", pattern, flags=re.DOTALL):
+        depth += (sign == "(") - (sign == ")")
+        most = max(most, depth)
+    return most

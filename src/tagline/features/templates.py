@@ -19,7 +19,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
-from tagline.readers.sources import PathLike, name_of, read_string, shown
+from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
 
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
@@ -93,6 +93,8 @@ class Template:
     def parse(cls, text: str, source: str = "<template>") -> Template:
         """Parse the text of a template file."""
         notes: list[str] = []
+        if not isinstance(text, str):
+            raise InputError(f"{source}: expected the text of a template, got {shown_value(text)}")
         if text.startswith("\ufeff"):
             text = text.removeprefix("\ufeff")
         rows = text.split("\n")

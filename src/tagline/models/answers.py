@@ -22,8 +22,11 @@ from tagline.models.description import DescribedModel
 from tagline.models.entities import Characters, Entity, Reading, characters_of, find_entities
 from tagline.models.known import KnownLabels, constrained
 from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
+from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, sized
 from tagline.readers.detection import detect
+from tagline.readers.sources import shown_value
+from tagline.training.checks import check_number, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
 MOST_TOKENS = 16_384  # scored at once: what the caches hold (a seventh faster than 65,536), and a bound on memory
@@ -120,12 +123,14 @@ class ChainModel(DescribedModel):
             min_probability: spans that are less probable are left out.
             known: as for `chains`.
         """
+        check_asked(k_best)
         if not (marginals or spans or k_best):
             return [Answer([str(label) for label in row]) for row in self.predict(X, known=known, **inputs)]
         names = self._names()
         reading = self._reading(min_probability) if spans else None
         X, characters = _with_texts(X)
         answers: list[Answer] = []
+        ranks = Ranks(k_best, "k_best") if k_best else None
         for chain in self.chains(X, known=known, **inputs):
             best = engine.viterbi(chain).labels
             labellings = lists_of(names, best, chain.offsets)
@@ -133,7 +138,9 @@ class ChainModel(DescribedModel):
             entities: Any = repeat(None)
             if reading is not None:
                 entities = find_entities(chain, reading, characters, len(answers), min_probability, best)
-            ranked: Any = _labellings(names, engine.k_best(chain, k_best)) if k_best else repeat(None)
+            ranked: Any = repeat(None)
+            if ranks is not None:
+                ranked = _labellings(names, engine.k_best(chain, ranks.of_chain(chain)))
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
         best_labellings = [answer.labels for answer in answers]
         finished = self._finished(X, best_labellings)
@@ -194,23 +201,25 @@ class ChainModel(DescribedModel):
 
     def _reading(self, min_probability: float) -> Reading:
         """How the labels make spans."""
-        if not 0 <= min_probability <= 1:
-            raise InputError(f"min_probability: expected a number from 0 to 1, got {min_probability!r}")
+        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
         return Reading.of(self._names(), self.scheme_name)
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
-        chains = self.chains(X, known=known, **inputs)
-        return [ranked for chain in chains for ranked in _labellings(self.labels_, engine.k_best(chain, k))]
+        ranks = Ranks(k)
+        out: list[list[Labelling]] = []
+        for chain in self.chains(X, known=known, **inputs):
+            out.extend(_labellings(self.labels_, engine.k_best(chain, ranks.of_chain(chain))))
+        return out
 
     def predict_samples(
         self, X: Any, n: int = 1, *, seed: int | None = None, known: Any = None, **inputs: Any
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence from the model's distribution."""
-        random = np.random.default_rng(seed)
+        random, draws = random_generator(seed), Ranks(n, "n", least=0)
         out: list[list[list[str]]] = []
         for chain in self.chains(X, known=known, **inputs):
-            drawn = engine.sample_paths(chain, n, random)  # [n, N]
+            drawn = engine.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
             rows = [lists_of(self.labels_, labels, chain.offsets) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
@@ -272,6 +281,8 @@ class ChainModel(DescribedModel):
                 f"{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out"
             )
         gold = labelled.corpus()
+        if rule is not None and not isinstance(rule, str):
+            raise InputError(f"rule: expected a name such as auto or conlleval:IOB2, or None, got {shown_value(rule)}")
         if rule == "auto":
             name = self.scheme_name
             if name is None:

@@ -23,11 +23,13 @@ from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
 from tagline.models.registry import kind_of_file
 from tagline.readers.rules import scheme
+from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
 
+MOST_NESTED = 16  # lists and dicts of settings in one another
 MOST_LABELS = 2**14  # their transitions take a gigabyte
 
 CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints` writes; that needs PyTorch
@@ -52,7 +54,7 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(path, verify=verify)
+    file = storage.read(checked_path(path), verify=verify)
     name = file.setting("model", str)
     if name == CHECKPOINT:
         raise StorageError(
@@ -260,6 +262,18 @@ def facts_of(file: ModelFile) -> TrainingFacts:
         if type(value) is not types[name]:
             raise bad_file(file, f"{types[name].__name__} as {name} of the training", value)
     return TrainingFacts(**facts)
+
+
+def settings_of(file: ModelFile) -> dict[str, Any]:
+    """Return the estimator's settings, which may be nested `MOST_NESTED` deep: more is no setting, and breaks repr."""
+    settings: dict[str, Any] = file.setting("settings", dict)
+    inside: list[Any] = [settings]
+    for _ in range(MOST_NESTED):
+        lists = [value.values() if isinstance(value, dict) else value for value in inside]
+        inside = [part for values in lists for part in values if isinstance(part, dict | list)]
+        if not inside:
+            return settings
+    raise bad_file(file, f"settings nested up to {MOST_NESTED} deep", "more")
 
 
 def group_of(file: ModelFile, prefix: str) -> dict[str, NDArray[Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, IntArray
 
 
@@ -32,6 +33,8 @@ class KnownLabels:
     """
 
     def __init__(self, known: Any, labels: Sequence[str], count: int | None = None) -> None:
+        if isinstance(known, str | bytes) or not isinstance(known, Iterable):
+            raise InputError(f"known: expected a list for each sentence, got {shown_value(known)}")
         self.rows, self.labels, self.done = list(known), labels, 0
         self.numbers = {label: number for number, label in enumerate(labels)}
         if count is not None and count != len(self.rows):
@@ -61,7 +64,9 @@ class KnownLabels:
                 continue
             T = int(offsets[b + 1] - offsets[b])
             if isinstance(row, str) or not isinstance(row, Iterable) or len(row := list(row)) != T:
-                raise InputError(f"known[{first + b}]: expected a list of {T} entries, one a token, got {row!r}")
+                raise InputError(
+                    f"known[{first + b}]: expected a list of {T} entries, one a token, got {shown_value(row)}"
+                )
             for t, entry in enumerate(row):
                 if entry is not None:
                     allowed[offsets[b] + t] = False
@@ -70,9 +75,10 @@ class KnownLabels:
 
     def _labels(self, entry: Any, place: str) -> list[int]:
         """The numbers of a known label, or of a set of labels."""
-        names = {entry} if isinstance(entry, str) else set(entry)
-        if names - self.numbers.keys() or not names:
+        names = [entry] if isinstance(entry, str) or not isinstance(entry, Iterable) else list(entry)
+        if not names or not all(isinstance(name, Hashable) and name in self.numbers for name in names):
             raise InputError(
-                f"{place}: expected labels among {', '.join(self.labels)}, got {entry!r}; None where nothing is known"
+                f"{place}: expected labels among {', '.join(self.labels)}, got {shown_value(entry)}; None where "
+                "nothing is known"
             )
         return [self.numbers[label] for label in names]

@@ -6,7 +6,6 @@ is an error, is repaired, or its sentence is dropped: `on_illegal` says. `prepar
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,9 @@ from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.rules import Rules, legal, scheme
+from tagline.readers.sources import shown_value
 from tagline.readers.validation import repair
+from tagline.training.checks import check_choice, check_number
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 
 ON_ILLEGAL = ("error", "repair", "drop")
@@ -98,7 +99,8 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
     for b, sentence in enumerate(y):
         if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
             raise InputError(
-                f"y[{b}]: expected a list of labels, got {sentence!r}; y is a list of sentences: for one pass [labels]"
+                f"y[{b}]: expected a list of labels, got {shown_value(sentence)}; y is a list of sentences: for one "
+                "pass [labels]"
             )
         for t, label in enumerate(sentence):
             if isinstance(label, str):
@@ -122,8 +124,8 @@ def _label_set(label: Any, where: str) -> frozenset[str] | None:
             raise InputError(f"{where}: expected at least one label in a set, got none; None stands for every label")
         return frozenset(label)
     raise InputError(
-        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {label!r}; "
-        f"turn labels into strings first, for instance str({label!r})"
+        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {shown_value(label)}; "
+        f"turn labels into strings first, for instance str({shown_value(label)})"
     )
 
 
@@ -140,11 +142,28 @@ def match_lengths(offsets: IntArray, labelled: LabelledTokens) -> None:
         raise InputError(f"y[{b}]: expected {ours[b]} labels, one a token of X[{b}], got {theirs[b]}")
 
 
+def check_labelling_settings(name: Any, on_illegal: Any, label_weights: Any = None) -> None:
+    """Refuse settings of a wrong kind before any label is read; names of labels are checked when these are known."""
+    if name is not None and not _is_word(name, "none", "auto"):
+        scheme(name)
+    check_choice("on_illegal", on_illegal, ON_ILLEGAL)
+    if label_weights is None or _is_word(label_weights, "balanced"):
+        return
+    if not isinstance(label_weights, Mapping):
+        raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
+    for label, weight in label_weights.items():
+        check_number(f"label_weights[{label!r}]", weight, least=0, wanted="a number of 0 or more")
+
+
+def _is_word(value: Any, *words: str) -> bool:
+    return isinstance(value, str) and value.lower() in words
+
+
 def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
     """Return the name of the tag scheme; "auto" looks at the labels."""
-    if name is None or name.lower() == "none":
+    if name is None or _is_word(name, "none"):
         return None
-    if name.lower() != "auto":
+    if not _is_word(name, "auto"):
         return scheme(name).name
     if labelled.sets:  # a sequence with holes proves nothing
         return None
@@ -246,8 +265,7 @@ def _settled(
     labelled: LabelledTokens, rules: Rules | None, name: str | None, labels: Sequence[str], on_illegal: str
 ) -> tuple[LabelledTokens, IntArray, tuple[str, ...]]:
     """Deal with labellings that the rules forbid: the labels, the sentences that are kept, what was done in words."""
-    if on_illegal not in ON_ILLEGAL:
-        raise InputError(f"on_illegal: expected one of {', '.join(ON_ILLEGAL)}, got {on_illegal!r}")
+    check_choice("on_illegal", on_illegal, ON_ILLEGAL)
     everything = np.arange(labelled.num_sentences)
     illegal = np.zeros(0, np.int64) if rules is None else _illegal(labelled, rules, labels)
     if not len(illegal) or name is None:
@@ -325,9 +343,14 @@ def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array
     """How much each of B sentences counts, ``[B]``; None where all count the same."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, np.float64)
+    try:
+        weights = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError, OverflowError):  # no numbers, or rows of unequal length
+        weights = np.array(np.nan)
     if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise InputError(f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {sample_weight!r:.60}")
+        raise InputError(
+            f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {shown_value(sample_weight)}"
+        )
     if B and not weights.any():
         raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
     return weights
@@ -350,19 +373,17 @@ def sentence_weights(
     if label_weights is not None:
         ids = numbered(labelled, labels)
         table = np.ones(len(labels) + 1)
-        if label_weights == "balanced":
+        if isinstance(label_weights, str) and label_weights == "balanced":
             counts = np.bincount(ids[ids >= 0], minlength=len(labels))
             table[:-1] = counts.sum() / (len(labels) * np.maximum(counts, 1))
         elif isinstance(label_weights, Mapping):
             for label, weight in label_weights.items():
                 if label not in labels:
                     raise InputError(f"label_weights: expected labels among {', '.join(labels)}, got {label!r}")
-                real = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-                if not (real and np.isfinite(weight) and weight >= 0):
-                    raise InputError(f"label_weights[{label!r}]: expected a number of 0 or more, got {weight!r}")
+                check_number(f"label_weights[{label!r}]", weight, least=0, wanted="a number of 0 or more")
                 table[labels.index(label)] = weight
         else:
-            raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {label_weights!r}')
+            raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
         lengths = np.diff(labelled.offsets)
         sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)
         weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
+from tagline.readers.sources import shown_value
 
 
 def as_sentences(X: Any) -> Any:
@@ -52,15 +53,15 @@ def _columns(b: int, sentence: Any) -> Any:
         return sentence
     if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
         raise InputError(
-            f"X[{b}]: expected a sentence, a list of tokens, got {sentence!r}; X is a list of sentences: "
+            f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
             "for one sentence pass [sentence]"
         )
     tokens = list(sentence)
     kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
     if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
-            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens[:2]!r}…; only a CRF "
-            "without a template takes features of your own"
+            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {shown_value(tokens[:2])}…; only a "
+            "CRF without a template takes features of your own"
         )
     if not tokens:
         return {}

@@ -5,12 +5,12 @@ Memory holds one block and the longest sentence, whatever the size of the input.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from collections.abc import Callable, Iterator
 
-from tagline.readers.sources import BOM, PathLike, name_of, open_source, unknown_encoding, wrong_encoding
+from tagline.errors import InputError
+from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source, shown_value
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
@@ -20,7 +20,9 @@ _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
 def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
     """Read a source as UTF-8, about `size` bytes at once, without a byte order mark."""
-    recode = _Recoder(name_of(path), encoding)
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**62:
+        raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
+    recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read) if os.fspath(path) == "-" else stream.read
@@ -29,33 +31,6 @@ def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
             yield recode(data).removeprefix(mark)
             data, mark = read(size), b""
         yield recode(b"", final=True)
-
-
-class _Recoder:
-    """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
-
-    def __init__(self, name: str, encoding: str) -> None:
-        self.name, self.encoding = name, encoding
-        self.lines = self.bytes = 0  # that were read before this block
-        try:
-            self.decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
-        except LookupError:
-            raise unknown_encoding(encoding) from None
-
-    def __call__(self, data: bytes, final: bool = False) -> bytes:
-        if self.decoder is None:
-            return data
-        try:
-            text = self.decoder.decode(data, final)
-        except UnicodeDecodeError as error:
-            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
-        self.lines += text.count("\n")
-        self.bytes += len(data)
-        return text.encode()
-
-    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
-        """Return how many bytes stand before those of the error, which may begin in the last block."""
-        return self.bytes + len(data) - len(error.object)
 
 
 def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes]) -> Iterator[bytes]:

@@ -17,8 +17,23 @@ from tagline.errors import InputError
 from tagline.ragged import row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import Bytes, PathLike, bad_utf8, name_of, open_target, read_bytes, shown, warn_skipped
+from tagline.readers.sources import (
+    Bytes,
+    PathLike,
+    bad_utf8,
+    name_of,
+    open_target,
+    read_bytes,
+    shown,
+    shown_value,
+    warn_skipped,
+)
 from tagline.types import IntArray
+
+
+def _is_text(value: str) -> bool:
+    """Say whether a string can be written as UTF-8."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,22 @@ class ColumnFormat:
     docstart: bool = False
     strict: bool = True
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.comment, str) or not _is_text(self.comment):
+            raise InputError(
+                f"comment: expected how comments begin, or an empty string, got {shown_value(self.comment)}"
+            )
+        for switch in ("docstart", "strict"):
+            if not isinstance(value := getattr(self, switch), bool | np.bool_ | int):
+                raise InputError(f"{switch}: expected True or False, got {shown_value(value)}")
+        names = self.names
+        named = isinstance(names, Sequence) and not isinstance(names, str)
+        if names is not None and not (named and all(isinstance(name, str) for name in names)):
+            raise InputError(f"names: expected a list of the columns' names, or None, got {shown_value(names)}")
+        whole = isinstance(self.label, int | np.integer) and not isinstance(self.label, bool)
+        if self.label is not None and not whole:
+            raise InputError(f"label: expected the number of a column, or None, got {shown_value(self.label)}")
+
     def names_for(self, source: str, columns: int) -> list[str]:
         """Name the columns of a file that has this many."""
         if self.names is not None:
@@ -50,7 +81,7 @@ class ColumnFormat:
         names = [TOKEN, *map(str, range(1, columns))]
         if self.label is not None and columns > 1:
             if not -columns <= self.label < columns:
-                raise InputError(f"{source}: expected a label column among {columns}, got {self.label}")
+                raise InputError(f"{source}: expected a label column among {columns}, got {shown_value(self.label)}")
             names[self.label] = TAG
         return names
 
@@ -123,6 +154,8 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
 
     What it cannot hold is an error: a sentence without tokens, an empty field, a field with blanks.
     """
+    if not isinstance(separator, str):
+        raise InputError(f"separator: expected a string between columns, got {shown_value(separator)}")
     refuse_empty(corpus)
     refuse_blanks(corpus)
     with open_target(path) as stream:
@@ -132,8 +165,15 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
 
 
+def refuse_others(corpus: object) -> None:
+    """Raise where something else than a corpus is to be written."""
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"corpus: expected a Corpus to write, got {type(corpus).__name__}; see Corpus.from_sentences")
+
+
 def refuse_empty(corpus: Corpus) -> None:
     """Raise where a sentence has no tokens: files with a blank line between sentences cannot hold it."""
+    refuse_others(corpus)
     empty = np.flatnonzero(np.diff(corpus.offsets) == 0)
     if len(empty):
         place = corpus.place(int(empty[0]))
@@ -166,7 +206,9 @@ def parse_block(
         The corpus, the number of columns, and the number of lines.
     """
     parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
-    offsets, lines, parts, broken, columns, total = parse(data, columns, form.comment, form.docstart, not form.strict)
+    offsets, lines, parts, broken, columns, total = parse(
+        data, columns, form.comment, bool(form.docstart), not form.strict
+    )
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
     if problems and form.strict:
         raise InputError(problems[0])

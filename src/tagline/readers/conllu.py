@@ -9,7 +9,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}
@@ -20,8 +20,8 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
 
     With ``strict=False`` a sentence with a broken line is skipped and noted in `Corpus.problems`.
     """
-    if tag not in ("upos", "xpos"):
-        raise InputError(f"tag: expected upos or xpos, got {tag!r}")
+    if not isinstance(tag, str) or tag not in ("upos", "xpos"):
+        raise InputError(f"tag: expected upos or xpos, got {shown_value(tag)}")
     name = name_of(path)
     words: list[list[str]] = []
     offsets, lines, problems = [0], list[int](), list[str]()

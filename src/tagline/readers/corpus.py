@@ -7,7 +7,7 @@ on one sentence that looks like lists of strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
@@ -46,7 +46,10 @@ class Column:
         [0, 1, 0]
         """
         numbers: dict[str, int] = {}
-        ids = np.fromiter((numbers.setdefault(string, len(numbers)) for string in strings), np.int32)
+        try:
+            ids = np.fromiter((numbers.setdefault(string, len(numbers)) for string in strings), np.int32)
+        except TypeError as error:
+            raise InputError(f"column: expected a list of strings, got something else ({error})") from None
         return cls(tuple(numbers), ids)
 
     def __len__(self) -> int:
@@ -141,10 +144,14 @@ class Corpus:
         cls, sentences: Iterable[Sentence | Mapping[str, Sequence[str]] | tuple[Sequence[str], Sequence[str]]]
     ) -> Corpus:
         """Build a corpus from sentences: `Sentence`, mappings of columns, or pairs (tokens, tags)."""
+        if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
+            raise InputError(f"sentences: expected a list of sentences, got {type(sentences).__name__}")
         rows = [_columns_of(b, sentence) for b, sentence in enumerate(sentences)]
         names = list(rows[0]) if rows else [TOKEN]
         for b, row in enumerate(rows):
-            lengths = {name: len(values) for name, values in row.items()}
+            lengths = {name: len(values) for name, values in row.items() if isinstance(values, Sized)}
+            if len(lengths) < len(row):
+                raise InputError(f"sentence {b}: expected lists of strings as columns {names}, got something else")
             if list(row) != names or len(set(lengths.values())) > 1:
                 raise InputError(f"sentence {b}: expected columns {names} of one length, got {lengths}")
         columns = {name: Column.of(string for row in rows for string in row[name]) for name in names}

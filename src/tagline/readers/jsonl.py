@@ -13,10 +13,13 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
 from tagline.readers.text import tokenize
+
+MOST_NESTED = 100  # lists and objects in one another
 
 
 def read_jsonl(
@@ -44,6 +47,37 @@ def read_jsonl(
     return _corpus(rows, name, problems)
 
 
+def parse_json(place: str, line: str) -> Any:
+    """Return the value of a line of JSON, or say where and why it is none; half a surrogate pair is no character."""
+    try:
+        item = json.loads(line)
+        if line.count("[") + line.count("{") > MOST_NESTED:
+            _check_depth(item)
+        if "\\ud" in line.lower():
+            json.dumps(item, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise InputError(f"{place}: expected JSON, got {shown(line)} ({error.msg} at character {error.pos})") from None
+    except UnicodeEncodeError as error:
+        got = error.object[error.start : error.start + 1]
+        raise InputError(f"{place}: expected Unicode text, got {got!r}, a lone surrogate; mend the line") from None
+    except (ValueError, RecursionError):
+        problem = "numbers of too many digits, or lists that are nested too deeply"
+        raise InputError(f"{place}: expected JSON, got {shown(line)} ({problem})") from None
+    return item
+
+
+def _check_depth(item: Any) -> None:
+    """Raise `RecursionError` for values that writing them could raise it for."""
+    inside = [item]
+    for _ in range(MOST_NESTED):
+        parts = (
+            value.values() if isinstance(value, dict) else value for value in inside if isinstance(value, dict | list)
+        )
+        inside = [part for values in parts for part in values]
+    if any(isinstance(value, dict | list) for value in inside):
+        raise RecursionError
+
+
 class _Row:
     """One sentence as it was read."""
 
@@ -60,10 +94,7 @@ def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Row:
-    try:
-        item = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{place}: expected JSON, got {shown(line)} ({error.msg} at character {error.pos})") from None
+    item = parse_json(place, line)
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         text = item["text"]
         spans = tokenize(text, tokenizer)
@@ -98,11 +129,13 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
     for span in spans if isinstance(spans, list) else [spans]:
         try:
             start, end, label = span
-            inside = 0 <= start < end <= len(text) and isinstance(label, str)
+            whole = type(start) is int and type(end) is int and isinstance(label, str)
+            inside = whole and 0 <= start < end <= len(text)
         except (TypeError, ValueError):
             inside = False
         if not inside:
-            raise InputError(f"{place}: expected spans [start, end, label] within {len(text)} characters, got {span!r}")
+            wanted = f"spans [start, end, label] within {len(text)} characters"
+            raise InputError(f"{place}: expected {wanted}, got {span!r:.60}")
         if start not in starts or end not in ends:
             raise InputError(
                 f"{place}: expected a span of whole tokens, got {span!r} ({shown(text[start:end])}); "
@@ -136,8 +169,9 @@ def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme:
         form: ``tokens`` for tokens and tags; ``spans`` for text with character spans, where the corpus has texts.
         scheme: of the tags, for ``spans``.
     """
-    if form not in ("tokens", "spans"):
-        raise InputError(f"form: expected tokens or spans, got {form!r}")
+    refuse_others(corpus)
+    if not isinstance(form, str) or form not in ("tokens", "spans"):
+        raise InputError(f"form: expected tokens or spans, got {shown_value(form)}")
     if form == "spans" and (corpus.texts is None or corpus.token_spans is None):
         raise InputError('form "spans": expected a corpus with texts, got one of tokens alone; write form "tokens"')
     with open_target(path) as stream:

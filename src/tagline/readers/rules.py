@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray
 
 ROLES = "OBIES"
@@ -132,7 +133,7 @@ def scheme(name: str | Scheme) -> Scheme:
     entry = _BY_UPPER_NAME.get(name.upper()) if isinstance(name, str) else None
     if entry is None:
         names = ", ".join([*SCHEMES, *(f"{alias} (= {target})" for alias, target in ALIASES.items())])
-        raise InputError(f"scheme: expected one of {names}, got {name!r}")
+        raise InputError(f"scheme: expected one of {names}, got {shown_value(name)}")
     return entry
 
 

@@ -5,13 +5,14 @@ Writing goes through `tagline.writing`, so that a crash leaves the old file whol
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import logging
 import mmap
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -28,11 +29,20 @@ PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
 BOM = b"\xef\xbb\xbf"
+NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
 
 
 def name_of(path: PathLike) -> str:
     """Return the name of a source in messages."""
-    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    text = checked_path(path)
+    return "<stdin>" if text == "-" else text
+
+
+def checked_path(path: PathLike) -> str:
+    """Return a path as a string, or say that it is none."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str) or "\0" in text:
+        raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
+    return text
 
 
 def _open(path: PathLike, mode: str, name: str) -> IO[bytes]:
@@ -61,6 +71,7 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark; plain files are mapped, not copied."""
+    _check_encoding(encoding)
     with open_source(path) as stream:
         plain = os.fspath(path) != "-" and not name_of(path).endswith(".gz")
         if plain and encoding == "utf-8" and os.fstat(stream.fileno()).st_size:
@@ -81,18 +92,62 @@ def read_string(path: PathLike, encoding: str = "utf-8") -> str:
 
 
 def recode(data: bytes, encoding: str, name: str) -> bytes:
-    """Turn text of another encoding into UTF-8."""
+    """Turn a whole text of another encoding into UTF-8."""
+    return Recoder(name, encoding)(data, final=True)
+
+
+class Recoder:
+    """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
+
+    def __init__(self, name: str, encoding: str) -> None:
+        _check_encoding(encoding)
+        self.name, self.encoding = name, encoding
+        self.lines = self.bytes = 0  # that were read before this block
+        self.decoder = None if encoding == "utf-8" else _decoder_of(encoding)()
+
+    def __call__(self, data: bytes, final: bool = False) -> bytes:
+        if self.decoder is None:
+            return data
+        try:
+            text = self.decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
+        except UnicodeError as error:  # no byte order mark
+            raise InputError(
+                f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
+                f"such as {self.encoding}-le"
+            ) from None
+        lines = self.lines
+        self.lines += text.count("\n")
+        self.bytes += len(data)
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:  # UTF-7 and escapes can write half a pair
+            raise InputError(
+                f"{self.name}:{lines + text.count(chr(10), 0, error.start) + 1}: expected Unicode text, got "
+                f"{text[error.start]!r}, a lone surrogate; mend the text"
+            ) from None
+
+    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
+        """Return how many bytes stand before those of the error, which may begin in the last block."""
+        return self.bytes + len(data) - len(error.object)
+
+
+def _check_encoding(encoding: object) -> None:
+    if not isinstance(encoding, str):
+        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}")
+
+
+def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """Return what decodes texts of an encoding; Python's other codecs (hex, zlib, rot13, punycode) are refused."""
     try:
-        return data.decode(encoding).encode()
-    except LookupError:
-        raise unknown_encoding(encoding) from None
-    except UnicodeDecodeError as error:
-        raise wrong_encoding(name, error, encoding) from None
-
-
-def unknown_encoding(encoding: str) -> InputError:
-    """Return the error for an encoding that Python does not know."""
-    return InputError(f"encoding: expected a name that Python knows, got {encoding!r}")
+        codec = codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):  # unknown, no string, a NUL in it
+        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}") from None
+    if codec.name in NO_TEXTS or not codec._is_text_encoding or codec.incrementaldecoder is None:
+        got = shown_value(encoding)
+        raise InputError(f"encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {got}")
+    return codec.incrementaldecoder
 
 
 def wrong_encoding(
@@ -131,12 +186,12 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
 @contextmanager
 def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
-    name = os.fspath(path)
-    if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
+    name = checked_path(path)
     try:
+        if name == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
         with open_new(name) as stream:
             if name.endswith(".gz"):
                 with gzip.GzipFile(os.path.basename(name), "wb", fileobj=stream) as packed:
@@ -145,6 +200,12 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
                 yield stream
     except FileNotFoundError:
         raise InputError(f"{name}: expected an existing folder to write into, got none") from None
+    except UnicodeEncodeError as error:
+        around = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise InputError(
+            f"{name}: expected Unicode text to write, got {error.object[error.start]!r}, a lone surrogate, in "
+            f"{around!r}; mend the text"
+        ) from None
     except IsADirectoryError:
         raise InputError(f"{name}: expected a file to write, got a folder; name a file in it") from None
 
@@ -158,3 +219,12 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
 def shown(line: str, width: int = 60) -> str:
     """Quote a line for a message; of a long one, the beginning."""
     return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
+
+
+def shown_value(value: object) -> str:
+    """Return a value as messages quote it: its beginning, where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
+        return f"a value of type {type(value).__name__} that is too large to show"
+    return text if len(text) <= 60 else f"{text[:59]}…"

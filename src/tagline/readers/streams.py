@@ -6,7 +6,6 @@ and of raw text is a sentence.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from tagline.ragged import offsets_of
 from tagline.readers.blocks import BLANK_LINE, LINE, read_blocks, whole_sentences
 from tagline.readers.columns import ColumnFormat, parse_blocks
 from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.readers.jsonl import parse_json
 from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
 
@@ -93,10 +93,7 @@ def _json(lines: Sequence[str], cut: Cut, name: str, number: int) -> Block:
 
 
 def _object(place: str, line: str) -> dict[str, Any]:
-    try:
-        item = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{place}: expected JSON, got {shown(line)} ({error})") from None
+    item = parse_json(place, line)
     if isinstance(item, dict):
         tokens = item.get("tokens")
         if _has_text(item) or (isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)):

@@ -11,8 +11,9 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, read_string
+from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown_value
 
 Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
 """A text → (start, end) characters of its tokens."""
@@ -71,6 +72,8 @@ def corpus_of_texts(
     """
     held = list(texts)
     cut: Cut = partial(tokenize, tokenizer=tokenizer) if isinstance(tokenizer, str) else tokenizer
+    if not callable(cut):
+        raise InputError(f"tokenizer: expected a name or a function, got {shown_value(tokenizer)}")
     places = [cut(text) for text in held]
     tokens = Column.of(text[start:end] for text, row in zip(held, places, strict=True) for start, end in row)
     if lines is None and source:
@@ -95,6 +98,7 @@ def read_text(path: PathLike, tokenizer: str = "words", *, encoding: str = "utf-
 
 def write_text(corpus: Corpus, path: PathLike) -> None:
     """Write one sentence a line: its text where it is known, else its tokens with blanks between them."""
+    refuse_others(corpus)
     with open_target(path) as stream:
         for sentence in corpus:
             line = " ".join(sentence.tokens) if sentence.text is None else sentence.text

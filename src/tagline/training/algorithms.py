@@ -18,9 +18,11 @@ from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
+from tagline.readers.sources import shown_value
 from tagline.training.arow import arow
 from tagline.training.auto import auto
 from tagline.training.averaged_perceptron import ap
+from tagline.training.checks import check_choice, check_mapping, check_number, check_options, check_whole
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
@@ -32,6 +34,8 @@ from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 
 SMALL = 5_000  # tokens up to which training is done in float64
+MOST_MEMORY = 10_000  # steps: each costs two vectors, and their products a row and a column
+MOST_PASSES = 2**31 - 1
 
 # Values of c1 and c2 that ask for no penalty: 0, and the default, which stands there if nothing was said.
 NOT_ASKED = {"c1": (0.0,), "c2": (0.0, 1.0)}
@@ -103,13 +107,13 @@ def train(
     scratch: Path | None = None,
 ) -> Trained:
     """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
-    _check(settings)
+    check_settings(settings)
     small = settings.precision == "auto" and features.num_tokens <= SMALL
     precision = "float64" if small or settings.precision == "float64" else "float32"
     likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
     algorithm = ALGORITHMS[settings.algorithm]
     arguments = _arguments(algorithm, settings, precision)
-    return algorithm.run(likelihood, start, monitor=monitor, **arguments, **(settings.options or {}))
+    return algorithm.run(likelihood, start, monitor=monitor, **{**arguments, **(settings.options or {})})
 
 
 def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict[str, Any]:
@@ -121,19 +125,23 @@ def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict
     return values
 
 
-def _check(settings: Settings) -> None:
-    if settings.algorithm not in ALGORITHMS:
-        raise InputError(f"algorithm: expected one of {', '.join(ALGORITHMS)}, got {settings.algorithm!r}")
+def check_settings(settings: Settings) -> None:
+    """Raise where `train` could not use these settings."""
+    check_choice("algorithm", settings.algorithm, ALGORITHMS)
+    algorithm = ALGORITHMS[settings.algorithm]
     for name, value in (("c1", settings.c1), ("c2", settings.c2)):
-        if not (np.isfinite(value) and value >= 0):
-            raise InputError(f"{name}: expected a number of 0 or more, got {value}")
-        if name not in ALGORITHMS[settings.algorithm].uses and value not in NOT_ASKED[name]:
-            able = ", ".join(other for other, algorithm in ALGORITHMS.items() if name in algorithm.uses)
+        check_number(name, value, least=0, wanted="a number of 0 or more")
+        if name not in algorithm.uses and value not in NOT_ASKED[name]:
+            able = ", ".join(other for other, entry in ALGORITHMS.items() if name in entry.uses)
             raise InputError(
                 f"{name}: expected 0 for {settings.algorithm}, which has no such penalty, got {value:g}; "
                 f"algorithms that have it: {able}"
             )
-    if isinstance(settings.seed, bool) or not isinstance(settings.seed, int | np.integer) or settings.seed < 0:
-        raise InputError(f"random_state: expected a whole number of 0 or more, got {settings.seed!r}")
-    if settings.precision not in ("auto", "float32", "float64"):
-        raise InputError(f"precision: expected auto, float32 or float64, got {settings.precision!r}")
+    check_whole("memory", settings.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
+    check_whole("passes", settings.passes, 0, MOST_PASSES, optional=True)
+    check_whole("random_state", settings.seed, 0)
+    if not isinstance(settings.precision, str) or settings.precision not in ("auto", "float32", "float64"):
+        raise InputError(f"precision: expected auto, float32 or float64, got {shown_value(settings.precision)}")
+    check_mapping("options", settings.options)
+    functions = (lbfgs, owlqn) if settings.algorithm == "lbfgs" else (algorithm.run,)
+    check_options("options", settings.options or {}, functions, {*algorithm.uses - {"noise"}, "monitor"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from tagline.errors import InputError
+from tagline.training.checks import check_number, check_whole
 from tagline.training.monitor import Pass, Stopped
 
 P = TypeVar("P")
@@ -69,7 +70,7 @@ def climb(
     >>> climb(lambda x: (-abs(x - 1.0), x + (1.0 - x) / 2), 0.0, max_iterations=100, tolerance=0.1).parameters
     0.96875
     """
-    _check(max_iterations, tolerance, max_seconds)
+    check_limits(max_iterations, tolerance, max_seconds)
     begun = clock()
     history: list[Pass] = []
     now, before, objective = start, start, math.nan
@@ -101,10 +102,10 @@ def climb(
     return Climbed(now, objective, reason, tuple(history))
 
 
-def _check(max_iterations: int, tolerance: float, max_seconds: float | None) -> None:
-    if max_iterations < 0:
-        raise InputError(f"max_iterations: expected 0 or more, got {max_iterations}")
-    if math.isnan(tolerance):
+def check_limits(max_iterations: int, tolerance: float, max_seconds: float | None) -> None:
+    """Raise where `climb` could not use these."""
+    check_whole("max_iterations", max_iterations, 0, wanted="0 or more")
+    if isinstance(tolerance, float) and math.isnan(tolerance):
         raise InputError("tolerance: expected a number, got NaN")
-    if max_seconds is not None and not max_seconds >= 0:
-        raise InputError(f"max_seconds: expected 0 or more, got {max_seconds}")
+    check_number("tolerance", tolerance, finite=False)
+    check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")

@@ -17,6 +17,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.training.checks import check_functions, check_number, check_whole
 from tagline.types import Float64Array
 
 DIVERGED = "diverged"  # the reason of a run whose objective or weights are no longer finite begins so
@@ -159,17 +160,13 @@ class Monitor:
         report: Callable[[Pass], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        limits = {
-            "epsilon": (epsilon, 0),
-            "period": (period, 0),
-            "delta": (delta, 0),
-            "max_iterations": (max_iterations, 0),
-            "max_seconds": (max_seconds, 0),
-            "patience": (patience, 1),
-        }
-        for name, (value, least) in limits.items():
-            if value is not None and not value >= least:
-                raise InputError(f"{name}: expected {least} or more, got {value}")
+        check_number("epsilon", epsilon, least=0, finite=False, wanted="0 or more")
+        check_number("delta", delta, least=0, finite=False, wanted="0 or more")
+        check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
+        check_whole("period", period, 0, wanted="0 or more")
+        check_whole("max_iterations", max_iterations, 0, optional=True, wanted="0 or more")
+        check_whole("patience", patience, 1, optional=True, wanted="1 or more")
+        check_functions("callbacks", callbacks)
         if patience is not None and dev is None:
             raise InputError("patience: expected a dev score to be patient with, got none; pass dev=")
         self.epsilon, self.period, self.delta = epsilon, period, delta

@@ -57,7 +57,7 @@ def _points(core: Any, start: Any, B: int, passes: int, averaged: bool, seed: in
     random = np.random.default_rng(seed)
     for _ in range(passes):
         loss, wrong = core.run(random.permutation(B).astype(np.int64))
-        weights = core.get(averaged)
+        weights = core.get(bool(averaged))
         yield Point(weights, loss, weight_norm=norm(weights), active=int(np.count_nonzero(weights)))
         if wrong == 0:
             return "converged: every sentence is labelled right"

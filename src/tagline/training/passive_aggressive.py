@@ -39,5 +39,5 @@ def pa(
         raise InputError(f"type: expected 0, 1 or 2, got {type}")
     if not c > 0:
         raise InputError(f"c: expected a positive number, got {c}")
-    settings = {"type": type, "c": float(c), "error_sensitive": error_sensitive}
+    settings = {"type": type, "c": float(c), "error_sensitive": bool(error_sensitive)}
     return learn(likelihood, start, "pa", passes=passes, averaged=averaged, seed=seed, monitor=monitor, **settings)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.readers.sources import shown_value
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial
 from tagline.training.monitor import Point
@@ -55,8 +56,12 @@ class Walk:
         compiled.require()
         if memory is not None and memory < 1:
             raise InputError(f"memory: expected at least one step, got {memory}")
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise InputError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
+        try:
+            kind = str(np.dtype(dtype))
+        except (TypeError, ValueError, RecursionError):
+            kind = shown_value(dtype)
+        if kind not in ("float32", "float64"):
+            raise InputError(f"dtype: expected float32 or float64, got {kind:.60}")
         self.weights = as_weights("start", start)
         n = len(self.weights)
         self._objective, self._penalty = objective, Penalty.of(*penalty, n)
@@ -185,7 +190,10 @@ class Walk:
 def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array:
     if diagonal is None:
         return np.empty(0)
-    values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
+    try:
+        values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"diagonal: expected numbers, one a weight, got {shown_value(diagonal)}") from None
     if values.shape != start.shape:
         raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(values.shape)}")
     bad = ~(np.isfinite(values) & (values > 0))

@@ -31,6 +31,7 @@ from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.settings import check_crf
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
@@ -178,6 +179,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             edges, edges_dev: edge attributes of each token, where X holds features.
             sample_weight: how much each sentence counts, ``[B]``.
         """
+        check_crf(self)
         X_dev = as_sentences(X_dev)
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
@@ -191,6 +193,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         count for the share that these sentences have in all that were learned from, so that a few of them do not
         push the rest aside.
         """
+        check_crf(self)
         before = getattr(self, "parameters_", None)
         self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
         return self

@@ -7,15 +7,16 @@ sentences are lists of features already, as sklearn-crfsuite takes them.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagline.errors import InputError
 from tagline.features.attributes import Expanded
 from tagline.features.dictionaries import Dictionary
-from tagline.features.expansion import expand
+from tagline.features.expansion import MOST_HASH_BITS, expand
 from tagline.features.items import items_to_features
 from tagline.features.sets import load_set, sets
 from tagline.features.templates import Template
@@ -23,10 +24,14 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.sources import shown_value
+from tagline.training.checks import check_whole
 
 FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 Way: TypeAlias = str | Path | Template | FeatureFunction | None
 Vocabularies: TypeAlias = tuple[Vocabulary | None, Vocabulary | None]
+
+MOST_COUNT = 2**62  # no attribute occurs so often
 
 
 class Extraction:
@@ -41,9 +46,12 @@ class Extraction:
     """
 
     def __init__(self, way: Way, hash_bits: int | None = None, dictionary: Dictionary | None = None) -> None:
+        check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
+        if dictionary is not None and not isinstance(dictionary, Dictionary):
+            raise InputError(f"dictionary: expected a Dictionary or None, got {shown_value(dictionary)}")
         self.template = as_template(way)
         self.function = way if callable(way) else None
-        self.hash_bits = hash_bits
+        self.hash_bits = None if hash_bits is None else int(hash_bits)
         self.dictionary = dictionary
         if dictionary is not None and dictionary.priority == "feature" and self.template is None:
             raise InputError("dictionary: expected a template to add a column for, got features of another kind")
@@ -60,10 +68,10 @@ class Extraction:
     def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
         """Number the attributes of sentences and keep their names."""
         if self.template is not None:
-            least = max(1, math.ceil(min_frequency))
+            least = min(max(1, math.ceil(min_frequency)), MOST_COUNT)
             return expand(self.template, self.corpus(X), min_frequency=least, hash_bits=self.hash_bits)
         items, edge_items = self._items(X, edges)
-        return items_to_features(items, edge_items, min_frequency=min_frequency, hash_bits=self.hash_bits)
+        return items_to_features(items, edge_items, min_frequency=float(min_frequency), hash_bits=self.hash_bits)
 
     def look_up(self, X: Any, vocabularies: Vocabularies, edges: Any = None) -> Expanded:
         """Number the attributes that are known; the others are left out."""
@@ -109,8 +117,13 @@ class Extraction:
             return X, edges
         items = []
         for b, sentence in enumerate(as_corpus(X) if is_foreign(X) else X):
-            features = list(self.function(sentence))
-            size = len(sentence)
+            made, size = self.function(sentence), len(sentence)
+            if not isinstance(made, Iterable):
+                raise InputError(
+                    f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got "
+                    f"{shown_value(made)}"
+                )
+            features = list(made)
             if len(features) != size:
                 raise InputError(
                     f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got {len(features)}"
@@ -131,10 +144,11 @@ def as_template(way: Way) -> Template | None:
         return load_set(way)
     if "\n" in way or "%" in way:
         return Template.parse(way)
-    if Path(way).is_file():
-        return Template.read(way)
+    with contextlib.suppress(OSError):  # a name that is too long for a file
+        if Path(way).is_file():
+            return Template.read(way)
     raise InputError(
-        f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {way!r}; "
+        f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {shown_value(way)}; "
         "there is no such file"
     )
 

@@ -45,6 +45,7 @@ from tagline.models.files import (
     optional,
     reading,
     scheme_of,
+    settings_of,
 )
 from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
@@ -140,7 +141,7 @@ def unpack(file: ModelFile) -> SavedCRF:
             _way(file),
             hash_bits,
             _dictionary(file),
-            file.setting("settings", dict),
+            settings_of(file),
             facts_of(file),
         )
 

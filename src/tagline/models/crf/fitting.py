@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from tagline.models.labelled import (
     used_labels,
 )
 from tagline.models.sentences import as_sentences
+from tagline.readers.sources import shown_value
 from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
@@ -169,7 +170,7 @@ def _start(
         num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
         all_states=crf.all_possible_states or unsure,
         all_transitions=crf.all_possible_transitions or unsure,
-        edge_pairs="all" if unsure and crf.edge_pairs == "observed" else pairs,
+        edge_pairs="all" if unsure and isinstance(pairs, str) else pairs,
         transitions=extraction.template is None or extraction.template.label_bigrams,
         start=crf.start_end,
         end=crf.start_end,
@@ -186,11 +187,16 @@ def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
         if pairs not in ("observed", "all"):
             raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {pairs!r}')
         return pairs
+    if not isinstance(pairs, Iterable):
+        raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}')
     numbers = {label: number for number, label in enumerate(labels)}
     keys = set()
     for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not {*pair} <= numbers.keys():
-            raise InputError(f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {pair!r}")
+        named = isinstance(pair, tuple | list) and all(isinstance(label, str) and label in numbers for label in pair)
+        if not named or len(pair) != 2:
+            raise InputError(
+                f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {shown_value(pair)}"
+            )
         keys.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
     return np.array(sorted(keys), np.int64)
 

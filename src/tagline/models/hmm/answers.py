@@ -23,9 +23,11 @@ from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.states import known_states, read_states
 from tagline.models.known import constrained
 from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.models.ranking import Ranks
 from tagline.models.sentences import as_sentences
 from tagline.ragged import blocks_of
 from tagline.readers.corpus import TAG, Corpus, Sentence
+from tagline.training.checks import check_whole, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
 
@@ -104,9 +106,9 @@ class HMMAnswers(ChainModel):
                 or −1 is a symbol that was never seen.
             states: an array of numbers ``[n]``, or a list of names.
         """
-        p, random = self._fitted(), np.random.default_rng(seed)
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InputError(f"n: expected a whole number of 0 or more, got {n!r}")
+        p, random = self._fitted(), random_generator(seed)
+        check_whole("n", n, 0)
+        Ranks(1, "n").of_draws(np.array([0, min(n, 2**62)]))
         zeros, end = np.zeros((int(n), p.num_states)), p.log_end
         states = engine.sample_paths(Chain(zeros, p.log_transitions, p.log_start, end), 1, random)[0]
         values: Any = p.emission.sample(states, random)

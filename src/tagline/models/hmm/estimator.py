@@ -190,9 +190,10 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
                 the tags of a `Corpus`.
             lengths: of the sentences, where X is one array; left out, it is one sentence.
         """
+        how = Fitting.of(self)
         X = as_sentences(X)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        self._become(fit_hmm(Fitting.of(self), X, y, lengths, before, self._tell))
+        self._become(fit_hmm(how, X, y, lengths, before, self._tell))
         return self
 
     def _tell(self, done: Pass, parameters: HMMParameters) -> None:

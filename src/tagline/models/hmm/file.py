@@ -34,6 +34,7 @@ from tagline.models.files import (
     labels_of,
     reading,
     scheme_of,
+    settings_of,
 )
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm.parameters import HMMParameters, checked
@@ -79,7 +80,7 @@ def unpack(file: ModelFile) -> SavedHMM:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
         check_version(file, VERSION, "an HMM")
-        return SavedHMM(_parameters(file), facts_of(file), file.setting("settings", dict))
+        return SavedHMM(_parameters(file), facts_of(file), settings_of(file))
 
 
 def _parameters(file: ModelFile) -> HMMParameters:

@@ -21,7 +21,7 @@ from tagline.models.hmm.counting import counted_chain, counted_emission
 from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.settings import Fitting
+from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.training.expectation_maximisation import Climbed
 from tagline.training.monitor import Pass
@@ -55,6 +55,7 @@ def fit_hmm(
         raise InputError("X: expected observations to learn from, got none")
     states = read_states(X, y, observed.offsets)
     lesson = observed_lesson(how, observed, symbols, states, before)
+    check_priors(how.smoothing, len(lesson.labels))
     return _count(how, lesson) if lesson.complete else _climb(how, lesson, before, tell)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.models.files import MOST_LABELS
 from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
+from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
+from tagline.models.labelled import check_labelling_settings
+from tagline.readers.sources import shown_value
+from tagline.training.checks import check_choice, check_mapping, check_switch, check_verbose, check_whole
+from tagline.training.expectation_maximisation import check_limits
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
 CHAIN = ("start", "transitions")  # parameters that are not the emission family's
+PRIORS = {"start_prior": 1, "transition_prior": 2}  # and their axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +54,26 @@ class Fitting:
     def of(cls, hmm: Any) -> Fitting:
         """Check the parameters of an estimator."""
         family = hmm.emission.family if isinstance(hmm.emission, Emission) else hmm.emission
-        _choice("emission", family, tuple(FAMILIES))
-        _choice("algorithm", hmm.algorithm, ALGORITHMS)
-        _choice("unknown", hmm.unknown, UNKNOWN_SYMBOLS)
+        check_choice("emission", family, FAMILIES)
+        check_choice("algorithm", hmm.algorithm, ALGORITHMS)
+        check_choice("unknown", hmm.unknown, UNKNOWN_SYMBOLS)
         check_smoothing(hmm.smoothing, hmm.k)
-        for name in ("n_states", "n_init"):
-            value = getattr(hmm, name)
-            if value is not None and (type(value) is bool or not isinstance(value, int | np.integer) or value < 1):
-                raise InputError(f"{name}: expected a whole number of 1 or more, got {value!r:.60}")
-        seed = hmm.random_state
-        if seed is not None and (type(seed) is bool or not isinstance(seed, int | np.integer) or seed < 0):
-            raise InputError(f"random_state: expected a whole number of 0 or more, or None, got {seed!r:.60}")
-        for name in ("start_prior", "transition_prior"):
-            _check_prior(name, getattr(hmm, name))
+        if hmm.n_states is not None:
+            check_whole("n_states", hmm.n_states, 1)
+            check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
+        check_whole("n_init", hmm.n_init, 1)
+        check_whole("n_components", hmm.n_components, 1, wanted="1 or more")
+        if hmm.random_state is not None:
+            check_whole("random_state", hmm.random_state, 0, wanted="a whole number of 0 or more, or None")
+        for name, axes in PRIORS.items():
+            _check_prior(name, getattr(hmm, name), axes)
+        check_labelling_settings(hmm.scheme, hmm.on_illegal)
+        check_limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds)
+        check_switch("warm_start", hmm.warm_start)
+        check_verbose(hmm.verbose)
+        check_mapping("emission_options", hmm.emission_options)
         return cls(
-            hmm.n_states,
+            None if hmm.n_states is None else int(hmm.n_states),
             hmm.emission,
             _options(hmm, family),
             hmm.algorithm,
@@ -107,25 +119,31 @@ class Fitting:
         return replace(emission, frozen=tuple({*emission.frozen, *self.options["frozen"]}))
 
 
-def _choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r:.60}")
-
-
-def _check_prior(name: str, given: ArrayLike) -> None:
+def _check_prior(name: str, prior: ArrayLike, axes: int) -> None:
     try:
-        values = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+        values = np.asarray(prior, np.float64)
+    except (TypeError, ValueError, OverflowError):
         values = np.array(np.nan)
-    if not (np.isfinite(values) & (values >= 1)).all():
-        raise InputError(f"{name}: expected Dirichlet parameters of 1 (no prior) or more, got {given!r:.60}")
+    if values.ndim > axes or not (np.isfinite(values) & (values >= 1)).all():
+        raise InputError(
+            f"{name}: expected Dirichlet parameters of 1 (no prior) or more, one or {['K', 'K × K'][axes - 1]}, got "
+            f"{shown_value(prior)}"
+        )
+
+
+def check_priors(smoothing: Smoothing, K: int) -> None:
+    """Raise where priors are not of K states, whose number may be known from the data only."""
+    for name, axes in PRIORS.items():
+        shape = np.shape(getattr(smoothing, name))
+        if any(size not in (1, K) for size in shape):
+            raise InputError(f"{name}: expected one number or shape {[K] * axes}, for {K} states, got {list(shape)}")
 
 
 def _options(hmm: Any, family: str) -> dict[str, Any]:
     """The arguments of the emission family that the estimator has names for, and the further ones."""
     frozen = tuple(name for name in _names(hmm.frozen) if name not in CHAIN)
     options: dict[str, Any] = {"tied": hmm.tied, "frozen": frozen}
-    prior = np.asarray(hmm.emission_prior)
+    prior = number("emission_prior", hmm.emission_prior)
     if family in ("categorical", "multinomial", "bernoulli"):
         options["prior"] = hmm.emission_prior
     elif (prior != 1).any():
@@ -143,7 +161,10 @@ def _options(hmm: Any, family: str) -> dict[str, Any]:
 
 
 def _names(frozen: Any) -> list[str]:
-    return [frozen] if isinstance(frozen, str) else list(frozen)
+    names = [frozen] if isinstance(frozen, str) else frozen
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"frozen: expected names of parameters, got {shown_value(frozen)}")
+    return list(names)
 
 
 def _frozen_chain(given: Any, family: type[Emission]) -> frozenset[str]:

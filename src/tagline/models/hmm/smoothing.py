@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.errors import InputError
+from tagline.training.checks import check_choice, check_number
 from tagline.types import BoolArray, Float64Array
 
 SMOOTHING = ("add-k", "witten-bell", "dirichlet")
@@ -26,10 +26,8 @@ SMOOTHING = ("add-k", "witten-bell", "dirichlet")
 
 def check_smoothing(name: str, k: float) -> None:
     """Raise where the way to smooth is unknown or k is no pseudo-count."""
-    if name not in SMOOTHING:
-        raise InputError(f"smoothing: expected one of {', '.join(SMOOTHING)}, got {name!r}")
-    if not (np.isfinite(k) and k >= 0):
-        raise InputError(f"k: expected a pseudo-count of 0 or more, got {k!r}")
+    check_choice("smoothing", name, SMOOTHING)
+    check_number("k", k, least=0, wanted="a pseudo-count of 0 or more")
 
 
 def smoothed(

@@ -34,6 +34,7 @@ from tagline.models.files import (
     labels_of,
     reading,
     scheme_of,
+    settings_of,
 )
 from tagline.models.neural.network import Coder, Network, device_of
 from tagline.nn.heads import Tagger
@@ -64,7 +65,7 @@ class StoredNetwork(StoredModel):
         device_of(device)  # first of all, whether there is one
         out = cls()
         with reading(file):
-            out._set(file.setting("settings", dict))
+            out._set(settings_of(file))
         out.device = device
         out._take(file)
         out.training_log_ = ()
@@ -126,7 +127,7 @@ class StoredNetwork(StoredModel):
 def planned(file: ModelFile, name: str, *kinds: type) -> Any:
     """Return one of the values that the network of a file is built from, which must be of one of these types."""
     value = file.setting("network", dict).get(name, ...)
-    if type(value) not in kinds:
+    if type(value) not in kinds or (type(value) is int and abs(value) >= 2**31):  # a size, which PyTorch keeps in int64
         raise bad_file(file, f"{name} of the network", value)
     return value
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.chain.checks import as_count
 from tagline.errors import InputError
 from tagline.models.answers import Answer, ChainModel, Labelling, PerSentence, lists_of
 from tagline.models.entities import Entity
@@ -25,15 +24,19 @@ from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
+from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
-from tagline.models.trigram.parameters import CandidateLists, TaggedWords, TrigramParameters, learn
+from tagline.models.trigram.parameters import LONGEST_ENDING, CandidateLists, TaggedWords, TrigramParameters, learn
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.storage import ModelFile
+from tagline.training.checks import check_number, check_switch, check_whole, random_generator
 from tagline.types import BoolArray, Float64Array, IntArray
+
+MOST_RANKS = 2**62  # labellings that the core can be asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +113,21 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
         labels = lesson.labels
         self.parameters_ = learn(
-            data, labels, capitals=bool(self.capitals), rare=self.rare, longest=self.longest_ending, ratio=self.ratio
+            data,
+            labels,
+            capitals=bool(self.capitals),
+            rare=self.rare,
+            longest=min(int(self.longest_ending), LONGEST_ENDING),
+            ratio=float(self.ratio),
         )
         self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
         return self
 
     def _check_settings(self) -> None:
-        for name, least in (("rare", 0), ("longest_ending", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name}: expected a whole number of {least} or more, got {value!r}")
-        if not isinstance(self.ratio, int | float) or not 1 <= self.ratio <= 1e100:
-            raise InputError(f"ratio: expected a number from 1 to 1e100, got {self.ratio!r}")
+        check_switch("capitals", self.capitals)
+        check_whole("rare", self.rare, 0)
+        check_whole("longest_ending", self.longest_ending, 0)
+        check_number("ratio", self.ratio, least=1, most=1e100, wanted="a number from 1 to 1e100")
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]
@@ -169,11 +175,12 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """Answer several questions about sentences; see `ChainModel.answer`."""
         if others.get("spans"):
             self.predict_spans(X)
+        check_asked(k_best)
         if not (marginals or k_best):
             return [Answer(labels) for labels in self.predict(X, known=known)]
         asked = self._question(X, known)
         nodes: Any = self._nodes(asked) if marginals else repeat(None)
-        ranked: Any = self._ranked(asked, k_best) if k_best else repeat(None)
+        ranked: Any = self._ranked(asked, Ranks(k_best, "k_best")) if k_best else repeat(None)
         return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
 
     def chains(self, X: Any, *, known: Any = None) -> Iterator[PairChain]:  # type: ignore[override]
@@ -214,14 +221,15 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None) -> list[list[Labelling]]:  # type: ignore[override]
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
-        as_count("k", k, 1)
-        return self._ranked(self._question(X, known), k)
+        ranks = Ranks(k)
+        return self._ranked(self._question(X, known), ranks)
 
-    def _ranked(self, asked: _Question, k: int) -> list[list[Labelling]]:
+    def _ranked(self, asked: _Question, ranks: Ranks) -> list[list[Labelling]]:
         p = self._fitted()
+        k = min(ranks.of_candidates(np.diff(asked.lists.offsets)[asked.words], asked.offsets), MOST_RANKS)
         log_z = p.trigrams.posterior(*asked.arguments)[0]
         out = []
-        for z, (states, scores) in zip(log_z, p.trigrams.k_best(*asked.arguments, int(k)), strict=True):
+        for z, (states, scores) in zip(log_z, p.trigrams.k_best(*asked.arguments, k), strict=True):
             names = [[p.names[state] for state in row] for row in states.tolist()]
             shares = np.exp(np.minimum(scores - z, 0)).tolist()
             out.append([Labelling(*fact) for fact in zip(names, shares, scores.tolist(), strict=True)])
@@ -231,9 +239,9 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         self, X: Any, n: int = 1, *, seed: int | None = None, known: Any = None
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence from the model's distribution."""
-        as_count("n", n, 0)
+        draws, random = Ranks(n, "n", least=0), random_generator(seed)
         p, asked = self._fitted(), self._question(X, known)
-        uniforms = np.random.default_rng(seed).random((n, len(asked.words)))
+        uniforms = random.random((draws.of_draws(asked.offsets), len(asked.words)))
         drawn = p.trigrams.sample(*asked.arguments, uniforms) % len(p.labels)  # [n, N]
         rows = [lists_of(p.labels, labels, asked.offsets) for labels in drawn]
         return [[row[b] for row in rows] for b in range(len(asked.offsets) - 1)]

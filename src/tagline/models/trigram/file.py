@@ -33,9 +33,10 @@ from tagline.models.files import (
     group_of,
     labels_of,
     reading,
+    settings_of,
 )
 from tagline.models.trigram.counts import MOST_STATES, TrigramCounts
-from tagline.models.trigram.parameters import CandidateLists, TrigramParameters
+from tagline.models.trigram.parameters import LONGEST_ENDING, CandidateLists, TrigramParameters
 from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
 
@@ -73,7 +74,7 @@ def unpack(file: ModelFile) -> SavedTrigrams:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
         check_version(file, VERSION, "a trigram tagger")
-        return SavedTrigrams(_parameters(file), facts_of(file), file.setting("settings", dict))
+        return SavedTrigrams(_parameters(file), facts_of(file), settings_of(file))
 
 
 def _parameters(file: ModelFile) -> TrigramParameters:
@@ -81,8 +82,8 @@ def _parameters(file: ModelFile) -> TrigramParameters:
     labels = labels_of(file, MOST_STATES // (1 + capitals))
     S = len(labels) * (1 + capitals)
     longest = file.setting("longest", int)
-    if longest < 0:
-        raise bad_file(file, "endings of 0 characters or more", longest)
+    if not 0 <= longest <= LONGEST_ENDING:
+        raise bad_file(file, "endings of 0 characters or more, below 2^31", longest)
     words, small, capital = (Vocabulary.from_arrays(group_of(file, f"{part}.")) for part in _NAMES)
     lists = _candidates(file, len(words) + len(small) + len(capital) + 2, S)
     parameters = TrigramParameters(

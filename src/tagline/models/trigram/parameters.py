@@ -43,6 +43,9 @@ class CandidateLists:
         return _core().Candidates(self.offsets, self.states, self.scores, num_states)
 
 
+LONGEST_ENDING = 2**31 - 1  # characters
+
+
 @dataclass(frozen=True, eq=False)
 class TrigramParameters:
     """The learned part of a trigram tagger.

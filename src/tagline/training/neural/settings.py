@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+import numpy as np
 
 from tagline.errors import InputError
+from tagline.training.checks import check_choice, check_number, check_whole
 
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant", "inverse")
@@ -61,48 +62,20 @@ class Descent:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for entry in fields(self):  # JSON, which checkpoints are written in, knows Python's own numbers only
+            if isinstance(value := getattr(self, entry.name), np.generic):
+                object.__setattr__(self, entry.name, value.item())
         for name in ("epochs", "batch_size", "max_tokens", "accumulate", "patience"):
-            _check_whole(name, getattr(self, name), 1, optional=name in ("max_tokens", "patience"))
-        _check_whole("seed", self.seed, 0, optional=False)
+            check_whole(name, getattr(self, name), 1, optional=name in ("max_tokens", "patience"))
+        check_whole("seed", self.seed, 0, optional=False)
         for name, choices in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
-            _check_choice(name, getattr(self, name), choices)
-        _check_number("learning_rate", self.learning_rate, above=0.0)
-        _check_number("momentum", self.momentum, least=0.0, below=1.0)
-        _check_number("weight_decay", self.weight_decay, least=0.0)
-        _check_number("average", self.average, least=0.0, below=1.0)
-        _check_number("warmup", self.warmup, least=0.0, most=1.0)
-        if self.clip is not None:
-            _check_number("clip", self.clip, above=0.0)
-        if self.max_seconds is not None:
-            _check_number("max_seconds", self.max_seconds, least=0.0)
+            check_choice(name, getattr(self, name), choices)
+        check_number("learning_rate", self.learning_rate, above=0.0)
+        check_number("momentum", self.momentum, least=0.0, below=1.0)
+        check_number("weight_decay", self.weight_decay, least=0.0)
+        check_number("average", self.average, least=0.0, below=1.0)
+        check_number("warmup", self.warmup, least=0.0, most=1.0)
+        check_number("clip", self.clip, above=0.0, optional=True)
+        check_number("max_seconds", self.max_seconds, least=0.0, optional=True)
         if not isinstance(self.compile, bool):
             raise InputError(f"compile: expected True or False, got {self.compile!r}")
-
-
-def _check_whole(name: str, value: object, least: int, *, optional: bool) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        none = " or None" if optional else ""
-        raise InputError(f"{name}: expected a whole number of {least} or more{none}, got {value!r}")
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
-
-
-def _check_number(
-    name: str,
-    value: object,
-    *,
-    above: float = -math.inf,
-    least: float = -math.inf,
-    below: float = math.inf,
-    most: float = math.inf,
-) -> None:
-    limits = {"above": above, "of at least": least, "below": below, "of at most": most}
-    wanted = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit))
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if not (math.isfinite(number) and above < number < below and least <= number <= most):
-        raise InputError(f"{name}: expected a number {wanted}, got {value!r}")

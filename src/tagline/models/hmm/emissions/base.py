@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.readers.sources import shown_value
 from tagline.types import Float64Array, IntArray, as_array
 
 EMPTY = 1e-8  # observations: a state with less keeps its parameters
@@ -155,7 +156,7 @@ class Emission(ABC):
         known -= {*cls.parameters, "observations", "num_states", "random", "settings"}
         if odd := sorted(set(settings) - known):
             raise InputError(
-                f"{odd[0]}: expected a setting among {', '.join(sorted(known))} for {cls.family} emissions"
+                f"{odd[0]}: expected a setting among {', '.join(sorted(known))} for {cls.family} emissions, got another"
             )
         group = tuple(range(num_states)) if tied is None else check_tied(tied, num_states)
         priors = {name: settings.pop(name) for name in cls.numbers if name in settings and name not in asked}
@@ -208,7 +209,7 @@ class Emission(ABC):
         try:
             names = tuple(sorted(frozen))
         except TypeError:
-            raise InputError(f"frozen: expected names of parameters, got {frozen!r:.60}") from None
+            raise InputError(f"frozen: expected names of parameters, got {shown_value(frozen)}") from None
         if odd := [name for name in names if name not in self.parameters]:
             raise InputError(f"frozen: expected names among {', '.join(self.parameters)}, got {odd[0]!r:.60}")
         self._set(frozen=names, tied=None if self.tied is None else check_tied(self.tied, self.num_states))
@@ -227,7 +228,9 @@ def check_tied(tied: Any, num_states: int) -> tuple[int, ...]:
     """Return the group of each state, groups numbered from 0 in the order of their first state."""
     groups = as_array("tied", tied)
     if groups.dtype.kind not in "iu" or groups.shape != (num_states,):
-        raise InputError(f"tied: expected the number of a group for each of {num_states} states, got {tied!r:.60}")
+        raise InputError(
+            f"tied: expected the number of a group for each of {num_states} states, got {shown_value(tied)}"
+        )
     return _numbered(groups.tolist())
 
 
@@ -250,7 +253,7 @@ def number(name: str, value: ArrayLike) -> Float64Array:
     """Return a copy of finite float64 numbers of any shape that cannot be changed."""
     values = as_array(name, value)
     if values.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers, got {value!r:.60}")
+        raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
     array = np.array(values, np.float64, order="C")
     if not np.isfinite(array).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(array))))

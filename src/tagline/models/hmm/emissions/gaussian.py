@@ -25,6 +25,7 @@ from tagline.models.hmm.emissions import densities
 from tagline.models.hmm.emissions.base import EMPTY, Emission, by_state, parameter, prior
 from tagline.models.hmm.emissions.moments import GaussianStatistics, diagonal_moments, full_moments
 from tagline.models.hmm.emissions.starting import Clusters, find_clusters
+from tagline.training.checks import check_choice
 from tagline.types import Float64Array, IntArray
 
 COVARIANCES = ("spherical", "diag", "full", "tied")
@@ -298,7 +299,7 @@ class Gaussian(Emission):
     ) -> Self:
         """Return one state for each cluster."""
         scale = np.where(clusters.variances > 0, clusters.variances, 1.0)
-        floor = _FLOOR * scale if min_variance is None else np.asarray(min_variance, np.float64)
+        floor = _FLOOR * scale if min_variance is None else prior("min_variance", min_variance, 0.0, scale.shape)
         variances = np.maximum(np.maximum(clusters.within, _NARROWEST * scale), floor)
         K = len(clusters.centres)
         covars = {
@@ -307,15 +308,15 @@ class Gaussian(Emission):
             "full": np.repeat(np.diag(variances)[None], K, axis=0),
             "tied": np.diag(variances),
         }
-        chosen = covars.get(covariance, variances)
+        check_choice("covariance", covariance, COVARIANCES)
+        chosen = covars[covariance]
         return cls(clusters.centres, chosen, covariance=covariance, min_variance=floor, **settings)
 
 
 def covars_shape(covariance: str, K: int, D: int) -> tuple[int, ...]:
     """Return the shape of the covariances of K distributions of D dimensions, or say which kinds there are."""
     shapes = {"spherical": (K,), "diag": (K, D), "full": (K, D, D), "tied": (D, D)}
-    if covariance not in COVARIANCES:
-        raise InputError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r:.60}")
+    check_choice("covariance", covariance, COVARIANCES)
     return shapes[covariance]
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Float64Array, IntArray, as_array
 
 Observations: TypeAlias = tuple[NDArray[Any], IntArray]
@@ -120,7 +121,7 @@ def read_lengths(lengths: ArrayLike | None, N: int) -> IntArray:
         return np.array([0, N], np.int64)
     sizes = as_array("lengths", lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
-        raise InputError(f"lengths: expected whole numbers [sentences], got {lengths!r:.60}")
+        raise InputError(f"lengths: expected whole numbers [sentences], got {shown_value(lengths)}")
     if sizes.size and sizes.min() < 0:
         raise InputError(f"lengths[{int(sizes.argmin())}]: expected a number of 0 or more, got {sizes.min()}")
     offsets = offsets_of(sizes)

@@ -21,6 +21,7 @@ from tagline.models.hmm.emissions.categorical import MISSING, UNKNOWN
 from tagline.models.hmm.emissions.observations import is_list, read_lengths
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Corpus
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray, as_array
 
 
@@ -118,7 +119,9 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
     if isinstance(x, np.ma.MaskedArray):
         x = x.tolist()  # None where masked
     if isinstance(x, str | bytes) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
-        raise InputError(f"{name}: expected a sequence of symbols, got {x!r:.60}; list(text) makes characters of it")
+        raise InputError(
+            f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it"
+        )
     if not hasattr(x, "__array__"):
         return [symbol[0] if isinstance(symbol, list | np.ndarray) and len(symbol) == 1 else symbol for symbol in x]
     values = as_array(name, x)
@@ -142,7 +145,9 @@ def _distinct(flat: NDArray[Any] | list[Any], offsets: IntArray) -> _Coded:
         codes = np.fromiter((numbers.setdefault(value, len(numbers)) for value in flat), np.int64, len(flat))
     except TypeError:
         n = next(n for n, value in enumerate(flat) if not isinstance(value, Hashable))
-        raise InputError(f"X: expected symbols that can be keys, got {flat[n]!r:.60} as observation {n}") from None
+        raise InputError(
+            f"X: expected symbols that can be keys, got {shown_value(flat[n])} as observation {n}"
+        ) from None
     values = [value.item() if isinstance(value, np.generic) else value for value in numbers]
     return _Coded([None if value != value else value for value in values], codes, offsets)  # NaN is not itself
 

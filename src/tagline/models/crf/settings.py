@@ -1,0 +1,36 @@
+"""What `CRF` was told, checked before anything is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagline.models.labelled import check_labelling_settings
+from tagline.training.algorithms import Settings, check_settings
+from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
+
+SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "warm_start")
+
+
+def check_crf(crf: CRF) -> None:
+    """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
+    check_settings(settings_of(crf))
+    check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
+    check_number("min_frequency", crf.min_frequency, least=0)
+    for name in SWITCHES:
+        check_switch(name, getattr(crf, name))
+    check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
+    check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
+    check_number("max_seconds", crf.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
+    check_whole("period", crf.period, 0, wanted="0 or more")
+    check_whole("max_iterations", crf.max_iterations, 0, optional=True, wanted="0 or more")
+    check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
+    check_functions("callbacks", crf.callbacks)
+    check_verbose(crf.verbose)
+
+
+def settings_of(crf: CRF) -> Settings:
+    """Return how a new model is trained."""
+    return Settings(crf.algorithm, crf.c1, crf.c2, crf.memory, crf.passes, crf.random_state, crf.precision, crf.options)

@@ -1,0 +1,94 @@
+"""How many labellings may be asked for: as many as there are, and as memory holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from tagline import chain as engine
+from tagline.errors import InputError
+from tagline.training.checks import check_whole
+from tagline.types import Chain, Float64Array, FloatArray, IntArray
+
+PATH_BYTES, TOKEN_BYTES = 300, 72  # that a labelling takes, and each of its tokens, in the core and as lists
+UNKNOWN_MEMORY = 2**33
+
+
+class Ranks:
+    """The k of one question, and the bytes that its answers take so far.
+
+    Arguments:
+        k: how many labellings of each sentence are asked for.
+        name: of that number, in messages.
+    """
+
+    def __init__(self, k: Any, name: str = "k", least: int = 1) -> None:
+        check_whole(name, k, least, wanted=f"at least {least}")
+        self.name, self.k = name, int(k)
+        self._bytes, self._most = 0.0, memory() / 2
+
+    def of_chain(self, chain: Chain) -> int:
+        """Return k, or raise where the labellings of these sentences and of those before take too much memory."""
+        if not self._fits(self._size(np.diff(chain.offsets), np.inf)):
+            self._add(np.diff(chain.offsets), _log_counts(chain))
+        return self.k
+
+    def of_candidates(self, candidates: IntArray, offsets: IntArray) -> int:
+        """Return k, for sentences whose tokens have so many candidates each, ``[N]``."""
+        sums = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(candidates, 1)))])
+        self._add(np.diff(offsets), np.asarray(np.diff(sums[offsets])))
+        return self.k
+
+    def of_draws(self, offsets: IntArray) -> int:
+        """Return how many labellings are drawn, which may be the same ones."""
+        self._add(np.diff(offsets), np.inf)
+        return self.k
+
+    def _size(self, lengths: IntArray, log_counts: Float64Array | float) -> float:
+        counts = np.exp(np.minimum(log_counts, math.log(max(self.k, 1))))
+        return float((counts * (PATH_BYTES + TOKEN_BYTES * lengths.astype(np.float64))).sum())
+
+    def _fits(self, size: float) -> bool:
+        fits = self._bytes + size <= self._most
+        self._bytes += size if fits else 0.0
+        return fits
+
+    def _add(self, lengths: IntArray, log_counts: Float64Array | float) -> None:
+        size = self._size(lengths, log_counts)
+        if not self._fits(size):
+            raise InputError(
+                f"{self.name}: expected labellings that fit into {self._most / 2**30:.1f} GiB, half of the memory, got "
+                f"{shown_count(self.k)} for each of {len(lengths)} sentences, about {(self._bytes + size) / 2**30:.1f} "
+                "GiB; ask for fewer, or about fewer sentences at once"
+            )
+
+
+def check_asked(k_best: Any) -> None:
+    """Raise unless it can be the number of labellings that `answer` gives; 0 and None are for none."""
+    check_whole("k_best", k_best, 0, optional=True, wanted="at least 0")
+
+
+def shown_count(number: int) -> str:
+    """Return a count as messages show it."""
+    return str(number) if number < 10**15 else "more than 10^15"
+
+
+def memory() -> int:
+    """Return the bytes of memory that the machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return UNKNOWN_MEMORY
+
+
+def _log_counts(chain: Chain) -> Float64Array:
+    """Return the logarithm of the number of legal labellings of each sentence, ``[B]``."""
+
+    def legal(scores: FloatArray) -> FloatArray:
+        return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
+
+    emissions, transitions, start, end = map(legal, (chain.emissions, chain.transitions, chain.start, chain.end))
+    return engine.log_partition(Chain(emissions, transitions, start, end, chain.offsets), allow_no_path=True)

@@ -1,0 +1,461 @@
+"""Every public door refuses wrong values with an error of ours: no raw exception, no hang, no silent wrong answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagline import CRF, HMM, Corpus, Template, TrigramTagger, load, storage
+from tagline.errors import InputError, StorageError, TaglineError
+from tagline.models.crf.compilation import compile_corpus
+from tagline.readers import (
+    iter_columns,
+    read_columns,
+    read_conllu,
+    read_jsonl,
+    read_text,
+    write_columns,
+    write_conllu,
+    write_jsonl,
+    write_text,
+)
+
+WORDS, LABELS = [["a", "b"], ["c"]] * 3, [["A", "B"], ["C"]] * 3
+ITEMS = [[{"w": word} for word in sentence] for sentence in WORDS]
+PLAIN = "U0:%x[0,0]\n"
+HALF = "\udcff"  # of a surrogate pair: no character, no UTF-8
+
+
+def nested(depth: int) -> list[Any]:
+    inside: list[Any] = []
+    for _ in range(depth):
+        inside = [inside]
+    return inside
+
+
+def error_of(door: Callable[[], Any]) -> Exception | None:
+    try:
+        door()
+    except Exception as error:
+        return error
+    return None
+
+
+def crf(**settings: Any) -> CRF:
+    return CRF(**settings).fit(ITEMS, LABELS)
+
+
+def templated(**settings: Any) -> CRF:
+    return CRF(PLAIN, **settings).fit(WORDS, LABELS)
+
+
+def patient(patience: Any) -> CRF:
+    return CRF(patience=patience).fit(ITEMS, LABELS, X_dev=ITEMS, y_dev=LABELS)
+
+
+def hmm(**settings: Any) -> HMM:
+    return HMM(2, **settings).fit([[0, 1, 0]])
+
+
+def counted(**settings: Any) -> HMM:
+    return HMM(**settings).fit(WORDS, LABELS)
+
+
+def trigram(**settings: Any) -> TrigramTagger:
+    return TrigramTagger(**settings).fit(WORDS, LABELS)
+
+
+SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
+    "c1": (lambda: crf(c1="x"), "c1: expected a number of 0 or more, got 'x'"),
+    "c1 true": (lambda: crf(c1=True), "c1: expected a number of 0 or more, got True"),
+    "c2 none": (lambda: crf(c2=None), "c2: expected a number of 0 or more, got None"),
+    "c2 NaN": (lambda: crf(c2=float("nan")), "c2: expected a number of 0 or more, got nan"),
+    "c2 huge": (lambda: crf(c2=10**400), "c2: expected a number of 0 or more, got 1000"),
+    "c2 of thousands of digits": (lambda: crf(c2=10**5000), "c2: expected a number of 0 or more, got a value"),
+    "algorithm": (lambda: crf(algorithm=None), "algorithm: expected one of auto, lbfgs, .*, got None"),
+    "algorithm list": (lambda: crf(algorithm=["sgd"]), r"algorithm: expected one of .*, got \['sgd'\]"),
+    "unknown option": (
+        lambda: crf(algorithm="lbfgs", options={"foo": 1}),
+        "options: expected arguments among .*max_linesearch.*, got 'foo'",
+    ),
+    "option of none": (lambda: crf(algorithm="iis", options={"foo": 1}), "options: expected arguments among c1, got"),
+    "option with a setting": (lambda: crf(options={"memory": 3}), "options: expected arguments that have no setting"),
+    "options list": (lambda: crf(options=[1]), r"options: expected a dict of names and values, or None, got \[1\]"),
+    "options by number": (lambda: crf(options={1: 1}), "options: expected a dict of names"),
+    "option of a wrong kind": (
+        lambda: crf(algorithm="sgd", options={"rate": "x"}),
+        r"options\['rate'\]: expected a number of at least 0, got 'x'",
+    ),
+    "half a batch": (
+        lambda: crf(algorithm="sgd", options={"batch": 1.5}),
+        r"options\['batch'\]: expected a whole number of 0 or more, got 1.5",
+    ),
+    "dtype": (lambda: crf(algorithm="lbfgs", options={"dtype": "x"}), "dtype: expected float32 or float64, got 'x'"),
+    "diagonal": (lambda: crf(algorithm="lbfgs", options={"diagonal": "x"}), "diagonal: expected numbers, one a weight"),
+    "dictionary": (lambda: templated(dictionary=5), "dictionary: expected a Dictionary or None, got 5"),
+    "epsilon": (lambda: crf(epsilon="x"), "epsilon: expected 0 or more, got 'x'"),
+    "epsilon none": (lambda: crf(epsilon=None), "epsilon: expected 0 or more, got None"),
+    "delta": (lambda: crf(delta=[1]), r"delta: expected 0 or more, got \[1\]"),
+    "period": (lambda: crf(period=None), "period: expected 0 or more, got None"),
+    "max_iterations": (lambda: crf(max_iterations="x"), "max_iterations: expected 0 or more, got 'x'"),
+    "max_seconds": (lambda: crf(max_seconds="x"), "max_seconds: expected 0 or more, got 'x'"),
+    "memory": (lambda: crf(memory="x"), "memory: expected at least one step and at most 10000, got 'x'"),
+    "no memory": (lambda: crf(memory=0), "memory: expected at least one step"),
+    "too much memory": (lambda: crf(memory=10**12), "memory: expected at least one step and at most 10000, got 1000"),
+    "passes": (lambda: crf(algorithm="sgd", passes="x"), "passes: expected a whole number from 0 to .* None, got 'x'"),
+    "precision": (lambda: crf(precision=32), "precision: expected auto, float32 or float64, got 32"),
+    "min_frequency": (lambda: crf(min_frequency="x"), "min_frequency: expected a number of at least 0, got 'x'"),
+    "min_frequency of a template": (lambda: templated(min_frequency="x"), "min_frequency: expected a number"),
+    "hash_bits": (lambda: crf(hash_bits="x"), "hash_bits: expected 1 to 30, got 'x'"),
+    "hash_bits of a template": (lambda: templated(hash_bits=99), "hash_bits: expected 1 to 30, got 99"),
+    "hash_bits true": (lambda: templated(hash_bits=True), "hash_bits: expected 1 to 30, got True"),
+    "scheme": (lambda: crf(scheme=3), "scheme: expected one of IO, .*, got 3"),
+    "on_illegal": (lambda: crf(on_illegal=np.ones(2)), "on_illegal: expected one of error, repair, drop, got array"),
+    "callbacks": (lambda: crf(callbacks=5), "callbacks: expected a list of functions, got 5"),
+    "callback": (lambda: crf(callbacks=[5]), r"callbacks: expected a list of functions, got \[5\]"),
+    "patience": (lambda: patient("x"), "patience: expected 1 or more, got 'x'"),
+    "edge_pairs": (lambda: crf(edge_pairs=5), 'edge_pairs: expected "observed", "all" or a list of label pairs, got 5'),
+    "an edge pair": (lambda: crf(edge_pairs=[[["A"], "B"]]), r"edge_pairs: expected pairs \(label before, label\)"),
+    "label_weights": (lambda: crf(label_weights=np.ones(3)), "label_weights: expected a mapping"),
+    "a label weight": (
+        lambda: crf(label_weights={"A": 10**400}),
+        r"label_weights\['A'\]: expected a number of 0 or more, got 1000",
+    ),
+    "random_state": (lambda: crf(random_state="x"), "random_state: expected a whole number of 0 or more, got 'x'"),
+    "warm_start": (lambda: crf(warm_start="no"), "warm_start: expected True or False, got 'no'"),
+    "start_end": (lambda: crf(start_end=None), "start_end: expected True or False, got None"),
+    "features": (lambda: CRF(5).fit(WORDS, LABELS), "features: expected a template"),  # type: ignore[arg-type]
+    "a long name": (lambda: CRF("x" * 5000).fit(WORDS, LABELS), "features: expected one of"),
+    "sample_weight": (
+        lambda: CRF().fit(ITEMS, LABELS, sample_weight="abc"),
+        "sample_weight: expected 6 numbers of 0 or more, one a sentence, got 'abc'",
+    ),
+    "ragged weights": (
+        lambda: CRF().fit(ITEMS, LABELS, sample_weight=[[1], [2, 3]]),  # type: ignore[list-item]
+        r"sample_weight: expected 6 numbers of 0 or more, one a sentence, got \[\[1\], \[2, 3\]\]",
+    ),
+    "weights of score": (
+        lambda: crf().score(ITEMS, LABELS, sample_weight={}),  # type: ignore[arg-type]
+        "sample_weight: expected 6 numbers",
+    ),
+    "partial_fit": (lambda: CRF(c2="x").partial_fit(ITEMS, LABELS), "c2: expected a number of 0 or more, got 'x'"),  # type: ignore[arg-type]
+    "compile_corpus": (lambda: compile_corpus([], "x", PLAIN, hash_bits=3.5), "hash_bits: expected 1 to 30, got 3.5"),  # type: ignore[arg-type]
+    "start_prior": (lambda: hmm(start_prior=[1, 2, 3]), r"start_prior: expected .*shape \[2\], .*got \[3\]"),
+    "transition_prior": (lambda: hmm(transition_prior=[[1, 2, 3]]), r"transition_prior: expected .*shape \[2, 2\]"),
+    "ragged prior": (lambda: hmm(transition_prior=[[1], [2, 3]]), "transition_prior: expected Dirichlet parameters"),
+    "counted prior": (lambda: counted(smoothing="dirichlet", start_prior=[1, 2]), "start_prior: .*3 states"),
+    "emission_prior": (lambda: hmm(emission_prior="x"), "emission_prior: expected numbers, got 'x'"),
+    "shape of emission_prior": (lambda: hmm(emission_prior=np.ones((5, 5))), "prior: expected a number, or an array"),
+    "tolerance": (lambda: hmm(tolerance="x"), "tolerance: expected a number, got 'x'"),
+    "steps": (lambda: hmm(max_iterations=None), "max_iterations: expected 0 or more, got None"),
+    "seconds": (lambda: hmm(max_seconds="x"), "max_seconds: expected 0 or more, got 'x'"),
+    "frozen": (lambda: hmm(frozen=5), "frozen: expected names of parameters, got 5"),
+    "frozen numbers": (lambda: hmm(frozen=[5]), r"frozen: expected names of parameters, got \[5\]"),
+    "emission_options": (lambda: hmm(emission_options=5), "emission_options: expected a dict of names and values"),
+    "an emission option": (lambda: hmm(emission_options={"a": 1}), "a: expected a setting among"),
+    "tied": (lambda: hmm(tied=5), "tied: expected the number of a group for each of 2 states, got 5"),
+    "k": (lambda: counted(k="x"), "k: expected a pseudo-count of 0 or more, got 'x'"),
+    "smoothing": (lambda: counted(smoothing=[1]), r"smoothing: expected one of .*, got \[1\]"),
+    "scheme of an HMM": (lambda: counted(scheme=3), "scheme: expected one of IO, .*, got 3"),
+    "n_init": (lambda: hmm(n_init=None), "n_init: expected a whole number of 1 or more, got None"),
+    "n_states": (lambda: HMM(2**70).fit([[0, 1]]), "n_states: expected a whole number from 1 to 16384, got"),
+    "ratio": (lambda: trigram(ratio="x"), "ratio: expected a number from 1 to 1e100, got 'x'"),
+    "capitals": (lambda: trigram(capitals="x"), "capitals: expected True or False, got 'x'"),
+    "rare": (lambda: trigram(rare=None), "rare: expected a whole number of 0 or more, got None"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_wrong_settings(name: str) -> None:
+    door, message = SETTINGS[name]
+    with pytest.raises(InputError, match=message):
+        door()
+
+
+WRONG = {
+    "text": "x",
+    "empty": "",
+    "nothing": None,
+    "object": object(),
+    "list": [1, "x"],
+    "ragged": [[1], [2, 3]],
+    "dict": {"x": 1},
+    "number dict": {1: {}},
+    "array": np.array([1.0, 2.0]),
+    "NaN": float("nan"),
+    "infinity": float("-inf"),
+    "negative": -1,
+    "fraction": 0.5,
+    "huge": -(2**70),
+    "digits": -(10**5000),
+    "complex": 1j,
+    "half a pair": HALF,
+    "bytes": b"\xff",
+    "nested": nested(5000),
+    "function": len,
+}
+ESTIMATORS: dict[str, tuple[Any, Any, Any]] = {
+    "crf of items": (CRF(max_iterations=2), ITEMS, LABELS),
+    "crf of a template": (CRF(PLAIN, max_iterations=2, algorithm="sgd"), WORDS, LABELS),
+    "hmm": (HMM(2, max_iterations=2), [[0, 1, 0]], None),
+    "counted hmm": (HMM(), WORDS, LABELS),
+    "gaussian hmm": (HMM(2, emission="gaussian", max_iterations=2), [[[0.0], [1.0], [0.5]]], None),
+    "mixture hmm": (HMM(2, emission="mixture", max_iterations=2), [[[0.0], [1.0], [0.5]]], None),
+    "trigram": (TrigramTagger(), WORDS, LABELS),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_no_setting_raises_anything_else(name: str, wrong: str) -> None:
+    estimator, X, y = ESTIMATORS[name]
+    raw = []
+    for setting in estimator.get_params(deep=False):
+        model = type(estimator)(**{**estimator.get_params(deep=False), setting: WRONG[wrong]})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            error = error_of(lambda model=model: model.fit(X, y))  # type: ignore[misc]
+        if error is not None and not (isinstance(error, TaglineError) and re.search(": expected .*got ", str(error))):
+            raw.append((setting, error))
+    assert not raw
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    model = CRF(
+        PLAIN,
+        algorithm="sgd",
+        c1=np.float32(0.1),
+        c2=np.float64(0.1),
+        min_frequency=np.float32(1.0),  # type: ignore[arg-type]
+        hash_bits=np.int64(8),  # type: ignore[arg-type]
+        max_iterations=np.int32(3),  # type: ignore[arg-type]
+        passes=np.int64(3),  # type: ignore[arg-type]
+        memory=np.int64(3),  # type: ignore[arg-type]
+        random_state=np.int64(3),  # type: ignore[arg-type]
+        warm_start=np.bool_(False),  # type: ignore[arg-type]
+        options={"batch": np.int64(2), "rate": np.float32(0.1)},
+    )
+    with pytest.raises(InputError, match="min_frequency: expected 1 where names are hashed"):
+        model.set_params(min_frequency=np.float32(2.0)).fit(WORDS, LABELS)
+    model.set_params(min_frequency=np.float32(0.0)).fit(WORDS, LABELS)
+    HMM(np.int64(2), k=np.float32(0.5), max_iterations=np.int64(2), tolerance=-np.inf).fit([[0, 1, 0]])  # type: ignore[arg-type]
+    TrigramTagger(ratio=np.float32(10), rare=np.int64(2)).fit(WORDS, LABELS)  # type: ignore[arg-type]
+
+
+def saved(folder: Path, data: bytes, name: str = "file.txt") -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+NO_TEXTS = ("hex", "rot13", "base64", "bz2", "zlib", "quopri", "uu", "undefined", "idna", "punycode")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        *((name, f"encoding: expected one of texts, such as utf-8, .*, got '{name}'") for name in NO_TEXTS),
+        ("", "encoding: expected a name that Python knows, got ''"),
+        ("\0", "encoding: expected a name that Python knows"),
+        ("mbcz", "encoding: expected a name that Python knows, got 'mbcz'"),
+        (None, "encoding: expected a name that Python knows, got None"),
+        (HALF, "encoding: expected a name that Python knows"),
+        ("utf-16", "file.txt:1: expected utf-16 text, got something else .*BOM.*; name the right .* such as utf-16-le"),
+        ("utf-32", "file.txt:1: expected utf-32 text, got "),
+        ("unicode_escape", r"file.txt:2: expected Unicode text, got '\\udcff', a lone surrogate"),
+    ],
+)
+def test_encodings(tmp_path: Path, encoding: Any, message: str) -> None:
+    path = saved(tmp_path, b"a A\nb\\udcff B\n")
+    readers: list[Callable[..., Any]] = [read_columns, read_jsonl, read_conllu, read_text, iter_columns]
+    for read in readers:
+        with pytest.raises(InputError, match=message):
+            list(read(path, encoding=encoding))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-8-sig", "gb18030", "utf-7", "UTF8"])
+def test_encodings_of_texts(tmp_path: Path, encoding: str) -> None:
+    path = saved(tmp_path, "北京 A\nb B\n".encode(encoding))
+    assert read_columns(path, encoding=encoding).tokens == [["北京", "b"]]
+    assert [corpus.tokens for corpus in iter_columns(path, encoding=encoding)] == [[["北京", "b"]]]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"text":"abc","spans":[[0.5,2,"X"]]}', r"expected spans .* within 3 characters, got \[0.5, 2, 'X'\]"),
+        (b'{"text":"abc","spans":[[false,true,"X"]]}', "expected spans"),
+        (b'{"text":"abc","spans":[[0,1e400,"X"]]}', "expected spans"),
+        (b'{"text":"abc","spans":7}', "expected spans"),
+        (b'{"text":"abc","spans":[[0,3,["X"]]]}', "expected spans"),
+        (b"[" * 200_000, r'expected JSON, got "\[\[\[.* nested too deeply'),
+        (b'{"tokens":["a"],"x":' + b"[" * 300 + b"]" * 300 + b"}", "nested too deeply"),
+        (b'{"text":"a","x":' + b"1" * 5000 + b"}", "expected JSON, got .*too many digits"),
+        (b'{"tokens":["a\\ud800"]}', r"expected Unicode text, got '\\ud800', a lone surrogate"),
+        (b'{"tokens":["a"],"tags":["\\uDFFF"]}', r"expected Unicode text, got '\\udfff'"),
+        (b'{"tokens":["a"],"tags":[["x"]]}', "expected 1 tags, one a token"),
+    ],
+)
+def test_json_lines(tmp_path: Path, line: bytes, message: str) -> None:
+    path = saved(tmp_path, b'{"tokens":["x"]}\n' + line + b"\n", "x.jsonl")
+    with pytest.raises(InputError, match=f"x.jsonl:2: .*{message}|x.jsonl:2: {message}"):
+        read_jsonl(path)
+    assert read_jsonl(path, strict=False).tokens == [["x"]]
+
+
+@pytest.mark.parametrize(
+    ("macro", "message"),
+    [
+        ('%m[0,0,"a{99999999999999999999}"]', "<template>:1: expected a pattern of Python's re, got"),
+        (f'%m[0,0,"{"(" * 600}a{")" * 600}"]', "<template>:1: expected a pattern of up to 10000 characters and 100"),
+        (f'%t[0,0,"{"a" * 20_000}"]', "<template>:1: expected a pattern of up to 10000 characters"),
+        ("%x[99999999999999999999,0]", "<template>:1: expected a row from -99 to 99, got 99999999999999999999"),
+        (f"%x[-{'9' * 5000},0]", "<template>:1: expected a row from -99 to 99, got -9999"),
+        ("%x[0,99999999999]", "<template>:1: expected a column from 0 to 9999, got 99999999999"),
+        (f"%x[0,{'9' * 5000}]", "<template>:1: expected a column from 0 to 9999, got 9999"),
+    ],
+)
+def test_templates(macro: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        Template.parse(f"U0:{macro}\n")
+    with pytest.raises(InputError, match=re.escape(message)):
+        CRF(f"U0:{macro}\n").fit(WORDS, LABELS)
+
+
+def test_patterns_and_columns_within_the_limits() -> None:
+    deep = "(" * 100 + "a" + ")" * 100
+    assert Template.parse(f'U0:%m[0,0,"{deep}"]\n').strings([["ba"]]) == ([["U0:a"]], [[]])
+    assert Template.parse(f'U0:%m[0,0,"{"[(]" * 3}"]\n').strings([["((("]]) == ([["U0:((("]], [[]])
+    assert Template.parse("U0:%x[-00,000]\n").num_columns == 1
+
+
+@pytest.mark.parametrize("write", [write_columns, write_conllu, write_jsonl, write_text])
+@pytest.mark.parametrize(("token", "tag"), [(HALF, "A"), ("a", HALF)])
+def test_writers_refuse_lone_surrogates(tmp_path: Path, write: Any, token: str, tag: str) -> None:
+    path = saved(tmp_path, b"old", "out")
+    corpus = Corpus.from_sentences([{"token": ["x", token], "tag": ["B", tag]}])
+    if write is write_text and token != HALF:
+        write(corpus, path)  # which has no tags
+        return
+    with pytest.raises(InputError, match=r"out: expected Unicode text to write, got '\\udcff', a lone surrogate, in '"):
+        write(corpus, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def networks() -> list[Any]:
+    neural = pytest.importorskip("tagline.models.neural.bilstm")
+    return [neural.BiLSTMCRF(epochs=1, word_dim=4, char_dim=4, char_size=4, hidden=4)]
+
+
+@pytest.mark.parametrize("kind", ["template", "items", "hmm", "trigram", "bilstm"])
+def test_lone_surrogates(tmp_path: Path, kind: str) -> None:
+    def fresh() -> Any:
+        models = {"template": CRF(PLAIN), "items": CRF(), "hmm": HMM(), "trigram": TrigramTagger()}
+        return networks()[0] if kind == "bilstm" else models[kind]
+
+    def sentence(word: str) -> list[Any]:
+        return [{"w": word}] if kind == "items" else [word]
+
+    def ours(door: Callable[[], Any]) -> None:
+        error = error_of(door)
+        assert error is None or (isinstance(error, TaglineError) and re.search("surrogate|UTF-8", str(error)))
+
+    def questions(model: Any, word: str) -> None:
+        X = [sentence(word)]
+        ours(lambda: model.predict(X))
+        ours(lambda: model.predict_k_best(X, 2))
+        ours(lambda: model.predict_marginals(X))
+        ours(lambda: model.explain(X[0]))
+
+    for word, label in ((HALF, "A"), ("a", HALF)):
+        path = tmp_path / "m"
+
+        def whole(word: str = word, label: str = label, path: Path = path) -> None:
+            model = fresh().fit([sentence(word), sentence("b")], [[label], ["B"]])
+            questions(model, word)
+            model.save(path)
+            load(path)
+
+        with pytest.raises(TaglineError, match=r"surrogate|UTF-8"):
+            whole()
+        assert not path.exists()
+    questions(fresh().fit([sentence("a"), sentence("b")], [["A"], ["B"]]), HALF)
+
+
+@pytest.mark.parametrize("model", [CRF(PLAIN), HMM(), TrigramTagger()], ids=["crf", "hmm", "trigram"])
+def test_more_labellings_than_memory_holds(model: Any) -> None:
+    model.fit([["a", "b"] * 3, ["b", "a"] * 3], [["A", "B"] * 3, ["A", "B"] * 3])
+    long = [["a", "b"] * 500]
+    for k in (10**8, 10**12, 2**70, 10**30):
+        with pytest.raises(InputError, match=r"k: expected labellings that fit into .* GiB, half of the memory, got"):
+            model.predict_k_best(long, k)
+        with pytest.raises(InputError, match="k_best: expected labellings that fit"):
+            model.answer(long, k_best=k)
+        with pytest.raises(InputError, match="n: expected labellings that fit"):
+            model.predict_samples(long, k)
+        assert len(model.predict_k_best([["a", "b", "a"]], k)[0]) == 8  # all that there are
+    known = [[["A", "B"][t % 2] for t in range(1000)]]
+    assert len(model.predict_k_best(long, 10**12, known=known)[0]) == 1
+    for k in (0, -1, 1.5, "x", None, True):
+        with pytest.raises(InputError, match="k: expected"):
+            model.predict_k_best(long, k)
+    with pytest.raises(InputError, match="seed: expected a whole number of 0 or more, or None, got 'x'"):
+        model.predict_samples([["a"]], seed="x")
+
+
+def test_other_questions() -> None:
+    model = CRF(PLAIN, scheme="IOB2").fit([["a", "b"]], [["B-X", "O"]])
+    for wrong in ("x", None, -1, 2, float("nan")):
+        with pytest.raises(InputError, match="min_probability: expected a number from 0 to 1, got"):
+            model.predict_spans([["a"]], min_probability=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="n: expected labellings that fit into"):
+        counted().sample(2**70)
+
+
+def changed(path: Path, **settings: Any) -> Path:
+    """A model file with other settings."""
+    file = storage.read(path)
+    config = json.loads(json.dumps(file.config))
+    for name, value in settings.items():
+        part = config
+        *outer, last = name.split("__")
+        for key in outer:
+            part = part[key]
+        part[last] = value
+    storage.write(path, config, dict(file.tensors))
+    return path
+
+
+FIXTURES = Path(__file__).parent / "models" / "fixtures"
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("trigram", {"longest": 2**63}, r"expected endings of .* below 2\^31, got 9223372036854775808"),
+        ("trigram", {"longest": 10**30}, "expected endings of 0 characters or more"),
+        ("bilstm", {"network__hidden": 2**63}, "expected hidden of the network, got 9223372036854775808"),
+        ("bilstm", {"network__word_dim": 10**30}, "expected word_dim of the network"),
+        ("transformer", {"network__smoothing": 10**30}, "expected smoothing of the network|smoothing"),
+        *(
+            (kind, {"settings__on_illegal": nested(200)}, "expected settings nested up to 16 deep, got 'more'")
+            for kind in ("crf", "hmm", "trigram", "bilstm", "transformer")
+        ),
+    ],
+)
+def test_model_files(tmp_path: Path, kind: str, settings: Any, message: str) -> None:
+    if kind in ("bilstm", "transformer"):
+        pytest.importorskip("torch")
+    if kind == "transformer":
+        pytest.importorskip("transformers")
+    path = saved(tmp_path, (FIXTURES / f"{kind}.tagline").read_bytes(), "m.tagline")
+    with pytest.raises(StorageError, match=f"m.tagline: .*({message})"):
+        load(changed(path, **settings))
