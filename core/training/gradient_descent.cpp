@@ -171,6 +171,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             int size = 0;
             for (; k < count && size < std::min<int64_t>(batch, kGroup); ++k)
                 if (examples.offsets[order[k] + 1] > examples.offsets[order[k]]) members[size++] = order[k];
+            if (size == 0) break;  // only sentences without tokens were left
             const auto length = [&](int64_t b) { return examples.offsets[b + 1] - examples.offsets[b]; };
             std::stable_sort(members, members + size, [&](int64_t a, int64_t b) { return length(a) > length(b); });
             if (c1_ > 0) pay(members, size);

@@ -56,6 +56,24 @@ def test_steps_equal_the_definition(kind, c1, c2):
     assert descent.seen == seen
 
 
+@pytest.mark.parametrize("order", [[3], [3, 3, 3], [0, 3], [3, 0, 3, 3]])
+@pytest.mark.parametrize("batch", [1, 4])
+def test_sentences_without_tokens_take_no_step(order, batch):
+    """A pass may begin and end with them, and have nothing else."""
+    problem = make_problem(4)
+    assert np.diff(problem.features.offsets)[3] == 0
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, problem.rules, "float64")
+    start = np.random.default_rng(0).normal(size=likelihood.size)
+    with_empty, without = (_core.Descent64(likelihood.core, 0.1, 0.2) for _ in range(2))
+    losses = []
+    for descent, some in ((with_empty, order), (without, [b for b in order if b != 3])):
+        descent.set(start)
+        losses.append(descent.run(np.array(some, np.int64), batch, 0.3, 0.1))
+    assert losses[0] == losses[1]
+    assert with_empty.seen == without.seen == order.count(0)
+    np.testing.assert_array_equal(with_empty.get(), without.get())
+
+
 def test_a_step_of_four_sentences():
     problem = make_problem(6)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
