@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SANITIZED := .venv-sanitized
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
@@ -13,7 +14,9 @@ SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
 
-test: $(VENV)/tested lint types
+# The types are checked while the sanitized core compiles.
+test: $(VENV)/tested lint
+	$(MAKE) --no-print-directory -j 2 types $(SANITIZED)/installed
 	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
 	$(MAKE) --no-print-directory check-core
 
@@ -32,7 +35,6 @@ types: $(VENV)/tested
 # and no branch of the core which the others do not reach: very many labels, k-best for each instruction set. Where the
 # core reads strings and lists of Python, Python takes their memory from malloc, so that AddressSanitizer knows where they
 # end. That doubles the time, and arrays do not need it.
-SANITIZED := .venv-sanitized
 SANITIZED_PYTEST = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" --hypothesis-profile=few
