@@ -166,9 +166,11 @@ def span_lines(block: Block, labellings: Labellings) -> str:
         if spans := ranked[0].spans:
             place, text = block.corpus.place(b), text_of(b)
             for span in spans:
-                where = f"{place}\t{span.start}\t{span.end}"
-                words = _one_line(text(span.start, span.end))
-                lines.append(f"{where}\t{span.type}\t{span.probability:.6f}\t{words}\n")
+                start, end = span.start, span.end
+                words = text(start, end)
+                if not words.isprintable():
+                    words = _one_line(words)
+                lines.append(f"{place}\t{start}\t{end}\t{span.type}\t{span.probability:.6f}\t{words}\n")
     return "".join(lines)
 
 
@@ -255,7 +257,7 @@ def bracketed(piece: Piece) -> str:
 
 def _one_line(text: str) -> str:
     """Texts of JSON lines may have tabs and line breaks."""
-    return text if text.isprintable() else re.sub(r"[\t\n\r]", " ", text)
+    return re.sub(r"[\t\n\r]", " ", text)
 
 
 def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
