@@ -12,26 +12,13 @@ torch = pytest.importorskip("torch")
 from tagline import InputError, NoPathError  # noqa: E402
 from tagline.nn import CRF, checks, losses  # noqa: E402
 
-from .engines import engine  # noqa: E402, F401
+from .engines import engine, name_of, objectives  # noqa: E402, F401
 
 B, T, L = 3, 4, 3
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-OBJECTIVES = [
-    losses.nll,
-    losses.LabelSmoothing(0.1),
-    losses.TokenSmoothing(0.1),
-    losses.Hinge(),
-    losses.SoftmaxMargin(),
-    losses.Focal(),
-    losses.ClassWeights(torch.tensor([1.0, 0.0, 2.0])),
-    losses.EntropyWeight(0.1),
-]
-
-
-def name_of(objective: Any) -> str:
-    return str(getattr(objective, "__name__", type(objective).__name__))
+OBJECTIVES = objectives([1.0, 0.0, 2.0])
 
 
 def batch(seed: int = 0) -> tuple[CRF, Any]:

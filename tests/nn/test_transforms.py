@@ -12,9 +12,9 @@ from torch.autograd import forward_ad  # noqa: E402
 from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vmap  # noqa: E402
 
 from tagline import InputError  # noqa: E402
-from tagline.nn import CRF, losses  # noqa: E402
+from tagline.nn import CRF  # noqa: E402
 
-from .engines import engine  # noqa: E402, F401
+from .engines import engine, name_of, objectives  # noqa: E402, F401
 
 G, B, T, L = 3, 2, 4, 3  # G batches side by side
 
@@ -62,20 +62,7 @@ def jacobian_by_loop(function: Any, values: Any) -> Any:
     return torch.stack(rows).reshape(*result.shape, *values.shape)
 
 
-OBJECTIVES = [
-    losses.nll,
-    losses.LabelSmoothing(0.1),
-    losses.TokenSmoothing(0.1),
-    losses.Hinge(),
-    losses.SoftmaxMargin(),
-    losses.Focal(),
-    losses.ClassWeights(torch.tensor([1.0, 0.5, 2.0])),
-    losses.EntropyWeight(0.1),
-]
-
-
-def name_of(objective: Any) -> str:
-    return str(getattr(objective, "__name__", type(objective).__name__))
+OBJECTIVES = objectives([1.0, 0.5, 2.0])
 
 
 @pytest.mark.parametrize("transform", [jacrev, jacfwd], ids=["jacrev", "jacfwd"])
