@@ -21,7 +21,7 @@ from tagline.evaluation import (
     plot_types,
     reliability,
 )
-from tagline.evaluation.plots import MissingPlotExtraError
+from tagline.evaluation.plots import MissingPlotExtraError, plot_transitions
 
 from .cases import random_pair
 
@@ -144,6 +144,15 @@ def size_of(path: Path) -> tuple[int, int]:
     data = path.read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+
+
+@pytest.mark.parametrize("label", [r"$\frac$", "$a_", "a\nb", "\x1b[31m", "\ud800", "\x00"])
+def test_labels_are_drawn_as_they_are(tmp_path: Path, label: str) -> None:
+    gold, predicted = [[f"B-{label}", "O"]], [["O", f"B-{label}"]]
+    plot_confusion(evaluate_tokens(gold, predicted), tmp_path / "confusion.png")
+    plot_types(evaluate_spans(gold, predicted).by_type, tmp_path / "types.png", title=label)
+    plot_transitions([label, "O"], [[1.0, 0.0], [0.5, 2.0]], tmp_path / "transitions.png")
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_plots_are_drawn_without_pyplot(tmp_path: Path) -> None:

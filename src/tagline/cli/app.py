@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import tagline
+from tagline.cli.speech import say
 
 COMMANDS = ("train", "tag", "inspect", "explain", "demo", "info", "describe", "eval", "convert-tags")
 
@@ -32,7 +33,7 @@ def make_app() -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tagline {tagline.__version__}")
+        say(f"tagline {tagline.__version__}")
         raise typer.Exit
 
 
@@ -40,7 +41,7 @@ class _Warnings(logging.Handler):
     """Says warnings to whoever runs the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"warning: {record.getMessage()}", err=True)
+        say(f"warning: {record.getMessage()}", err=True)
 
 
 def common(

@@ -19,6 +19,7 @@ from rich.progress import Progress as RichProgress
 from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 
+from tagline.errors import visible
 from tagline.models.contract import Progress
 from tagline.models.recipes import Budget
 
@@ -98,7 +99,7 @@ class Lines:
 
     def say(self, text: str) -> None:
         """Write a line."""
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
@@ -145,7 +146,7 @@ class Bar:
 
     def say(self, text: str) -> None:
         """Write a line that stays, above the one that is redrawn."""
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Show what is being done."""

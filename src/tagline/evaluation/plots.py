@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.errors import InputError, TaglineError
+from tagline.errors import InputError, TaglineError, visible
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.scores import Score
 from tagline.evaluation.tokens import TokenScores
@@ -189,6 +189,11 @@ def _square_root() -> Any:
 
 
 def _save(figure: Figure, path: str | PathLike[str]) -> None:
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):  # a label may have dollars in it
+        text.set_parse_math(False)
+        text.set_text(visible(text.get_text()))
     with warnings.catch_warnings():  # a character that no font has is drawn as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         with open_new(path) as stream:
@@ -226,4 +231,5 @@ def _families(names: Sequence[str]) -> list[str]:
 def _short(name: str) -> str:
     """Cut a long name in its middle: names that begin alike differ at their ends."""
     half = (LONGEST_NAME - 1) // 2
+    name = visible(name).replace("\n", "\\n").replace("\t", "\\t")
     return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"

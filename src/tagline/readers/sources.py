@@ -75,6 +75,8 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for reading bytes; a missing file, a directory and broken gzip are clear errors."""
     name = name_of(path)
     if os.fspath(path) == "-":
+        if sys.stdin is None:
+            raise InputError("<stdin>: expected something to read, got a closed stream; name a file")
         yield sys.stdin.buffer
         return
     if Path(path).is_dir():
@@ -216,6 +218,8 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     name = checked_path(path)
     try:
         if name == "-":
+            if sys.stdout is None:
+                raise InputError("<stdout>: expected a place to write to, got a closed stream; name a file")
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tagline.cli.speech import say
+
 
 def command(
     source: Annotated[str, typer.Argument(help="A column file, .gz or not; - for standard input.")],
@@ -26,4 +28,4 @@ def command(
 
     done = convert_file(source, target, source=from_scheme, target=to, column=column, policy=improper)
     for note in done.notes:
-        typer.echo(note, err=True)
+        say(note, err=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from tagline.cli.options import AsJson, Lenient
+from tagline.cli.speech import put_json, say
 
 
 def command(
@@ -25,6 +25,9 @@ def command(
     strict = {} if format_of(file, form) == "text" else {"strict": not lenient}
     corpus = read(file, form, **strict)
     for problem in corpus.problems:
-        typer.echo(f"skipped: {problem}", err=True)
+        say(f"skipped: {problem}", err=True)
     facts = corpus.describe()
-    typer.echo(json.dumps(asdict(facts), ensure_ascii=False, indent=2) if as_json else facts.text())
+    if as_json:
+        put_json(asdict(facts))
+    else:
+        say(facts.text())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagline.cli.options import AsJson
+from tagline.cli.speech import put, say
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
@@ -58,24 +59,27 @@ def command(
         encoding=encoding,
     )
     if report.spans is None and not tokens:
-        typer.echo("the tags are of no tag scheme and mark no spans: tokens are scored", err=True)
+        say("the tags are of no tag scheme and mark no spans: tokens are scored", err=True)
     show(report, by_type=by_type, details=details, as_json=as_json)
     if html is not None:
         save_html(report, html)
-        typer.echo(f"wrote {html}", err=True)
+        say(f"wrote {html}", err=True)
     for path in save_plots(report, plot) if plot is not None else []:
-        typer.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)
 
 
 def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
     """Print a report to stdout; the rule goes to stderr, so that stdout is what the CoNLL script prints."""
-    if as_json or report.spans is None or details:
-        typer.echo(report.json() if as_json else report.text(), nl=False)
+    if as_json:
+        put(report.json())
         return
-    typer.echo(report.spans.text(by_type), nl=False)
+    if report.spans is None or details:
+        say(report.text(), nl=False)
+        return
+    say(report.spans.text(by_type), nl=False)
     for part in (report.interval, report.comparison):
-        typer.echo("" if part is None else part.text(), nl=False)
-    typer.echo(f"rule: {report.spans.rule}", err=True)
+        say("" if part is None else part.text(), nl=False)
+    say(f"rule: {report.spans.rule}", err=True)
 
 
 def save_plots(report: Report, folder: str | Path) -> list[Path]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagline.cli.options import AsJson, ModelFile, Tokens
+from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
+from tagline.readers.sources import read_string
 
 if TYPE_CHECKING:
     from tagline.models.contract import Model
@@ -43,16 +43,16 @@ def command(
     loaded = load_tagger(model)
     if not loaded.explains:
         raise InputError(f"--model: expected a model that can explain its tags, got a {type(loaded).__name__}")
-    text = sys.stdin.read() if sentence == "-" else sentence
+    text = read_string("-") if sentence == "-" else sentence
     explanation = loaded.explain(as_sentence(loaded, text, tokens))
     if token is not None:
         explanation = only(explanation, token)
     if as_json:
-        typer.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))
+        put_json(explanation.as_dict())
         return
-    typer.echo(explanation.text(most), nl=False)
+    say(explanation.text(most), nl=False)
     for line in loaded.legend(explanation, most):
-        typer.echo(line)
+        say(line)
 
 
 def as_sentence(model: Model, text: str, tokens: str) -> Sentence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+from tagline.cli.speech import say
 
 
 def command() -> None:
@@ -12,9 +12,7 @@ def command() -> None:
     from tagline.chain import engine
 
     variants = ", ".join(compiled.supported_cpus()) or "none"
-    typer.echo(f"version  {tagline.__version__}")
-    typer.echo(f"engine   {engine()}")
-    typer.echo(
-        f"cpu      {compiled.cpu() or 'no compiled core'} (this processor runs: {variants}; TAGLINE_CPU chooses)"
-    )
-    typer.echo(f"threads  {compiled.threads()} (TAGLINE_THREADS chooses)")
+    say(f"version  {tagline.__version__}")
+    say(f"engine   {engine()}")
+    say(f"cpu      {compiled.cpu() or 'no compiled core'} (this processor runs: {variants}; TAGLINE_CPU chooses)")
+    say(f"threads  {compiled.threads()} (TAGLINE_THREADS chooses)")

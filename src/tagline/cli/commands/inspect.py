@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from tagline.cli.options import AsJson
+from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
 
 
@@ -42,10 +42,13 @@ def command(
     if label is not None and label not in names:
         raise InputError(f"--label: expected one of {', '.join(names)}, got {label!r}")
     view = loaded.view(top, None if label is None else [label])
-    typer.echo(json.dumps(view.as_dict(), ensure_ascii=False, indent=2) if as_json else view.text().rstrip("\n"))
+    if as_json:
+        put_json(view.as_dict())
+    else:
+        say(view.text().rstrip("\n"))
     if weights:
         loaded.write_weights(weights)
-        typer.echo(f"wrote {weights}", err=True)
+        say(f"wrote {weights}", err=True)
     if plot:
         loaded.plot_transitions(plot)
-        typer.echo(f"wrote {plot}", err=True)
+        say(f"wrote {plot}", err=True)

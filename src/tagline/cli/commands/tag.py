@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import sys
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from tagline.cli.options import Encoding, ModelFile, Threads, Tokens, use_threads
+from tagline.cli.speech import put, say
 
 
 def command(
@@ -53,8 +53,7 @@ def command(
     questions = Questions(output, marginals, k_best, spans, min_probability)
     loaded = load_tagger(model)
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
-    notice = partial(typer.echo, err=True)
+    notice = partial(say, err=True)
     answers = tag_stream(loaded, files or ["-"], questions, form=form, tokens=tokens, encoding=encoding, notice=notice)
     for text in answers:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
+        put(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import textwrap
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tagline.cli.options import MESSAGES, Encoding, Lenient, on_command_line, use_threads, with_options
+from tagline.cli.speech import put_json, say
 from tagline.models.options import DATA, TRAINING, in_order
 from tagline.models.registry import kinds
 
@@ -107,9 +107,9 @@ def train(
     except KeyboardInterrupt:
         checkpoint = plan.recipe.writes().get("--checkpoint")
         left = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint and os.path.exists(checkpoint) else ""
-        typer.echo(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
+        say(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
         raise typer.Exit(130) from None
     if as_json and speaks():
-        typer.echo(json.dumps(done.as_dict(), ensure_ascii=False, indent=2))
+        put_json(done.as_dict())
     if done.interrupted:
         raise typer.Exit(130)
