@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+from html import escape
 from itertools import pairwise
 
-from tagline.cli.render import Format, Labellings, written
+from tagline.cli.render import PAGE_HEAD, PAGE_TAIL, PALETTE, Format, Labellings, pieces, written
 from tagline.errors import InputError
 from tagline.readers.corpus import Corpus
 from tagline.readers.streams import Block
 
+WORD_COLOURS = PALETTE[:2]
 CSV_HEAD = "place,start,end,char_start,char_end,type,probability,text\n"
 
 
@@ -27,6 +29,24 @@ def words(block: Block, labellings: Labellings) -> str:
             cuts = sorted({0, len(text), *begins, *ends})
             pieces = (text[first:last].strip() for first, last in pairwise(cuts))
             lines.append(" ".join(piece for piece in pieces if piece) + "\n")
+    return "".join(lines)
+
+
+def word_page(block: Block, labellings: Labellings) -> str:
+    """Write segmented text as HTML: words have two backgrounds in turn, so that each stands out from the next."""
+    lines = []
+    for sentence, ranked in zip(block.corpus, labellings, strict=True):
+        for labelling in ranked:
+            rank = "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
+            shown, turn = [], 0
+            for piece in pieces(sentence, labelling):
+                if piece.label is None:
+                    shown.append(escape(piece.text))
+                    continue
+                title = "" if piece.probability is None else f' title="{piece.probability:.4f}"'
+                shown.append(f'<mark style="background:{WORD_COLOURS[turn % 2]}"{title}>{escape(piece.text)}</mark>')
+                turn += 1
+            lines.append(f"<p>{rank}{''.join(shown)}</p>\n")
     return "".join(lines)
 
 
@@ -69,4 +89,5 @@ def span_rows(block: Block, labellings: Labellings) -> str:
     return out.getvalue()
 
 
+WORD_PAGE = Format(word_page, PAGE_HEAD, PAGE_TAIL)
 FORMATS = {"words": Format(words), "conllu": Format(conllu), "spans-csv": Format(span_rows, CSV_HEAD)}

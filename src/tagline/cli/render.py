@@ -313,10 +313,12 @@ def score_lines(report: Report) -> list[str]:
     if report.spans is None:
         return [f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"]
     rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
+    if set(report.spans.by_type) == {""}:  # words have no types
+        rows = [("words", report.spans.overall)]
     width = max(8, *(len(name) for name, _ in rows))
     lines = [f"{'':{width}}   precision  recall      F1    gold"]
     for name, row in rows:
         figures = (100 * row.precision, 100 * row.recall, 100 * row.f1)
         shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{row.gold:6d}"])
-        lines.append(f"{name or '(words)':{width}}   {shown}")
+        lines.append(f"{name or '(no type)':{width}}   {shown}")
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagline.cli.formats import FORMATS
+from tagline.cli.formats import FORMATS, WORD_PAGE
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -82,7 +82,8 @@ class Source:
     """How inputs are read.
 
     Attributes:
-        form: ``columns``, ``jsonl`` or ``text``; when left out by the file's name, and by what its lines look like.
+        form: ``columns``, ``jsonl``, ``text`` or ``words``; when left out by the file's name, and by what its lines
+            look like.
         tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
         encoding: of the input.
         comment, docstart: lines of column files that are left out.
@@ -169,7 +170,7 @@ def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
     if output == "columns" and ask.spans:
         return Format(span_lines, SPAN_HEAD)
     if output == "html":
-        return page(types)
+        return page(types) if any(types) else WORD_PAGE
     if output in FORMATS:
         return FORMATS[output]
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])

@@ -14,7 +14,8 @@ from tagline.cli.speech import put_json, say
 def command(
     file: Annotated[str, typer.Argument(help="A corpus: columns, .jsonl, .conllu; .gz of each; - for standard input.")],
     form: Annotated[
-        str | None, typer.Option("--format", help="columns, jsonl, conllu or text; by the file's name if left out.")
+        str | None,
+        typer.Option("--format", help="columns, jsonl, conllu, words or text; by the file's name if left out."),
     ] = None,
     as_json: AsJson = False,
     lenient: Lenient = False,
@@ -22,7 +23,7 @@ def command(
     """Count sentences, tokens, labels and entities of a corpus, and name its tag scheme."""
     from tagline.readers import format_of, read
 
-    strict = {} if format_of(file, form) == "text" else {"strict": not lenient}
+    strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
     corpus = read(file, form, **strict)
     for problem in corpus.problems:
         say(f"skipped: {problem}", err=True)

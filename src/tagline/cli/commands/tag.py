@@ -20,7 +20,8 @@ def command(
         str | None,
         typer.Option(
             "--format",
-            help="columns (a token a line), jsonl or text (a sentence a line); by the file's name and its look.",
+            help="columns (a token a line), jsonl, text (a sentence a line) or words (segmented text); by the file's "
+            "name and its look.",
             rich_help_panel=READING,
         ),
     ] = None,

@@ -47,7 +47,10 @@ def train(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="columns, jsonl or conllu; by the file's name if left out.", rich_help_panel=DATA
+            "--format",
+            help="columns, jsonl, conllu, or words (segmented text, a sentence a line); by the file's name if left "
+            "out.",
+            rich_help_panel=DATA,
         ),
     ] = None,
     tag_column: Annotated[
