@@ -90,3 +90,36 @@ def test_refused(home: Path) -> None:
     (home / "other.seg").write_text("我 在 东京 学习 。\n中国 人民 去 南京 。\n", encoding="utf-8")
     other = tagline("eval", home / "test.seg", home / "other.seg", "--format", "words")
     assert "expected '北' as in gold" in other.err
+
+
+def test_gb18030_is_read_with_a_note(home: Path) -> None:
+    """Trained and tagged as the same text in UTF-8; the note comes once for each file."""
+    for name in ("train", "test"):
+        (home / f"{name}.gb").write_bytes((home / f"{name}.seg").read_bytes().decode().encode("gb18030"))
+    done = tagline(
+        "train",
+        home / "train.gb",
+        "-o",
+        home / "gb.tagline",
+        "--format",
+        "words",
+        "--c2",
+        "0.1",
+        "--dev",
+        home / "test.gb",
+    )
+    assert done.code == 0, done.err
+    for name in ("train", "test"):
+        note = f"{home / name}.gb: read as gb18030; --encoding says otherwise\n"
+        assert done.err.count(note) == 1
+    tag = ("tag", "-m", home / "gb.tagline", "--format", "words", "--as", "words")
+    utf8, gb = tagline(*tag, home / "test.seg"), tagline(*tag, home / "test.gb")
+    assert utf8.out == gb.out
+    assert "read as" not in utf8.err
+    stdin = tagline(*tag, input=(home / "test.gb").read_bytes())
+    assert stdin.out == gb.out
+    assert "<stdin>: read as gb18030" in stdin.err
+    wrong = tagline(*tag, home / "test.gb", "--encoding", "utf-8")
+    assert "expected UTF-8" in wrong.err
+    assert "10 words" in tagline("eval", home / "test.gb", home / "test.seg", "--format", "words").out
+    assert "words      10" in tagline("describe", home / "test.gb", "--format", "words").out

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tagline.cli.configuration import save_config
+from tagline.cli.configuration import save_config, settled
 from tagline.cli.outcome import Training
 from tagline.cli.plans import Plan
 from tagline.cli.progress import Silent
@@ -42,7 +42,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     if speaks():
         tell.stage(f"saving {plan.output}")
         _save(model, plan.output)
-        config = save_config(plan.config, plan.output) if plan.config else None
+        config = save_config(settled(plan.config, recipe.chosen), plan.output) if plan.config else None
         tell.stage("scoring")
         report = None if dev is None else score(model, dev)
     seconds = time.perf_counter() - begun

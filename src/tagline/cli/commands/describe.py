@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tagline.cli.options import AsJson, Lenient
+from tagline.cli.options import AsJson, Encoding, Lenient
 from tagline.cli.speech import put_json, say
 
 
@@ -17,6 +17,7 @@ def command(
         str | None,
         typer.Option("--format", help="columns, jsonl, conllu, words or text; by the file's name if left out."),
     ] = None,
+    encoding: Encoding = "auto",
     as_json: AsJson = False,
     lenient: Lenient = False,
 ) -> None:
@@ -24,7 +25,7 @@ def command(
     from tagline.readers import format_of, read
 
     strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
-    corpus = read(file, form, **strict)
+    corpus = read(file, form, encoding=encoding, **strict)
     for problem in corpus.problems:
         say(f"skipped: {problem}", err=True)
     facts = corpus.describe()

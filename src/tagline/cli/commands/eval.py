@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagline.cli.options import AsJson
+from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
         str | None,
         typer.Option(help="Of segmentation: the training text, for the recall of words that it does not have."),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of the files.")] = "utf-8",
+    encoding: Encoding = "auto",
 ) -> None:
     """Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures."""
     from tagline.evaluation.files import evaluate_files, read_training_words

@@ -26,7 +26,7 @@ def command(
         ),
     ] = None,
     tokens: Tokens = "auto",
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     docstart: Annotated[
         bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
     ] = False,

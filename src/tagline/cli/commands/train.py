@@ -65,7 +65,7 @@ def train(
         str,
         typer.Option(help="How texts of JSON lines are cut: words, characters or whitespace.", rich_help_panel=DATA),
     ] = "words",
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     lenient: Lenient = False,
     threads: Annotated[
         int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.", rich_help_panel=TRAINING)
