@@ -96,18 +96,8 @@ def test_gb18030_is_read_with_a_note(home: Path) -> None:
     """Trained and tagged as the same text in UTF-8; the note comes once for each file."""
     for name in ("train", "test"):
         (home / f"{name}.gb").write_bytes((home / f"{name}.seg").read_bytes().decode().encode("gb18030"))
-    done = tagline(
-        "train",
-        home / "train.gb",
-        "-o",
-        home / "gb.tagline",
-        "--format",
-        "words",
-        "--c2",
-        "0.1",
-        "--dev",
-        home / "test.gb",
-    )
+    train = ("train", home / "train.gb", "-o", home / "gb.tagline", "--format", "words", "--c2", "0.1")
+    done = tagline(*train, "--dev", home / "test.gb")
     assert done.code == 0, done.err
     for name in ("train", "test"):
         note = f"{home / name}.gb: read as gb18030; --encoding says otherwise\n"
