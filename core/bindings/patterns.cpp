@@ -51,31 +51,61 @@ std::span<const Code> as_span(const Code* data, size_t length) {
     return {data, length};
 }
 
-bool find_in(PatternSearch& search, PyObject* word, Found& found) {
+bool find_in(PatternSearch& search, PyObject* word, bool any, Found& found) {
     const size_t length = size_t(PyUnicode_GET_LENGTH(word));
     switch (PyUnicode_KIND(word)) {
-        case PyUnicode_1BYTE_KIND: return search.find(as_span(PyUnicode_1BYTE_DATA(word), length), found);
-        case PyUnicode_2BYTE_KIND: return search.find(as_span(PyUnicode_2BYTE_DATA(word), length), found);
-        default: return search.find(as_span(PyUnicode_4BYTE_DATA(word), length), found);
+        case PyUnicode_1BYTE_KIND: return search.find(as_span(PyUnicode_1BYTE_DATA(word), length), any, found);
+        case PyUnicode_2BYTE_KIND: return search.find(as_span(PyUnicode_2BYTE_DATA(word), length), any, found);
+        default: return search.find(as_span(PyUnicode_4BYTE_DATA(word), length), any, found);
     }
 }
 
-Result<int64_t> find(const Pattern& pattern, nb::tuple words) {
+// Search words one after the other and hand over what was found in each; None is no word, and has no match.
+template <class Take>
+void find_each(const Pattern& pattern, const nb::list& words, bool any, const Take& take) {
     const Interrupted interrupted = signalled;
     PatternSearch search(pattern, interrupted);
-    Result<int64_t> spans = make<int64_t>({nb::len(words), 2});
-    int64_t* to = spans.data();
-    int64_t index = 0;
-    for (nb::handle word : words) {
-        if (!PyUnicode_Check(word.ptr()))
-            throw nb::type_error(("words[" + std::to_string(index) + "]: expected a string, got another object").c_str());
+    for (size_t index = 0; index < words.size(); ++index) {
+        const nb::object word = words[index];  // held: a signal handler may change the list
         Found found;
-        if (!find_in(search, word.ptr(), found)) throw nb::python_error();
-        to[2 * index] = found.begin;
-        to[2 * index + 1] = found.end;
-        ++index;
+        if (PyUnicode_Check(word.ptr())) {
+            if (!find_in(search, word.ptr(), any, found)) throw nb::python_error();
+        } else if (!word.is_none()) {
+            throw nb::type_error(
+                ("words[" + std::to_string(index) + "]: expected a string, got another object").c_str());
+        }
+        take(word, found);
     }
-    return spans;
+}
+
+Result<int64_t> find(const Pattern& pattern, const nb::list& words) {
+    std::vector<int64_t> places;
+    find_each(pattern, words, false, [&](const nb::object&, Found found) {
+        places.push_back(found.begin);
+        places.push_back(found.end);
+    });
+    return adopt(std::move(places));
+}
+
+nb::list texts(const Pattern& pattern, const nb::list& words) {
+    nb::list texts;
+    const nb::str none("");
+    find_each(pattern, words, false, [&](const nb::object& word, Found found) {
+        if (word.is_none() || found.begin < 0)
+            texts.append(word.is_none() ? word : nb::object(none));
+        else  // the word itself where all of it is matched
+            texts.append(nb::steal(PyUnicode_Substring(word.ptr(), found.begin, found.end)));
+    });
+    return texts;
+}
+
+nb::list answers(const Pattern& pattern, const nb::list& words) {
+    nb::list answers;
+    const nb::str yes("true"), no("false");
+    find_each(pattern, words, true, [&](const nb::object& word, Found found) {
+        answers.append(word.is_none() ? word : nb::object(found.begin < 0 ? no : yes));
+    });
+    return answers;
 }
 
 }  // namespace
@@ -86,7 +116,12 @@ void bind_patterns(nb::module_& m) {
         .def("__init__", make_pattern, "states"_a, "first"_a, "bounds"_a, "offsets"_a, "letters"_a,
              "Take a program: states [S, 3], the first of them, the bounds of its sets of characters, one set behind "
              "the other, and those of the word characters.")
-        .def("find", find, "words"_a, "Find the first match in each word: where it begins and ends [n, 2], -1 for none.");
+        .def("find", find, "words"_a,
+             "Find the match in each word: where it begins and ends, one word behind the other [2 n]; -1 for none.")
+        .def("texts", texts, "words"_a, nb::sig("def texts(self, words: list[str | None]) -> list[str | None]"),
+             "Return the text of the match in each word, empty for none; None for None.")
+        .def("answers", answers, "words"_a, nb::sig("def answers(self, words: list[str | None]) -> list[str | None]"),
+             "Say \"true\" or \"false\" of each word, whether there is a match; None for None.");
 }
 
 }  // namespace tagline::bindings

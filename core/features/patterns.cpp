@@ -56,17 +56,23 @@ Pattern::Pattern(std::vector<State> all, int32_t begin, std::vector<CharacterSet
 }
 
 PatternSearch::PatternSearch(const Pattern& pattern, const Interrupted& interrupted)
-    : pattern_(pattern), interrupted_(interrupted), ascii_letters_(kAsciiLetters), reached_(pattern.states.size()) {}
+    : pattern_(pattern),
+      interrupted_(interrupted),
+      ascii_letters_(kAsciiLetters),
+      threads_(pattern.states.size()),
+      next_(pattern.states.size()),
+      reached_(pattern.states.size()),
+      waiting_(pattern.states.size()) {}
 
 template <class Code>
-bool PatternSearch::find(std::span<const Code> word, Found& found) {
+bool PatternSearch::find(std::span<const Code> word, bool any, Found& found) {
     const int64_t length = int64_t(word.size());
     found = {};
-    threads_.clear();
+    threads_.size = 0;
     forget();
     for (int64_t at = 0; at <= length; ++at) {
         if (found.begin < 0) {
-            if (threads_.empty()) {
+            if (threads_.size == 0) {
                 if (at > 0 && pattern_.only_at_start) return true;
                 if (!pattern_.may_be_empty) {
                     while (at < length && !pattern_.may_begin_with(word[size_t(at)])) ++at;
@@ -79,19 +85,21 @@ bool PatternSearch::find(std::span<const Code> word, Found& found) {
                 follow(word, at, pattern_.first, at, threads_);
             }
         }
-        next_.clear();
+        next_.size = 0;
         forget();
-        for (const Thread& thread : threads_) {
+        for (size_t k = 0; k < threads_.size; ++k) {
+            const Thread& thread = threads_.all[k];
             const State& state = pattern_.states[size_t(thread.state)];
             if (state.kind == StateKind::match) {
                 found = {thread.begin, at};
+                if (any) return true;
                 break;  // the threads behind it are of less preferred ways
             }
             if (at < length && pattern_.sets[size_t(state.one)].contains(word[size_t(at)]))
                 follow(word, at + 1, state.other, thread.begin, next_);
         }
         std::swap(threads_, next_);
-        if (threads_.empty() && found.begin >= 0) return true;
+        if (threads_.size == 0 && found.begin >= 0) return true;
         if (steps_ > kStepsBetweenQuestions) {
             steps_ = 0;
             if (interrupted_ && interrupted_()) return false;
@@ -103,23 +111,27 @@ bool PatternSearch::find(std::span<const Code> word, Found& found) {
 // Add the states that are reached without a character, in order of preference.
 template <class Code>
 void PatternSearch::follow(std::span<const Code> word, int64_t at, int32_t state, int64_t begin,
-                           std::vector<Thread>& threads) {
-    waiting_.push_back(state);
-    while (!waiting_.empty()) {
-        const int32_t number = waiting_.back();
-        waiting_.pop_back();
+                           Threads& threads) {
+    size_t waiting = 0;
+    while (true) {
         ++steps_;
-        if (reached_[size_t(number)] == stamp_) continue;
-        reached_[size_t(number)] = stamp_;
-        const State& here = pattern_.states[size_t(number)];
-        if (here.kind == StateKind::split) {
-            waiting_.push_back(here.other);
-            waiting_.push_back(here.one);
-        } else if (here.kind != StateKind::ask) {
-            threads.push_back({number, begin});
-        } else if (is_at(Place(here.one), word, at)) {
-            waiting_.push_back(here.other);
+        if (reached_[size_t(state)] != stamp_) {
+            reached_[size_t(state)] = stamp_;
+            const State& here = pattern_.states[size_t(state)];
+            if (here.kind == StateKind::split) {
+                waiting_[waiting++] = here.other;
+                state = here.one;
+                continue;
+            }
+            if (here.kind != StateKind::ask) {
+                threads.all[threads.size++] = {state, begin};
+            } else if (is_at(Place(here.one), word, at)) {
+                state = here.other;
+                continue;
+            }
         }
+        if (waiting == 0) return;
+        state = waiting_[--waiting];
     }
 }
 
@@ -149,8 +161,8 @@ void PatternSearch::forget() {
     stamp_ = 1;
 }
 
-template bool PatternSearch::find(std::span<const uint8_t>, Found&);
-template bool PatternSearch::find(std::span<const uint16_t>, Found&);
-template bool PatternSearch::find(std::span<const uint32_t>, Found&);
+template bool PatternSearch::find(std::span<const uint8_t>, bool, Found&);
+template bool PatternSearch::find(std::span<const uint16_t>, bool, Found&);
+template bool PatternSearch::find(std::span<const uint32_t>, bool, Found&);
 
 }  // namespace tagline

@@ -72,9 +72,10 @@ class PatternSearch {
 public:
     PatternSearch(const Pattern& pattern, const Interrupted& interrupted);
 
-    // Find the match of Python's re.search in a word of 1, 2 or 4 bytes a character. False when interrupted.
+    // Find the match of Python's re.search in a word of 1, 2 or 4 bytes a character; or, where it does not matter which,
+    // any match. False when interrupted.
     template <class Code>
-    bool find(std::span<const Code> word, Found& found);
+    bool find(std::span<const Code> word, bool any, Found& found);
 
 private:
     struct Thread {
@@ -82,8 +83,15 @@ private:
         int64_t begin;
     };
 
+    // In order of preference; no state is in it twice.
+    struct Threads {
+        explicit Threads(size_t states) : all(states) {}
+        std::vector<Thread> all;
+        size_t size = 0;
+    };
+
     template <class Code>
-    void follow(std::span<const Code> word, int64_t at, int32_t state, int64_t begin, std::vector<Thread>& threads);
+    void follow(std::span<const Code> word, int64_t at, int32_t state, int64_t begin, Threads& threads);
     template <class Code>
     bool is_at(Place place, std::span<const Code> word, int64_t at) const;
     void forget();
@@ -91,9 +99,9 @@ private:
     const Pattern& pattern_;
     const Interrupted& interrupted_;
     CharacterSet ascii_letters_;
-    std::vector<Thread> threads_, next_;  // in order of preference
+    Threads threads_, next_;
     std::vector<uint32_t> reached_;       // [states] the stamp of the place at which it was last reached
-    std::vector<int32_t> waiting_;
+    std::vector<int32_t> waiting_;        // [states] the second ways of splits
     uint32_t stamp_ = 0;
     int64_t steps_ = 0;  // since the caller was last asked
 };

@@ -1,12 +1,12 @@
 """From the tree of an expression to a program of states, and the plain definition of how it is run.
 
-A state takes one character of a set, or chooses between two states, or asks for a place, or is the match. A search walks
+A state takes one character of a set, or chooses between two states, or asks for a place, or is the match. A search goes
 over the word once and holds the states that are reached, in the order in which `re` would try them, each at most once:
-whatever the expression, a word of n characters costs at most n + 1 times the number of states (Thompson, 1968; Pike's
-priorities). The compiled core runs the same programs (`core/features/patterns.h`).
+whatever the expression, a word of n characters costs at most n + 1 times the number of states (Thompson, 1968, with the
+order of Pike). The compiled core runs the same programs (`core/features/patterns.h`).
 
-Repetition is that of `re` to the letter: a turn that takes no character is allowed, and ends the repetition. To tell such
-turns, a part within a repetition is built twice: once as long as nothing was taken, and once for afterwards.
+Repetition is that of `re` to the letter: a turn that takes no character is allowed, and ends the repetition. So that
+such turns are known, parts within a repetition are built twice: for as long as nothing was taken, and for afterwards.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class _Builder:
 def search(program: Program, word: str) -> tuple[int, int] | None:
     """Return where the match of `re.search` begins and ends: the plain definition.
 
-    >>> from tagline.features.expressions import parse
+    >>> from tagline.features.syntax import parse
     >>> search(build(parse("b+")), "abba")
     (1, 3)
     """

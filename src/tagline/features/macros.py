@@ -73,9 +73,8 @@ class Derivation:
             value = step(value) if value is not None else None
             if not value:
                 return None
-        assert value is not None
-        value = self._match_all([value])[0]
-        return value.lower() if self.lowered else value
+        (value,) = self._match([value])
+        return value.lower() if value and self.lowered else value
 
     def of_all(self, words: Sequence[str]) -> list[str | None]:
         """Take it from many words; the same as `of` for each, only faster."""
@@ -89,17 +88,16 @@ class Derivation:
             values = results
         if self.functions and not all(values):
             values = [value or None for value in values]
-        if self.command != "x":
-            filled = [value for value in values if value is not None]
-            matches = iter(self._match_all(filled))
-            values = [None if value is None else next(matches) for value in values]
+        values = self._match(values)
         return [value.lower() if value else value for value in values] if self.lowered else values
 
     def of_padding(self, padding: str) -> str:
         """Take it from padding, at which only patterns look."""
-        return self._match_all([padding])[0]
+        (value,) = self._match([padding])
+        assert value is not None
+        return value
 
-    def _match_all(self, words: list[str]) -> list[str]:
+    def _match(self, words: list[str | None]) -> list[str | None]:
         if self.command == "x":
             return words
         return self._search.answers(words) if self.command == "t" else self._search.texts(words)
@@ -192,8 +190,7 @@ def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int
         Pattern.of(pattern)
     except BacktrackingError as error:
         raise MacroError(
-            f'expected a pattern that needs no backtracking, got "{pattern}" ({error}); write a pattern without it, and '
-            "train models that have it anew"
+            f'expected a pattern that is matched without backtracking, got "{pattern}" ({error}); write it without that'
         ) from None
     except SizeError as error:
         raise MacroError(f'expected a pattern of up to {error}, got more ("{pattern:.40}…")') from None

@@ -1,9 +1,9 @@
 r"""Patterns of macros: regular expressions that are searched in words in time that grows only with their length.
 
 A pattern travels inside a model file and meets words of any text, so it must not be able to take for ever, as
-``(a+)+$`` does in Python's `re`. Three stages: `expressions` reads it into a tree, `automata` makes a program of states
-of the tree, and the compiled core searches words for it, or `automata.search` where there is no core. A match is that of
-`re.search`.
+``(a+)+$`` does in Python's `re`. Three stages: `syntax` reads it into a tree of `expressions`, `automata` makes a
+program of states of the tree, and the compiled core searches words for it, or `automata.search` where there is no core.
+A match is that of `re.search`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import numpy as np
 from tagline import compiled
 from tagline.features import automata
 from tagline.features.characters import category
-from tagline.features.expressions import parse
+from tagline.features.syntax import parse
 from tagline.ragged import offsets_of
-from tagline.types import IntArray
 
 _NEED_LETTERS = {automata.PLACES.index("boundary"), automata.PLACES.index("inside")}
 
@@ -40,21 +39,29 @@ class Pattern:
         """Read an expression; raise ExpressionError or SizeError where it is none."""
         return Pattern(automata.build(parse(text)))
 
-    def find(self, words: Sequence[str]) -> IntArray:
-        """Find the match in each word: where it begins and ends, ``[n, 2]``, −1 where there is none."""
+    def find(self, words: Sequence[str]) -> list[tuple[int, int] | None]:
+        """Return where the match in each word begins and ends; None where there is none."""
+        if self._compiled is None:
+            return [self._search(word) for word in words]
+        places = self._compiled.find([*words]).reshape(-1, 2).tolist()
+        return [(begin, end) if begin >= 0 else None for begin, end in places]
+
+    def texts(self, words: Sequence[str | None]) -> list[str | None]:
+        """Return the text that is matched in each word, empty where there is no match; None where there is no word."""
         if self._compiled is not None:
-            return np.asarray(self._compiled.find(tuple(words)), np.int64)
-        spans = [automata.search(self.program, word) or (-1, -1) for word in words]
-        return np.array(spans, np.int64).reshape(-1, 2)
+            texts: list[str | None] = self._compiled.texts([*words])
+            return texts
+        return [None if word is None else word[slice(*self._search(word) or (0, 0))] for word in words]
 
-    def texts(self, words: Sequence[str]) -> list[str]:
-        """Return the text that it matches in each word, empty where there is none."""
-        begins, ends = self.find(words).T.tolist()
-        return [word[begin:end] if begin >= 0 else "" for word, begin, end in zip(words, begins, ends, strict=True)]
+    def answers(self, words: Sequence[str | None]) -> list[str | None]:
+        """Say ``true`` or ``false`` of each word, whether there is a match in it; None where there is no word."""
+        if self._compiled is not None:
+            answers: list[str | None] = self._compiled.answers([*words])
+            return answers
+        return [None if word is None else "true" if self._search(word) else "false" for word in words]
 
-    def answers(self, words: Sequence[str]) -> list[str]:
-        """Tell of each word, by ``true`` or ``false``, whether there is a match in it."""
-        return ["true" if begin >= 0 else "false" for begin in self.find(words)[:, 0].tolist()]
+    def _search(self, word: str) -> tuple[int, int] | None:
+        return automata.search(self.program, word)
 
     @cached_property
     def _compiled(self) -> Any:
