@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -266,6 +268,14 @@ def test_within_the_limits(find: Find) -> None:
     assert len(Pattern.of("(?:" * 100 + "a?" + ")*" * 100).program.states) < 6000
     assert find(Pattern.of("(?:(?:){10000}){10000}(?:(?:\\b){9999}){9999}b"), ["b"]) == [(0, 1)]
     assert len(Pattern.of(r"[\wa]" * 2000).program.sets) == 1
+
+
+def test_groups_where_the_stack_is_almost_full() -> None:
+    def call(depth: int) -> Pattern:
+        return call(depth - 1) if depth else Pattern.of("(" * 99 + "a" + ")*" * 99)
+
+    with pytest.raises(SizeError, match="as many groups in one another as Python's recursion limit allows"):
+        call(sys.getrecursionlimit() - len(inspect.stack()) - 100)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

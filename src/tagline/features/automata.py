@@ -87,31 +87,29 @@ class _Builder:
         if not node.may_take:
             moved = unmoved
         key = (id(node), unmoved, moved)
-        if key not in self._entries:
-            self._entries[key] = self._build(node, unmoved, moved)
-        return self._entries[key]
+        if key in self._entries:
+            return self._entries[key]
+        match node:
+            case Characters():
+                entry = self.add(TAKE, self.sets.setdefault(node.bounds, len(self.sets)), moved)
+            case Place():
+                entry = self.add(ASK, PLACES.index(node.name), unmoved)
+            case Series():
+                entry = self._build_series(node, unmoved, moved)
+            case Choice():
+                entry = self.build(node.parts[-1], unmoved, moved)
+                for part in node.parts[-2::-1]:
+                    entry = self.add(SPLIT, self.build(part, unmoved, moved), entry)
+            case Repetition():
+                entry = self._build_repetition(node, unmoved, moved)
+        self._entries[key] = entry
+        return entry
 
     def _append(self, state: State) -> int:
         if len(self.states) == MOST_STATES:
             raise SizeError(f"{MOST_STATES} states with repetition written out")
         self.states.append(state)
         return len(self.states) - 1
-
-    def _build(self, node: Node, unmoved: int, moved: int) -> int:
-        match node:
-            case Characters():
-                return self.add(TAKE, self.sets.setdefault(node.bounds, len(self.sets)), moved)
-            case Place():
-                return self.add(ASK, PLACES.index(node.name), unmoved)
-            case Series():
-                return self._build_series(node, unmoved, moved)
-            case Choice():
-                entry = self.build(node.parts[-1], unmoved, moved)
-                for part in node.parts[-2::-1]:
-                    entry = self.add(SPLIT, self.build(part, unmoved, moved), entry)
-                return entry
-            case Repetition():
-                return self._build_repetition(node, unmoved, moved)
 
     def _build_series(self, node: Series, unmoved: int, moved: int) -> int:
         takes = [part.may_take for part in node.parts]

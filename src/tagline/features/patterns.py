@@ -17,6 +17,7 @@ import numpy as np
 from tagline import compiled
 from tagline.features import automata
 from tagline.features.characters import category
+from tagline.features.expressions import SizeError
 from tagline.features.syntax import parse
 from tagline.ragged import offsets_of
 
@@ -37,7 +38,10 @@ class Pattern:
     @lru_cache(maxsize=256)
     def of(text: str) -> Pattern:
         """Read an expression; raise ExpressionError or SizeError where it is none."""
-        return Pattern(automata.build(parse(text)))
+        try:
+            return Pattern(automata.build(parse(text)))
+        except RecursionError:
+            raise SizeError("as many groups in one another as Python's recursion limit allows") from None
 
     def find(self, words: Sequence[str]) -> list[tuple[int, int] | None]:
         """Return where the match in each word begins and ends; None where there is none."""
