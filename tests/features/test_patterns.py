@@ -133,6 +133,12 @@ def test_random_texts_are_read_as_in_re(text: str, words: list[str]) -> None:
         ("(|ab|a){0,2}(?:b|$)", "aba"),
         ("(|ab|a){1,2}?(?:b|$)", "aba"),
         ("(?:(?:|a)*?b?)*c", "aabac"),
+        ("(?:b*?)*(?:b|$)", "bbcab"),
+        ("a(?:bc)?", "abab"),  # the leftmost match, though a later one ends first
+        ("^a|b", "cb"),
+        ("^a|^b", "cb"),
+        (r"\b^b|\Aa", "cb"),
+        ("[a人]b", "b人b"),
         ("(?:a|ab)(?:c|bcd)", "abcd"),  # the first way, not the longest
         ("a{2}{", "aa{"),
         ("x*", "aaa"),
