@@ -135,6 +135,7 @@ def test_random_texts_are_read_as_in_re(text: str, words: list[str]) -> None:
         ("(?:(?:|a)*?b?)*c", "aabac"),
         ("(?:b*?)*(?:b|$)", "bbcab"),
         ("a(?:bc)?", "abab"),  # the leftmost match, though a later one ends first
+        (r"(?:\ba)+$", "ab-a"),  # places are asked anew behind characters that are skipped
         ("^a|b", "cb"),
         ("^a|^b", "cb"),
         (r"\b^b|\Aa", "cb"),
