@@ -78,5 +78,5 @@ class Pattern:
             program.first,
             np.array([bound for bounds in program.sets for bound in bounds], np.uint32),
             offsets_of([len(bounds) for bounds in program.sets]),
-            np.array(category("w") if asked & _NEED_LETTERS else (), np.uint32),
+            np.array(category("w", False) if asked & _NEED_LETTERS else (), np.uint32),
         )
