@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.fuzz.campaign import Campaign, shared_memory, work
-from tests.fuzz.doors import doors
+from tests.fuzz.doors import NAMES, door_named, doors
 from tests.fuzz.judge import limit_memory, try_out
 
 
@@ -30,13 +30,14 @@ def main() -> int:
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     if options.work is not None:
-        name, seed, first, last, until, journal, finds = options.work
-        work(name, int(seed), int(first), int(last), float(until), Path(journal), Path(finds), not options.unlimited)
+        name, seed, first, last, seconds, journal, finds = options.work
+        limited = not options.unlimited
+        work(name, int(seed), int(first), int(last), float(seconds), Path(journal), Path(finds), limited)
         return 0
     if options.replay is not None:
         return replay(options.replay, not options.unlimited)
-    known = doors()
-    names = options.doors.split(",") if options.doors else list(known)
+    known = [name for names in NAMES.values() for name in names.split()]
+    names = options.doors.split(",") if options.doors else list(doors())
     if wrong := set(names) - set(known):
         parser.error(f"--doors: expected some of {', '.join(known)}, got {', '.join(sorted(wrong))}")
     seed = secrets.randbits(32) if options.seed is None else options.seed
@@ -45,7 +46,7 @@ def main() -> int:
         from tests.fuzz.guided import campaign
 
         return campaign(names, seed, options.count, options.seconds, options.finds)
-    run = Campaign(seed, options.count, options.seconds, options.finds, options.first, not options.unlimited)
+    run = Campaign(seed, options.count, options.seconds, options.finds.resolve(), options.first, not options.unlimited)
     for name in names:
         print(run.run(name).line(), flush=True)
     total, finds = sum(door.done for door in run.done), sum(door.finds for door in run.done)
@@ -57,8 +58,8 @@ def replay(paths: list[Path], limited: bool) -> int:
     """Try files again and tell what happens."""
     found = 0
     with tempfile.TemporaryDirectory(dir=shared_memory()) as scratch:
-        for path in paths:
-            door = doors()[path.name.rpartition("-")[0]](Path(scratch))
+        for path in [path.resolve() for path in paths]:
+            door = door_named(path.name.rpartition("-")[0])(Path(scratch))
             if limited:
                 limit_memory()
             taken, find = try_out(door, path.read_bytes())

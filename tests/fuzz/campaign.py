@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.doors import doors
+from tests.fuzz.doors import door_named
 from tests.fuzz.doors.base import Door
 from tests.fuzz.judge import Find, limit_memory, try_out
 
+START = 900.0  # seconds until the first input, on a machine with much to do
 HANG = 60.0  # seconds without a next input; a loaded machine is slow, and an input is small
 MOST_ALIKE = 3  # finds of one kind that are written out
 SIZE = struct.calcsize("<qqq")  # of a journal: number of the input, how many were taken, finds
@@ -44,18 +45,21 @@ def keep(find: Find, folder: Path) -> Path:
     return path
 
 
-def work(name: str, seed: int, first: int, last: int, until: float, journal: Path, finds: Path, limited: bool) -> None:
-    """Try inputs first … last − 1 until a time; the journal says how far it is."""
+def work(
+    name: str, seed: int, first: int, last: int, seconds: float, journal: Path, finds: Path, limited: bool
+) -> None:
+    """Try inputs first … last − 1 for so many seconds; the journal says how far it is."""
     with tempfile.TemporaryDirectory(dir=shared_memory()) as scratch, journal.open("r+b") as stream:
-        door = doors()[name](Path(scratch))
+        door = door_named(name)(Path(scratch))
         notes = mmap.mmap(stream.fileno(), SIZE)
         if limited:
             limit_memory()
         seen: Counter[str] = Counter()
+        until = time.monotonic() + seconds
         taken = found = 0
         for number in range(first, last):
             notes[:] = struct.pack("<qqq", number, taken, found)
-            if not number % 64 and time.time() > until:
+            if not number % 64 and time.monotonic() > until:
                 last = number
                 break
             accepted, find = try_out(door, input_of(door, seed, number))
@@ -112,13 +116,14 @@ class Campaign:
 
     def run(self, name: str) -> Progress:
         """Try a door."""
-        progress, begin = Progress(name), time.time()
-        number, last, until = self.first, self.first + self.count, begin + self.seconds
+        progress = Progress(name)
+        number, last = self.first, self.first + self.count
         with tempfile.TemporaryDirectory() as folder:
-            while number < last and time.time() < until:
+            while number < last and progress.seconds < self.seconds:
                 journal = Path(folder) / "journal"
                 journal.write_bytes(struct.pack("<qqq", -1, 0, 0))
-                status, output = self._watch(name, number, last, until, journal)
+                status, output, seconds = self._watch(name, number, last, self.seconds - progress.seconds, journal)
+                progress.seconds += seconds
                 reached, taken, found = struct.unpack("<qqq", journal.read_bytes())
                 if reached < 0:
                     raise RuntimeError(f"{name}: the worker did not begin:\n{output}")
@@ -133,32 +138,36 @@ class Campaign:
                 number = reached
                 if not status:
                     break
-        progress.seconds = time.time() - begin
         self.done.append(progress)
         return progress
 
-    def _watch(self, name: str, first: int, last: int, until: float, journal: Path) -> tuple[int, str]:
-        """Run a worker to its end; one that hangs is killed."""
-        job = [name, str(self.seed), str(first), str(last), str(until), str(journal), str(self.finds)]
+    def _watch(self, name: str, first: int, last: int, seconds: float, journal: Path) -> tuple[int, str, float]:
+        """Run a worker to its end; one that hangs is killed. Return status, errors, how long it tried inputs."""
+        job = [name, str(self.seed), str(first), str(last), str(seconds), str(journal), str(self.finds)]
         limited = ["--unlimited"] if not self.limited else []
         errors = journal.with_name("errors")
         with errors.open("wb") as stream:
-            worker = subprocess.Popen([sys.executable, "-m", "tests.fuzz", *limited, "--work", *job], stderr=stream)
-            before, since = journal.read_bytes(), time.time()
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz", *limited, "--work", *job], stdin=subprocess.DEVNULL, stderr=stream
+            )
+            begin = before = journal.read_bytes()
+            begun = since = time.monotonic()
             while worker.poll() is None:
                 time.sleep(0.2)
                 now = journal.read_bytes()
+                if before == begin != now:
+                    begun = time.monotonic()
                 if now != before:
-                    before, since = now, time.time()
-                elif time.time() - since > HANG:
+                    before, since = now, time.monotonic()
+                elif time.monotonic() - since > (HANG if now != begin else START):
                     worker.send_signal(signal.SIGKILL)
                     worker.wait()
-                    return -signal.SIGKILL, f"no answer within {HANG:.0f} seconds"
-        return worker.returncode, errors.read_text(errors="replace")[-20_000:]
+                    return -signal.SIGKILL, f"no answer within {HANG:.0f} seconds", time.monotonic() - begun
+        return worker.returncode, errors.read_text(errors="replace")[-20_000:], time.monotonic() - begun
 
     def _crashed(self, name: str, number: int, status: int, output: str) -> None:
         with tempfile.TemporaryDirectory() as scratch:
-            data = input_of(doors()[name](Path(scratch)), self.seed, number)
+            data = input_of(door_named(name)(Path(scratch)), self.seed, number)
         path = keep(Find(name, data, f"crash: exit status {status}", output), self.finds)
         print(f"{name}: crash at input {number}, exit status {status} ({path})", flush=True)
 

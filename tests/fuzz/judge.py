@@ -49,7 +49,10 @@ def try_out(door: Door, data: bytes) -> tuple[bool, Find | None]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of Rust is no Exception
-        return False, Find(door.name, data, f"{type(error).__name__} {_place(error)}", traceback.format_exc())
+        what = f"{type(error).__name__} {_place(error)}"
+        if isinstance(error, AssertionError):
+            what = f"nonsense: {error!s:.40}"
+        return False, Find(door.name, data, what, traceback.format_exc())
     if time.perf_counter() - start < MOST_SECONDS:
         return taken, None
     return taken, _slow(door, data)

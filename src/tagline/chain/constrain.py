@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 
@@ -83,7 +84,7 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
     rows = np.ones((N, L), np.bool_)
     for n, labels in _entries(allowed, N):
         if not isinstance(n, int | np.integer) or not 0 <= n < N:
-            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {n!r}")
+            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {shown_value(n)}")
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows
@@ -93,7 +94,7 @@ def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(allowed, Mapping):
         return allowed.items()
     if not isinstance(allowed, Sequence) or isinstance(allowed, str):
-        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {allowed!r}")
+        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {shown_value(allowed)}")
     if len(allowed) != num_tokens:
         raise InputError(
             f"allowed: expected {num_tokens} entries, one a token (None = every label), got {len(allowed)}"

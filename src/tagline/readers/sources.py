@@ -10,6 +10,7 @@ import gzip
 import logging
 import mmap
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,7 @@ logger = logging.getLogger("tagline")
 PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
+_LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
 
@@ -227,4 +229,5 @@ def shown_value(value: object) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
         return f"a value of type {type(value).__name__} that is too large to show"
+    text = _LINES.sub(" ", text)  # arrays are written in several
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -10,6 +10,9 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar
 
+import numpy as np
+
+from tagline.types import Chain
 from tests.fuzz.mutation import mutated
 
 
@@ -63,6 +66,12 @@ class Door:
 def one_in(number: int, data: bytes) -> bool:
     """Say of one input in so many that something costly is done with it; always the same ones."""
     return zlib.crc32(data) % number == 0
+
+
+def largest(chain: Chain) -> float:
+    """Return the size of the largest finite score of a chain."""
+    parts = (chain.emissions, chain.transitions, chain.start, chain.end)
+    return max(float(np.abs(part[np.isfinite(part)]).max(initial=0)) for part in parts)
 
 
 def ensure(condition: bool, what: str) -> None:

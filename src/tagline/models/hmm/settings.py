@@ -23,6 +23,7 @@ from tagline.training.expectation_maximisation import check_limits
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
 CHAIN = ("start", "transitions")  # parameters that are not the emission family's
+MOST_STARTS = 10_000  # of EM
 PRIORS = {"start_prior": 1, "transition_prior": 2}  # and their axes
 
 
@@ -61,7 +62,7 @@ class Fitting:
         if hmm.n_states is not None:
             check_whole("n_states", hmm.n_states, 1)
             check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
-        check_whole("n_init", hmm.n_init, 1)
+        check_whole("n_init", hmm.n_init, 1, MOST_STARTS)
         check_whole("n_components", hmm.n_components, 1, wanted="1 or more")
         if hmm.random_state is not None:
             check_whole("random_state", hmm.random_state, 0, wanted="a whole number of 0 or more, or None")
