@@ -25,7 +25,7 @@ from tests.fuzz.doors.base import Door
 from tests.fuzz.judge import Find, limit_memory, try_out
 
 START = 900.0  # seconds until the first input, on a machine with much to do
-HANG = 60.0  # seconds without a next input; a loaded machine is slow, and an input is small
+HANG = 60.0  # seconds for one input: a loaded machine is slow, and inputs are small
 MOST_ALIKE = 3  # finds of one kind that are written out
 SIZE = struct.calcsize("<qqq")  # of a journal: number of the input, how many were taken, finds
 
@@ -104,6 +104,7 @@ class Campaign:
         finds: the folder for finds.
         first: number of the first input, to go on behind an earlier campaign.
         limited: whether memory is limited; AddressSanitizer takes terabytes of addresses.
+        hang: seconds after which an input is taken to hang.
     """
 
     seed: int
@@ -112,6 +113,7 @@ class Campaign:
     finds: Path
     first: int = 0
     limited: bool = True
+    hang: float = HANG
     done: list[Progress] = field(default_factory=list)
 
     def run(self, name: str) -> Progress:
@@ -159,10 +161,10 @@ class Campaign:
                     begun = time.monotonic()
                 if now != before:
                     before, since = now, time.monotonic()
-                elif time.monotonic() - since > (HANG if now != begin else START):
+                elif time.monotonic() - since > (self.hang if now != begin else START):
                     worker.send_signal(signal.SIGKILL)
                     worker.wait()
-                    return -signal.SIGKILL, f"no answer within {HANG:.0f} seconds", time.monotonic() - begun
+                    return -signal.SIGKILL, f"no answer within {self.hang:.0f} seconds", time.monotonic() - begun
         return worker.returncode, errors.read_text(errors="replace")[-20_000:], time.monotonic() - begun
 
     def _crashed(self, name: str, number: int, status: int, output: str) -> None:

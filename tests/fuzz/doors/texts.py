@@ -223,12 +223,15 @@ class Templates(Door):
         self.corpus = Corpus.from_sentences(
             [
                 {"token": ["Anna", "sees", "Röm-1", "", "的"], "pos": ["N", "V", "N", "X", "_"], "tag": ["A"] * 5},
-                {"token": ["x"], "pos": ["\udcff"], "tag": ["B"]},
+                {"token": ["x"], "pos": ["\ufffd"], "tag": ["B"]},
                 {"token": [], "pos": [], "tag": []},
             ]
         )
         ready = [load_set(name).text.encode() for name in sets()]
-        return [b"U00:%x[0,0]\nU01:%x[-1,0]/%x[0,1]\nB\nB01:%x[0,0]\n", *(text[:700] for text in ready)]
+        return [
+            b"U00:%x[0,0]\nU01:%x[-1,0]/%x[0,1]\nB\nB01:%x[0,0]\n",
+            *(text[: text.rindex(b"\n", 0, 700)] for text in ready),
+        ]
 
     def use(self, data: bytes) -> None:
         template = Template.parse(data.decode(errors="surrogateescape"))
