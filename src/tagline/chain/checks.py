@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError, NoPathError
+from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array
 
@@ -69,7 +71,7 @@ def as_count(name: str, value: int, least: int, most: int | None = None) -> int:
 
 def as_span_arrays(chain: Chain, spans: Sequence[SpanQuery]) -> list[tuple[int, int, BoolArray]]:
     """Turn each query (sentence, first token, sets) into (sentence, first token, allowed [length, L])."""
-    if not isinstance(spans, Iterable) or (isinstance(spans, np.ndarray) and not spans.ndim):
+    if not is_listing(spans):
         raise InputError(f"spans: expected a list of (sentence, first token, label sets), got {shown_value(spans)}")
     return [_as_span(chain, m, query) for m, query in enumerate(spans)]
 
@@ -95,7 +97,7 @@ def _as_span(chain: Chain, m: int, query: SpanQuery) -> tuple[int, int, BoolArra
 
 def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
     """Turn a label, an iterable of labels, or a row of booleans into a boolean row ``[L]``."""
-    members = list(labels) if isinstance(labels, Iterable) else [labels]
+    members: list[Any] = list(labels) if is_listing(labels) else [labels]
     if any(isinstance(member, bool | np.bool_) for member in members):  # never labels 0 and 1
         if len(members) != num_labels or not all(isinstance(member, bool | np.bool_) for member in members):
             raise InputError(f"{where}: expected labels, or {num_labels} booleans, got {shown_value(labels)}")

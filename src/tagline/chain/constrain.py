@@ -45,6 +45,8 @@ def constrain(
     >>> viterbi(constrain(free, known=[-1, 1, -1], transitions=[[True, True], [False, True]])).labels.tolist()
     [0, 1, 1]
     """
+    if rules is not None and not isinstance(rules, Rules):
+        raise InputError(f"rules: expected those of tagline.readers.schemes.legal, got {shown_value(rules)}")
     if rules is not None:
         chain = constrain(chain, transitions=rules.transitions, start=rules.start, end=rules.end)
     L = chain.num_labels

@@ -19,6 +19,7 @@ from tagline import compiled
 from tagline.chain.checks import as_count
 from tagline.chain.choice import EngineChoice
 from tagline.errors import InputError
+from tagline.readers.arguments import random_generator
 from tagline.readers.sources import shown_value
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
@@ -143,11 +144,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
     """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given."""
     rows = as_count("count", count, 0)
-    try:
-        random = np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        wanted = "a whole number of 0 or more, a generator, or None"
-        raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None
+    random = random_generator(seed)
     try:
         uniforms = random.random((rows, chain.num_tokens))
     except (MemoryError, ValueError):  # more than there is, more than an array holds

@@ -15,12 +15,13 @@ from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
 
+MOST_BYTES = 1 << 30  # of a block: a stream takes that much memory before it begins to read
 _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
 
 def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
     """Read a source as UTF-8, about `size` bytes at once, without a byte order mark."""
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**62:
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_BYTES:
         raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.arguments import check_strict
 from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
@@ -23,6 +24,7 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
     if not isinstance(tag, str) or tag not in ("upos", "xpos"):
         raise InputError(f"tag: expected upos or xpos, got {shown_value(tag)}")
     name = name_of(path)
+    check_strict(strict)
     words: list[list[str]] = []
     offsets, lines, problems = [0], list[int](), list[str]()
     for start, sentence in _sentences(path, encoding):

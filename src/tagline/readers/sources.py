@@ -29,6 +29,7 @@ logger = logging.getLogger("tagline")
 PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
+LONGEST_PATH = 4096  # characters; no system takes more
 _LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
@@ -42,7 +43,8 @@ def name_of(path: PathLike) -> str:
 
 def checked_path(path: PathLike) -> str:
     """Return a path as a string, or say that it is none."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str) or "\0" in text:
+    proper = isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str) and "\0" not in text
+    if not proper or len(text) > LONGEST_PATH:
         raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
     return text
 

@@ -26,9 +26,10 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.files import bad_file, labels_of, optional, reading
 from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.readers.arguments import is_listing
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import Corpus
-from tagline.readers.sources import shown_value
+from tagline.readers.sources import checked_path, shown_value
 from tagline.storage import ModelFile
 from tagline.types import IntArray
 
@@ -119,8 +120,10 @@ def compile_corpus(
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
-    blocks = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
-    target = Path(path)
+    if not isinstance(source, str | os.PathLike) and not is_listing(source):
+        raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
+    blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
+    target = Path(checked_path(path))
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}-") as folder:
         parts = _Parts(Path(folder))
         states, edges, labels = _append_all(blocks, extraction, parts, progress)
@@ -153,6 +156,8 @@ def _append_all(
     labels: dict[str, int] = {}
     total = 0
     for block in blocks:
+        if not isinstance(block, Corpus):
+            raise InputError(f"source: expected corpora, got {shown_value(block)}")
         built = extraction.build(block)
         states = built.states if states is None else states.extended(built.states or ())
         if built.edges is not None:

@@ -260,9 +260,9 @@ def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tenso
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(file, name, like)
     wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
-    for number, state in states.items():
+    for place, state in states.items():
         if set(state) != wanted or not state.get("step", torch.ones(())) >= 0:
-            raise _damaged(file, f"{', '.join(sorted(wanted))} of parameter {number}", ", ".join(sorted(state))[:60])
+            raise _damaged(file, f"{', '.join(sorted(wanted))} of parameter {place}", ", ".join(sorted(state))[:60])
     if isinstance(steps.optimiser, SGD) and steps.optimiser.defaults["momentum"] and len(states) < len(parameters):
         raise _damaged(file, f"the momentum of {len(parameters)} parameters", f"{len(states)}")
     return states
