@@ -163,7 +163,8 @@ class Dictionary:
             return self._spans(self._numbers(text.column(column)), text.offsets)
         tokens: list[Any] = list(text) if is_listing(text) else [text]
         if not is_listing(text) or not all(isinstance(token, str) for token in tokens):
-            raise InputError(f"text: expected a list of tokens or a Corpus, got {shown_value(text)}")
+            got = f"the string {shown_value(text)}" if isinstance(text, str) else shown_value(text)
+            raise InputError(f"text: expected a list of tokens or a Corpus, got {got}")
         return self._spans(self._numbers(Column.of(tokens)), np.array([0, len(tokens)], np.int64)).to_lists(1)[0]
 
     def column(self, corpus: Corpus, scheme: str | Scheme = "BIOES", column: str = TOKEN) -> Column:

@@ -153,7 +153,7 @@ def _core() -> Any:
 
 
 def _intern(names: Iterable[str], before: Parts | None) -> Parts:
-    if not is_listing(names):
+    if not isinstance(names, str) and not is_listing(names):
         raise InputError(f"names: expected a list of strings, got {shown_value(names)}")
     listed = list(names)
     try:

@@ -23,7 +23,8 @@ class Door:
         name: on the command line and in the names of finds.
         needs: packages without which it cannot be tried.
         words: what inputs are made of.
-        seeds: valid inputs.
+        ways: how many bytes stand before the input, which say how it is used.
+        seeds: valid inputs, without those.
 
     Arguments:
         scratch: a folder for files.
@@ -32,6 +33,7 @@ class Door:
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[Sequence[bytes]] = ()
+    ways: ClassVar[int] = 0
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = os.fspath(scratch)
@@ -44,6 +46,14 @@ class Door:
     def draw(self, random: Random) -> bytes:
         """Return a damaged input; a function of the state of the generator alone."""
         return mutated(random, self.seeds, self.words)
+
+    def as_input(self, seed: bytes) -> bytes:
+        """Return a seed as an input: doors that are asked in several ways read the way from the first bytes."""
+        return bytes(self.ways) + seed
+
+    def mended(self, data: bytes) -> bytes:
+        """Return bytes of a mutator that knows nothing of checksums, with the checksum put right."""
+        return data
 
     def use(self, data: bytes) -> None:
         """Hand an input in and ask for all that comes out; raise for nonsense."""

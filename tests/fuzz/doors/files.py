@@ -17,7 +17,7 @@ from tagline import chain as engine
 from tagline.errors import TaglineError
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tests.fuzz.doors.base import Door, ensure, largest, one_in
-from tests.fuzz.packed import Packed
+from tests.fuzz.packed import Packed, sealed
 
 WORDS = [["Anna", "sees", "Rome"], ["Bob", "in", "New", "York"], [], ["Bob"], ["Anna", "sees", "Rome"]]
 TAGS = [["B-PER", "O", "B-LOC"], ["B-PER", "O", "B-LOC", "I-LOC"], [], ["B-PER"], ["B-PER", "O", "B-LOC"]]
@@ -78,6 +78,9 @@ class Models(Door):
 
     def draw(self, random: Random) -> bytes:
         return self.packed.damaged(random)
+
+    def mended(self, data: bytes) -> bytes:
+        return sealed(data)
 
     def sentences(self, model: Any) -> Any:
         """Return what a model is asked about."""
@@ -203,6 +206,9 @@ class CompiledCorpora(Door):
 
     def draw(self, random: Random) -> bytes:
         return self.packed.damaged(random)
+
+    def mended(self, data: bytes) -> bytes:
+        return sealed(data)
 
     def use(self, data: bytes) -> None:
         compiled = CompiledCorpus.open(self.file(data))

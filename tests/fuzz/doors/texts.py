@@ -45,6 +45,7 @@ class Columns(Door):
     """Column files."""
 
     name = "columns"
+    ways = 1
     words = (b"-DOCSTART- ", b"\n\n", b" O\n", b"B-PER", b"#", b"\t\t", b"  ", b"\r\n", b"_", b"a b c\n")
 
     def valid(self) -> list[bytes]:
@@ -84,6 +85,7 @@ class JSONLines(Door):
     """JSON lines of tokens and tags, or texts and spans; also as a stream to tag."""
 
     name = "jsonl"
+    ways = 1
     words = (
         b'"tokens"',
         b'"tags"',
@@ -156,6 +158,7 @@ class Text(Door):
     """Raw text, in several encodings, packed or not."""
 
     name = "text"
+    ways = 1
 
     def valid(self) -> list[bytes]:
         text = "Anna's cat – 他住在北京。\nカタカナ\n\n  x-y  \n"
@@ -179,6 +182,7 @@ class Tags(Door):
     """Tags of every scheme: detection, rules, repair, spans, conversion."""
 
     name = "tags"
+    ways = 2
     words = (b"B-X ", b"I-X ", b"E-X ", b"S-X ", b"O ", b"B ", b"L-X ", b"U-X ", b"X-B ", b"B_X ", b"-", b"\n", b"- ")
 
     def valid(self) -> list[bytes]:
@@ -252,6 +256,7 @@ class Configurations(Door):
     """Configuration files of networks, as far as a plan."""
 
     name = "toml"
+    ways = 1
     needs = ("torch", "tokenizers")
     words = (
         *(b"[bilstm]\n", b"[transformer]\n", b"hidden = ", b"epochs = ", b"true", b'"none"', b"scheme = ", b"[[x]]\n"),
@@ -281,6 +286,7 @@ class WordVectors(Door):
     """Files of word vectors."""
 
     name = "vectors"
+    ways = 1
     words = (b" 0.5", b" -1e10", b"3 2\n", b" nan", b" 1", b"\xc3\x28 ", b"a b ", b" 1e39", b"\xc2\xa0", b" .", b" 1d5")
 
     def valid(self) -> list[bytes]:
@@ -309,6 +315,7 @@ class Dictionaries(Door):
     """Dictionary files, and what they find."""
 
     name = "dictionaries"
+    ways = 1
     words = (b"\t", b"\tLOC\n", b"Rome", b"New York", b"\t\t", "的".encode(), b"\n", b" ", b"#")
 
     def valid(self) -> list[bytes]:

@@ -7,7 +7,7 @@ are missing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -119,7 +119,7 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
     """Return the symbols of one sentence: an array of integers, or a list."""
     if isinstance(x, np.ma.MaskedArray):
         x = x.tolist()  # None where masked
-    if isinstance(x, str | bytes) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
+    if isinstance(x, str | bytes | Mapping) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(
             f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it"
         )
