@@ -113,14 +113,14 @@ def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
 
     The same settings and arrays make the same bytes.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     pieces = _pack(config, tensors)
     try:
         with open_new(name) as stream:
             stream.writelines(pieces)
     except OSError as error:
         raise StorageError(
-            f"{name}: expected a place to write to, got: {error.strerror}; make its folder or choose another"
+            f"{name:.400}: expected a place to write to, got: {error.strerror}; make its folder or choose another"
         ) from error
 
 
@@ -132,7 +132,7 @@ def read(path: Path, *, verify: bool = True) -> ModelFile:
         verify: compare the checksum, which reads the whole file once (3 to 7 ms for 12 MB that are in memory).
             A file without a checksum, written by another tool, is taken as it is.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     try:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):
@@ -161,6 +161,12 @@ def dumps(config: dict[str, Any], tensors: Tensors) -> bytes:
 def loads(data: bytes | bytearray | memoryview, *, source: str = "<bytes>", verify: bool = True) -> ModelFile:
     """Read what `dumps` made; the arrays are views of the bytes."""
     return _unpack(data, source, verify)
+
+
+def _name_of(path: Path) -> str:
+    if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str) or "\0" in name:
+        raise StorageError(f"path: expected the name of a file, got {type(path).__name__}")
+    return name
 
 
 def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:

@@ -52,8 +52,11 @@ def _status(name: str) -> os.stat_result | None:
 
 
 def _is_stream(name: str) -> bool:
-    """Say whether a name stands for a stream that is open already, such as /dev/stdout: what is behind it must stay."""
-    return os.path.abspath(name).startswith(("/dev/", "/proc/"))
+    """Say whether a name stands for a stream that is open already, such as /dev/stdout: what is behind it must stay.
+
+    Not all of /dev is meant: /dev/shm holds files like any others, in memory.
+    """
+    return os.path.abspath(name).startswith(("/dev/fd/", "/dev/std", "/proc/"))
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ LINE = re.compile(rb"\n")
 
 BLOCK_BYTES = 1 << 20
 LONGEST = 1 << 28  # bytes of a sentence
+MOST_BYTES = 1 << 30  # of a block: a stream takes that much memory before it begins to read
 
 _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
@@ -30,7 +31,7 @@ def read_blocks(
 
     After each block `position` is told how many bytes of the source were read, as they lie on the disk.
     """
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**62:
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_BYTES:
         raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:

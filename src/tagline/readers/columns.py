@@ -18,6 +18,7 @@ from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import (
+    BOM,
     Bytes,
     PathLike,
     bad_utf8,
@@ -176,6 +177,8 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
+        if corpus.num_tokens and columns[0][:1][0].startswith("\ufeff"):  # readers leave out one mark at the beginning
+            stream.write(BOM)
         for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
             fields = zip(*(column[first:last] for column in columns), strict=True)
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")

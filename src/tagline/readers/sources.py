@@ -10,6 +10,7 @@ import gzip
 import logging
 import mmap
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,8 @@ logger = logging.getLogger("tagline")
 PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
+LONGEST_PATH = 4096  # characters; no system takes more
+_LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 FREE_BYTES = 1 << 28  # that any packed file may unpack to
 MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
@@ -42,7 +45,8 @@ def name_of(path: PathLike) -> str:
 
 def checked_path(path: PathLike) -> str:
     """Return a path as a string, or say that it is none."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str) or "\0" in text:
+    proper = isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str) and "\0" not in text
+    if not proper or len(text) > LONGEST_PATH:
         raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
     return text
 
@@ -264,4 +268,5 @@ def shown_value(value: object) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
         return f"a value of type {type(value).__name__} that is too large to show"
+    text = _LINES.sub(" ", text)  # arrays are written in several
     return text if len(text) <= 60 else f"{text[:59]}…"
