@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tagline.errors import InputError
-from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source, shown_value
+from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source, shown_value, whole_check
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
@@ -26,10 +26,13 @@ def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read) if os.fspath(path) == "-" else stream.read
+        check_whole, count = whole_check(stream, path), 0
         data, mark = read(size), BOM
         while data:
+            count += len(data)
             yield recode(data).removeprefix(mark)
             data, mark = read(size), b""
+        check_whole(count)
         yield recode(b"", final=True)
 
 
