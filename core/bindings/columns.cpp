@@ -25,11 +25,11 @@ using ColumnParts = std::tuple<nb::bytes, Result<int32_t>>;
 using Parsed = std::tuple<Result<int64_t>, Result<int64_t>, std::vector<ColumnParts>,
                           std::vector<std::tuple<int64_t, int64_t, int64_t, int64_t>>, int64_t, int64_t>;
 
-Parsed parse_columns(const Array& text, int64_t columns, const std::string& comment, bool docstart,
+Parsed parse_columns(const Array& text, int64_t columns, int64_t most, const std::string& comment, bool docstart,
                      bool skip_broken) {
     const uint8_t* bytes = checked<uint8_t>("text", text, {-1});
     const std::string_view view(reinterpret_cast<const char*>(bytes), text.size());
-    const ColumnOptions options{columns, comment, docstart, skip_broken};
+    const ColumnOptions options{columns, most, comment, docstart, skip_broken};
     ColumnTable table;
     ask([&] {
         Outcome outcome;
@@ -78,7 +78,8 @@ nb::list lists_of(const nb::tuple& words, const Array& numbers, const Array& off
 
 void bind_columns(nb::module_& m) {
     using namespace nb::literals;
-    m.def("parse_columns", parse_columns, "text"_a, "columns"_a, "comment"_a, "docstart"_a, "skip_broken"_a,
+    m.def("parse_columns", parse_columns, "text"_a, "columns"_a, "most"_a, "comment"_a, "docstart"_a,
+          "skip_broken"_a,
           "Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by "
           "newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).");
     m.def("lists_of", lists_of, "words"_a, "numbers"_a, "offsets"_a,

@@ -119,10 +119,10 @@ private:
         uint32_t size = 0;  // of the word, modulo 2^32
         int32_t number = -1;
     };
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);
+    std::vector<Slot> slots_;  // none before the first word: a file may have many columns and few lines
 
     void grow() {
-        slots_.assign(slots_.size() * 2, {});
+        slots_.assign(std::max(slots_.size() * 2, size_t{16}), {});
         for (size_t n = 0; n < words.size(); ++n) {
             const Field field(words[n]);
             size_t k = field.hash() & (slots_.size() - 1);
@@ -214,23 +214,35 @@ std::vector<size_t> cut(std::string_view text) {
     return offsets;
 }
 
-// How many columns the first line with fields has; 0 where there is none.
-int64_t columns_of(std::string_view text, const ColumnOptions& options) {
+// The first line with fields, and how many columns it has: 0 where there is none.
+BrokenLine first_line(std::string_view text, const ColumnOptions& options) {
     Line line;
+    int64_t number = 0;
     const char *at = text.data(), *const end = at + text.size();
     for (; at < end; at = line.next) {
         line.read(at, end);
+        ++number;
         if (is_comment(line, options) || line.fields.empty()) continue;
-        if (!options.docstart || line.fields[0].text != kDocStart) return int64_t(line.fields.size());
+        if (options.docstart && line.fields[0].text == kDocStart) continue;
+        const int64_t begin = at - text.data();
+        return {number, begin, begin + int64_t(line.text.size()), int64_t(line.fields.size())};
     }
-    return 0;
+    return {};
 }
 
 }  // namespace
 
 bool parse_columns(std::string_view text, const ColumnOptions& options, ColumnTable& table,
                    const Interrupted& interrupted) {
-    table.columns = options.columns ? options.columns : columns_of(text, options);
+    table.columns = options.columns;
+    if (!options.columns) {
+        const BrokenLine first = first_line(text, options);
+        table.columns = first.columns;
+        if (first.columns > options.most) {
+            table.broken.push_back(first);
+            return true;
+        }
+    }
     if (table.columns == 0) {
         table.total_lines = std::count(text.begin(), text.end(), '\n') + (!text.empty() && text.back() != '\n');
         return true;

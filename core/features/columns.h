@@ -13,6 +13,7 @@ namespace tagline {
 
 struct ColumnOptions {
     int64_t columns = 0;      // expected in each line; 0: as many as the first line has
+    int64_t most = 0;         // that the first line may have
     std::string comment;      // lines that begin with it are left out; empty: none
     bool docstart = false;    // lines whose first field is -DOCSTART- end a sentence and are left out
     bool skip_broken = false;  // leave out sentences with a wrong line instead of stopping at it
@@ -30,7 +31,8 @@ struct ColumnTable {
     std::vector<int64_t> lines;                      // [B] the line on which each sentence begins, from 1
     std::vector<std::vector<int32_t>> ids;           // [columns][N]
     std::vector<std::vector<std::string_view>> words;  // [columns] distinct fields, in the order of first use
-    std::vector<BrokenLine> broken;  // the first of each broken sentence; without skip_broken at most one
+    std::vector<BrokenLine> broken;  // the first of each broken sentence; without skip_broken at most one. Where the
+                                     // first line has too many columns it stands here alone, and nothing is parsed
     int64_t total_lines = 0;
 };
 

@@ -34,7 +34,8 @@ from tagline.writing import REMEDIES, open_new
 
 VERSION = 1
 ALIGNMENT = 64
-LARGEST_HEADER = 100_000_000  # bytes, as safetensors has it
+LARGEST_HEADER = 16_000_000  # bytes; safetensors allows 100 MB, but ours are settings, and tables lie in arrays
+MOST_LISTS = 200_000  # and objects in a header; each takes thirty times its bytes in memory
 MOST_TENSORS = 10_000
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -73,12 +74,14 @@ class ModelFile:
         tensors: read-only arrays by name, in the order in which they were written; mapped where they come from a file.
         version: of the format.
         source: where it was read, for messages.
+        size: of the file in bytes.
     """
 
     config: dict[str, Any]
     tensors: dict[str, NDArray[Any]]
     version: int = VERSION
     source: str = "<bytes>"
+    size: int = 0
 
     def setting(self, name: str, kind: type[Value]) -> Value:
         """Return a setting that must be there and of this type."""
@@ -204,7 +207,14 @@ def _front(entries: dict[str, Any]) -> bytes:
     header += b" " * (-(8 + len(header)) % ALIGNMENT)
     if len(header) > LARGEST_HEADER:
         raise InputError(f"config: expected up to {LARGEST_HEADER} bytes, got {len(header)}; put tables into arrays")
+    if (count := _lists(header)) > MOST_LISTS:
+        raise InputError(f"config: expected up to {MOST_LISTS} lists and objects, got {count}; put tables into arrays")
     return struct.pack("<Q", len(header)) + header
+
+
+def _lists(header: bytes) -> int:
+    """Return how many lists and objects there are at most, before any is made."""
+    return header.count(b"[") + header.count(b"{")
 
 
 def _config_text(config: dict[str, Any]) -> str:
@@ -268,7 +278,7 @@ def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verif
         for name, (dtype, shape, (first, last)) in entries.items()
         if not name.startswith(_PAD)
     }
-    return ModelFile(config, tensors, version, source)
+    return ModelFile(config, tensors, version, source, len(view))
 
 
 def _header(view: memoryview, source: str) -> bytes:
@@ -288,6 +298,8 @@ def _header(view: memoryview, source: str) -> bytes:
     # Counted before anything is built. In settings the quotes are escaped, so that they do not count.
     if (count := header.count(b'"data_offsets"')) > MOST_TENSORS:
         raise _bad(source, f"up to {MOST_TENSORS} tensors", str(count))
+    if (count := _lists(header)) > MOST_LISTS:
+        raise _bad(source, f"up to {MOST_LISTS} lists and objects in the header", str(count))
     return header
 
 

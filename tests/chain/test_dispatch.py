@@ -20,11 +20,17 @@ CHAIN = Chain([[1.0, 0.0], [0.0, 0.5]], [[0.0, 1.0], [0.25, 0.0]])
 AVAILABLE = ["naive", *(["native"] if compiled.core is not None else [])]
 
 
+class Asked(tuple[Any, ...]):
+    """A question; as an answer of marginals it has scores of the usual size."""
+
+    log_z = np.zeros(1)
+
+
 class Recorder:
     """A backend that notes what it is asked."""
 
     def __getattr__(self, question: str) -> Any:
-        return lambda *given, **named: (question, given, named)
+        return lambda *given, **named: Asked((question, given, named))
 
 
 @pytest.fixture

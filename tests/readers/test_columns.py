@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagline import compiled
+from tagline import compiled, readers
 from tagline.errors import InputError
-from tagline.readers import columns
+from tagline.features.templates import Template
+from tagline.readers import blocks, columns, sources
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.corpus import Corpus
 
@@ -92,6 +93,49 @@ class TestReading:
     def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
         assert read_columns("-").tags == [["B-ORG", "O"], ["B-PER", "I-PER"]]
+
+    @pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
+    def test_packed_files_and_pipes_are_read_in_pieces(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(columns, "PIECE_BYTES", size)
+        text = "#c\n\n" + ("a X\nb\n\nd X\n\n" + TEXT.replace(" NNP", "").replace(" VBZ", "") + "\n") * 20
+        whole = read_columns(save(tmp_path, text), comment="#", strict=False)
+        packed = read_columns(save(tmp_path, gzip.compress(text.encode()), "t.gz"), comment="#", strict=False)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        for corpus in (packed, read_columns("-", comment="#", strict=False)):
+            assert contents(corpus) == contents(whole)
+            assert [s.place.split(":")[-1] for s in corpus] == [s.place.split(":")[-1] for s in whole]
+            assert [line.split(":")[1] for line in corpus.problems] == [line.split(":")[1] for line in whole.problems]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        with pytest.raises(InputError, match="<stdin>:4: expected 2 columns, got 1"):
+            read_columns("-", comment="#")
+
+    def test_a_small_file_does_not_unpack_to_a_large_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sources, "FREE_BYTES", 1000)
+        bomb = save(tmp_path, gzip.compress(b"a X\n\n" * 2_000_000), "bomb.gz")
+        for read in (read_columns, readers.read_text, Template.read):
+            with pytest.raises(
+                InputError, match=r"bomb.gz: expected packed text, got a file that unpacks to more than"
+            ):
+                read(bomb)
+        text = save(tmp_path, gzip.compress("".join(f"{k} X\n\n" for k in range(10_000)).encode()), "text.gz")
+        assert len(read_columns(text)) == 10_000
+
+    def test_a_stream_without_an_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(blocks, "LONGEST", 1000)
+        path = save(tmp_path, "a X\n" * 300)
+        assert [len(corpus) for corpus in iter_columns(save(tmp_path, "a X\n\n" * 300, "good"), block_bytes=99)]
+        with pytest.raises(InputError, match=r"train.txt: expected a blank line within 1,000 bytes, got none"):
+            list(iter_columns(path, block_bytes=99))
+
+    @pytest.mark.parametrize("strict", [True, False])
+    def test_text_is_no_table_of_many_columns(self, tmp_path: Path, strict: bool) -> None:
+        path = save(tmp_path, "\n" + "word " * 50_000 + "\n")
+        with pytest.raises(InputError, match=r'train.txt:2: expected up to 4096 columns, got 50000 \("word .*raw text'):
+            read_columns(path, strict=strict)
+        wide = save(tmp_path, " ".join(map(str, range(4096))) + "\n", "wide")
+        assert read_columns(wide).tags == [["4095"]]
 
     def test_very_long_lines(self, tmp_path: Path) -> None:
         word = "x" * 3_000_000
@@ -172,13 +216,13 @@ CONTROLS = [" ", " ", "\t", "\n", "\n", "\n\n", "\r", "\r\n", "\0", "\x0b", "\x1
 CHUNKS = st.lists(st.sampled_from([*WORDS, *CONTROLS, "-DOCSTART-"]), max_size=40).map("".join)
 
 
-@given(text=st.one_of(LETTERS, CHUNKS), skip=st.booleans(), docstart=st.booleans())
-def test_both_parsers_agree(text: str, skip: bool, docstart: bool) -> None:
+@given(text=st.one_of(LETTERS, CHUNKS), most=st.sampled_from([1, 3, 99]), skip=st.booleans(), docstart=st.booleans())
+def test_both_parsers_agree(text: str, most: int, skip: bool, docstart: bool) -> None:
     if compiled.core is None:
         return
     data = np.frombuffer(text.encode(), np.uint8)
-    fast = compiled.core.parse_columns(data, 0, "#", docstart, skip)
-    slow = columns._parse_in_python(data, 0, "#", docstart, skip)
+    fast = compiled.core.parse_columns(data, 0, most, "#", docstart, skip)
+    slow = columns._parse_in_python(data, 0, most, "#", docstart, skip)
     assert list(map(tuple, fast[3])) == slow[3]
     if skip or not slow[3]:
         assert fast[0].tolist() == slow[0].tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
+from tagline.chain.centring import LARGE, centred
 from tagline.chain.checks import as_count
 from tagline.chain.choice import EngineChoice
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
@@ -103,7 +105,11 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
-    return _backend().marginals(chain, edges=edges)
+    answer: Marginals = _backend().marginals(chain, edges=edges)
+    if abs(answer.log_z).max(initial=0.0) <= LARGE:
+        return answer
+    near = centred(chain)[0]
+    return answer if near is chain else replace(_backend().marginals(near, edges=edges), log_z=answer.log_z)
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -122,7 +128,11 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
 
     Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
     """
-    return _backend().k_best(chain, k)
+    near, taken = centred(chain)
+    ranked: list[RankedPaths] = _backend().k_best(near, k)
+    if near is chain:
+        return ranked
+    return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
@@ -135,7 +145,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     Returns:
         ``[S, N]`` labels.
     """
-    return _backend().sample(chain, uniforms)
+    return _backend().sample(centred(chain)[0], uniforms)
 
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
@@ -146,7 +156,7 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
 
 def entropy(chain: Chain) -> Float64Array:
     """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L."""
-    return _backend().entropy(chain)
+    return _backend().entropy(centred(chain)[0])
 
 
 def max_marginal(chain: Chain) -> IntArray:
@@ -154,7 +164,7 @@ def max_marginal(chain: Chain) -> IntArray:
 
     The labels together may be a labelling that is forbidden; `viterbi`'s never is. Of equals, the smaller label.
     """
-    return _backend().max_marginal(chain)
+    return _backend().max_marginal(centred(chain)[0])
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -171,7 +181,7 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     >>> [round(p, 12) for p in span_probability(even, [(0, 0, [0, 1]), (0, 1, [{0, 1}, 1])]).tolist()]
     [0.25, 0.5]
     """
-    return _backend().span_probability(chain, spans)
+    return _backend().span_probability(centred(chain)[0], spans)
 
 
 def expected_counts(chain: Chain) -> Counts:

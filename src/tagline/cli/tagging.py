@@ -26,9 +26,10 @@ from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Entity, Reading
 from tagline.models.files import load
 from tagline.readers import format_of
+from tagline.readers.blocks import BLOCK_BYTES
 from tagline.readers.corpus import Corpus
 from tagline.readers.sources import PathLike, name_of, shown
-from tagline.readers.streams import BLOCK_BYTES, Block, read_stream
+from tagline.readers.streams import Block, read_stream
 
 OUTPUTS = ("columns", "jsonl", "brackets", "html")
 

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.features.trie import UNKNOWN, Trie, edge_key, leftmost
+from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
 from tagline.readers.rules import scheme as scheme_of
-from tagline.readers.sources import PathLike, name_of, read_string, shown
+from tagline.readers.sources import PathLike, name_of, shown
 from tagline.readers.spans import Span, SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.text import tokenize
@@ -325,8 +326,8 @@ def _type(where: str, kind: object) -> str:
 def _lines(path: PathLike, encoding: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield place, phrase and type of each line that is not blank."""
     name = name_of(path)
-    for number, line in enumerate(read_string(path, encoding).split("\n"), 1):
-        fields = line.removesuffix("\r").split("\t")
+    for number, line in read_lines(path, encoding):
+        fields = line.split("\t")
         if len(fields) > 2:
             raise InputError(f"{name}:{number}: expected a phrase, a TAB and a type, got {shown(line)}")
         if line.strip():

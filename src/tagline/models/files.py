@@ -22,6 +22,7 @@ from tagline import __version__, storage
 from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
 from tagline.models.registry import kind_of_file
+from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
@@ -30,7 +31,6 @@ Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
 
 MOST_NESTED = 16  # lists and dicts of settings in one another
-MOST_LABELS = 2**14  # their transitions take a gigabyte
 
 CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints` writes; that needs PyTorch
 
@@ -77,6 +77,7 @@ class StoredModel:
         """Write the model to one file, whole or not at all; `tagline.load` reads it."""
         config, arrays = self._packed()
         _refuse_infinite(arrays)
+        _refuse_empty(config, arrays)
         storage.write(path, config, arrays)
 
     @property
@@ -130,6 +131,16 @@ def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:
                 f"save: expected finite numbers, got {first} in {name}; training has diverged: train anew with smaller "
                 "steps or scaled values"
             )
+
+
+def _refuse_empty(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise where there are so many labels and so little about them that the file could not be loaded."""
+    size = sum(array.nbytes for array in arrays.values())
+    if len(config["labels"]) > affordable_labels(size):
+        raise InputError(
+            f"save: expected weights of {len(config['labels'])} labels, got {size} bytes; nearly all weights are 0: "
+            "train with a smaller penalty"
+        )
 
 
 @dataclass(frozen=True)
@@ -237,6 +248,10 @@ def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
     labels = file.setting("labels", list)
     if not 1 <= len(labels) <= most or not all(isinstance(label, str) for label in labels):
         raise bad_file(file, f"1 to {most} labels that are strings", labels)
+    if len(labels) > affordable_labels(file.size):
+        raise bad_file(
+            file, f"up to {affordable_labels(file.size)} labels in {file.size} bytes", f"{len(labels)} labels"
+        )
     if len(set(labels)) != len(labels):
         raise bad_file(file, "labels, each once", labels)
     return tuple(labels)

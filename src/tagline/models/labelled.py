@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
@@ -258,6 +259,7 @@ def _names_and_rules(
     labels = names_of(labelled)
     if not labels:
         raise InputError("y: expected at least one sentence with a known label, got none")
+    check_labels(len(labels))
     return labels, None if scheme is None else legal(labels, scheme)
 
 

@@ -9,11 +9,16 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from tagline.errors import InputError
-from tagline.readers.sources import BOM, PathLike, Recoder, name_of, open_source, shown_value, whole_check
+from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, shown_value, whole_check
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
+
+BLOCK_BYTES = 1 << 20
+LONGEST = 1 << 28  # bytes of a sentence
 
 _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
@@ -36,14 +41,40 @@ def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
         yield recode(b"", final=True)
 
 
-def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes]) -> Iterator[bytes]:
-    """Cut blocks where a sentence ends; what is left over waits for the next block."""
-    rest = b""
+def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes], source: str) -> Iterator[bytes]:
+    """Cut blocks where a sentence ends; what is left over waits for the next block, up to `LONGEST` bytes."""
+    rest: list[bytes] = []
+    before, waiting = b"", 0  # the end of what is left over, and its size
     for block in blocks:
-        text = rest + block
-        ends = [match.end() for match in end.finditer(text, max(len(rest) - _LONGEST_END, 0))]
-        if ends:
-            yield text[: ends[-1]]
-        rest = text[ends[-1] :] if ends else text
-    if rest:
-        yield rest
+        text = before + block
+        cut = max((match.end() for match in end.finditer(text)), default=0) - len(before)
+        if cut > 0:
+            yield b"".join([*rest, block[:cut]])
+            rest, block, text, waiting = [], block[cut:], block[cut:], 0
+        rest.append(block)
+        waiting += len(block)
+        before = text[-_LONGEST_END:]
+        if waiting > LONGEST:
+            what = "a blank line" if end is BLANK_LINE else "the end of a line"
+            raise InputError(f"{source}: expected {what} within {LONGEST:,} bytes, got none; this looks like no text")
+    if waiting:
+        yield b"".join(rest)
+
+
+def read_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Read the lines of a text and their numbers, from 1, without their ends; memory holds one block."""
+    blocks = whole_sentences(read_blocks(path, encoding, BLOCK_BYTES), LINE, name_of(path))
+    for number, lines in decoded_lines(blocks, name_of(path)):
+        yield from enumerate(lines, number)
+
+
+def decoded_lines(blocks: Iterator[bytes], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Turn blocks of whole lines into text; each with the number of its first line."""
+    number = 1
+    for block in blocks:
+        try:
+            lines = block.decode().removesuffix("\n").split("\n")
+        except UnicodeDecodeError:
+            raise bad_utf8(name, np.frombuffer(block, np.uint8), number) from None
+        yield number, [line.removesuffix("\r") for line in lines]
+        number += len(lines)

@@ -14,13 +14,14 @@ import numpy as np
 
 from tagline import compiled
 from tagline.errors import InputError
-from tagline.ragged import row_of
+from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import (
     Bytes,
     PathLike,
     bad_utf8,
+    is_plain,
     name_of,
     open_target,
     read_bytes,
@@ -29,6 +30,9 @@ from tagline.readers.sources import (
     warn_skipped,
 )
 from tagline.types import IntArray
+
+PIECE_BYTES = 1 << 25  # of packed files and pipes, which are parsed as they come
+MOST_COLUMNS = 4096  # more fields on a line are a text
 
 
 def _is_text(value: str) -> bool:
@@ -108,11 +112,15 @@ def read_columns(
         strict: raise at the first broken line; with False, skip its sentence and report it in the log and in
             `Corpus.problems`.
     """
-    form = ColumnFormat(names, label, comment, docstart, strict)
-    data = read_bytes(path, encoding)
-    corpus = parse_block(data, form, name_of(path), 0, 0)[0]
-    if not len(corpus):
-        raise InputError(f"{name_of(path)}: expected sentences, got {'an empty file' if not len(data) else 'none'}")
+    form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
+    if is_plain(path, encoding):
+        pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
+    else:
+        blocks = whole_sentences(read_blocks(path, encoding, PIECE_BYTES), BLANK_LINE, source)
+        pieces = list(parse_blocks(blocks, form, source))
+    corpus = _joined(pieces)
+    if corpus is None:
+        raise InputError(f"{source}: expected sentences, got {'none' if pieces else 'an empty file'}")
     warn_skipped(name_of(path), corpus.problems)
     return corpus
 
@@ -133,7 +141,7 @@ def iter_columns(
     A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
-    blocks = whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE)
+    blocks = whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE, name_of(path))
     for corpus in parse_blocks(blocks, form, name_of(path)):
         warn_skipped(corpus.source, corpus.problems)
         if len(corpus) or corpus.problems:
@@ -207,10 +215,10 @@ def parse_block(
     """
     parse = _parse_in_python if compiled.core is None else compiled.core.parse_columns
     offsets, lines, parts, broken, columns, total = parse(
-        data, columns, form.comment, bool(form.docstart), not form.strict
+        data, columns, MOST_COLUMNS, form.comment, bool(form.docstart), not form.strict
     )
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
-    if problems and form.strict:
+    if problems and (form.strict or columns > MOST_COLUMNS):
         raise InputError(problems[0])
     try:
         tables = [Column(tuple(words.decode().split("\n")) if len(words) else (), ids) for words, ids in parts]
@@ -223,13 +231,32 @@ def parse_block(
     return corpus, columns, total
 
 
+def _joined(pieces: Sequence[Corpus]) -> Corpus | None:
+    """The sentences of one source that was read in pieces; None where there are none."""
+    full = [piece for piece in pieces if len(piece)]
+    if len(pieces) <= 1 or not full:
+        return full[0] if full else None
+    return Corpus(
+        {name: Column.joined([piece.column(name) for piece in full]) for name in full[0].names},
+        offsets_of(np.concatenate([piece.lengths for piece in full])),
+        source=full[0].source,
+        lines=[line for piece in full if piece.lines is not None for line in piece.lines],
+        problems=[problem for piece in pieces for problem in piece.problems],
+    )
+
+
 def _problem(
     data: Bytes, source: str, lines_before: int, columns: int, line: int, begin: int, end: int, got: int
 ) -> str:
     where = f"{source}:{lines_before + line}"
     if got < 0:
         return f"{where}: expected text, got a zero byte; this looks like a binary file"
-    text = data[begin:end].tobytes().decode(errors="replace")
+    text = data[begin : min(end, begin + 400)].tobytes().decode(errors="replace")
+    if columns > MOST_COLUMNS:
+        return (
+            f"{where}: expected up to {MOST_COLUMNS} columns, got {got} ({shown(text)}); this looks like raw text: "
+            "read it as text, or put each token on a line"
+        )
     return f"{where}: expected {columns} columns, got {got} ({shown(text)})"
 
 
@@ -238,7 +265,7 @@ _Parts = list[tuple[bytes, np.ndarray]]
 
 
 def _parse_in_python(
-    data: Bytes, columns: int, comment: str, docstart: bool, skip_broken: bool
+    data: Bytes, columns: int, most: int, comment: str, docstart: bool, skip_broken: bool
 ) -> tuple[IntArray, IntArray, _Parts, list[_Broken], int, int]:
     """The rules of the compiled parser, for machines without it."""
     offsets, starts, broken = [0], [], list[_Broken]()
@@ -268,6 +295,9 @@ def _parse_in_python(
             finish()
             continue
         columns = columns or len(fields)
+        if columns > most:
+            first = (number, begin, begin + len(text), columns)
+            return np.zeros(1, np.int64), np.empty(0, np.int64), [], [first], columns, 0
         if b"\0" in text or len(fields) != columns:
             if not skipping:
                 broken.append((number, begin, begin + len(text), -1 if b"\0" in text else len(fields)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}
@@ -48,8 +50,7 @@ _Line = tuple[int, str]
 def _sentences(path: PathLike, encoding: str) -> Iterator[tuple[int, list[_Line]]]:
     """Yield the number of the first line of each sentence, and its numbered lines without comments."""
     sentence: list[_Line] = []
-    for number, raw in enumerate([*read_string(path, encoding).split("\n"), ""], 1):
-        line = raw.removesuffix("\r")
+    for number, line in chain(read_lines(path, encoding), [(0, "")]):
         if line.strip():
             if not line.startswith("#"):
                 sentence.append((number, line))

@@ -52,6 +52,20 @@ class Column:
             raise InputError(f"column: expected a list of strings, got something else ({error})") from None
         return cls(tuple(numbers), ids)
 
+    @classmethod
+    def joined(cls, columns: Sequence[Column]) -> Column:
+        """Return the strings of one column behind those of the other.
+
+        >>> Column.joined([Column.of(["O", "B-PER"]), Column.of(["B-PER", "O"])]).ids.tolist()
+        [0, 1, 1, 0]
+        """
+        numbers: dict[str, int] = {}
+        ids = []
+        for column in columns:
+            table = [numbers.setdefault(string, len(numbers)) for string in column.vocabulary]
+            ids.append(np.array(table, np.int32)[column.ids])
+        return cls(tuple(numbers), np.concatenate(ids))
+
     def __len__(self) -> int:
         return len(self.ids)
 

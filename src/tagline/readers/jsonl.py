@@ -6,17 +6,18 @@ Character spans become tags by a tokenizer and a tag scheme; a span that cuts a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown, shown_value, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
 from tagline.readers.text import tokenize
 
 MOST_NESTED = 100  # lists and objects in one another
@@ -34,7 +35,9 @@ def read_jsonl(
     name = name_of(path)
     rows: list[_Row] = []
     problems: list[str] = []
-    for number, line in _lines(path, encoding):
+    for number, line in read_lines(path, encoding):
+        if not line.strip():
+            continue
         try:
             rows.append(_row(f"{name}:{number}", number, line, tokenizer, scheme))
         except InputError as error:
@@ -85,12 +88,6 @@ class _Row:
         self, line: int, columns: dict[str, list[str]], text: str | None, spans: list[tuple[int, int]]
     ) -> None:
         self.line, self.columns, self.text, self.spans = line, columns, text, spans
-
-
-def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(read_string(path, encoding).split("\n"), 1):
-        if line.strip():
-            yield number, line
 
 
 def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Row:

@@ -31,6 +31,8 @@ PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
 BOM = b"\xef\xbb\xbf"
+FREE_BYTES = 1 << 28  # that any packed file may unpack to
+MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
 
 
@@ -47,8 +49,27 @@ def checked_path(path: PathLike) -> str:
     return text
 
 
-def _open(path: PathLike, mode: str, name: str) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path, mode) if name.endswith(".gz") else open(path, mode))
+class Unpacked(gzip.GzipFile):
+    """A ``.gz`` file that is read; one that unpacks to far more than text does is an error, not a full memory."""
+
+    def __init__(self, path: PathLike) -> None:
+        super().__init__(path, "rb")
+        self._most = FREE_BYTES + MOST_UNPACKED * os.path.getsize(path)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return `size` bytes, or all that are left."""
+        if size is not None and size >= 0:
+            return self._within(super().read(size))
+        pieces = list(iter(lambda: self.read(1 << 20), b""))
+        return b"".join(pieces)
+
+    def _within(self, data: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise InputError(
+                f"{self.name}: expected packed text, got a file that unpacks to more than {self._most:,} bytes "
+                f"({FREE_BYTES:,} and {MOST_UNPACKED} times its size); unpack it first if that is right"
+            )
+        return data
 
 
 @contextmanager
@@ -61,8 +82,8 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
     if Path(path).is_dir():
         raise InputError(f"{name}: expected a file, got a folder")
     try:
-        with _open(path, "rb", name) as stream:
-            yield stream
+        with Unpacked(path) if name.endswith(".gz") else open(path, "rb") as stream:
+            yield cast(IO[bytes], stream)
     except FileNotFoundError:
         raise InputError(f"{name}: expected a file, got none of that name; check the path") from None
     except PermissionError:
@@ -99,6 +120,13 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
             )
 
     return check
+
+
+def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
+    """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
+    text = checked_path(path)
+    plain = text != "-" and not text.endswith(".gz") and encoding == "utf-8"
+    return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
 
 def read_string(path: PathLike, encoding: str = "utf-8") -> str:

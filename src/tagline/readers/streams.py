@@ -10,19 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.readers.blocks import BLANK_LINE, LINE, read_blocks, whole_sentences
+from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, decoded_lines, read_blocks, whole_sentences
 from tagline.readers.columns import ColumnFormat, parse_blocks
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
-from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
+from tagline.readers.sources import PathLike, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
 
 INPUTS = ("columns", "jsonl", "text")
-BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,26 +51,14 @@ def read_stream(
         raise InputError(f"format: expected one of {', '.join(INPUTS)}, got {form!r}")
     name, blocks = name_of(path), read_blocks(path, encoding, block)
     if form == "columns":
-        corpora = parse_blocks(whole_sentences(blocks, BLANK_LINE), ColumnFormat(label=None), name)
+        corpora = parse_blocks(whole_sentences(blocks, BLANK_LINE, name), ColumnFormat(label=None), name)
         yield from (Block(corpus) for corpus in corpora if len(corpus))
         return
     read = _texts if form == "text" else _json
-    for number, lines in _lines(whole_sentences(blocks, LINE), name):
+    for number, lines in decoded_lines(whole_sentences(blocks, LINE, name), name):
         sentences = read(lines, cut, name, number)
         if len(sentences.corpus):
             yield sentences
-
-
-def _lines(blocks: Iterator[bytes], name: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines as text, and the number of the first."""
-    number = 1
-    for block in blocks:
-        try:
-            lines = block.decode().removesuffix("\n").split("\n")
-        except UnicodeDecodeError:
-            raise bad_utf8(name, np.frombuffer(block, np.uint8), number) from None
-        yield number, [line.removesuffix("\r") for line in lines]
-        number += len(lines)
 
 
 def _texts(lines: Sequence[str], cut: Cut, name: str, number: int) -> Block:

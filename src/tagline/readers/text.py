@@ -11,9 +11,10 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, read_string, shown_value
+from tagline.readers.sources import PathLike, name_of, open_target, shown_value
 
 Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
 """A text → (start, end) characters of its tokens."""
@@ -90,9 +91,7 @@ def corpus_of_texts(
 
 def read_text(path: PathLike, tokenizer: str = "words", *, encoding: str = "utf-8") -> Corpus:
     """Read raw text, one sentence a line; tokens keep their characters in `Sentence.spans`."""
-    lines = [line.removesuffix("\r") for line in read_string(path, encoding).split("\n")]
-    if lines[-1] == "":
-        lines.pop()
+    lines = [line for _, line in read_lines(path, encoding)]
     return corpus_of_texts(lines, tokenizer, source=name_of(path))
 
 

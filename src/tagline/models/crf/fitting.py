@@ -31,6 +31,7 @@ from tagline.models.labelled import (
     used_labels,
 )
 from tagline.models.sentences import as_sentences
+from tagline.models.sizes import warn_of_cost
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
@@ -103,6 +104,7 @@ def fit_crf(
         label_weights=crf.label_weights,
     )
     features = take_sentences(numbered.features, lesson.sentences)
+    warn_of_cost(features.num_tokens, len(lesson.labels))
     start = _start(crf, extraction, replace(numbered, features=features), lesson, before)
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)

@@ -23,6 +23,7 @@ from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
+from tagline.models.sizes import warn_of_cost
 from tagline.training.expectation_maximisation import Climbed
 from tagline.training.monitor import Pass
 
@@ -78,6 +79,7 @@ def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, co
 
 def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback) -> FittedHMM:
     random = np.random.default_rng(how.random_state)
+    warn_of_cost(len(lesson.observed.values), len(lesson.labels))
     problem = Problem(
         lesson.observed.values,
         lesson.observed.offsets,

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
-from tagline.models.files import MOST_LABELS
 from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
 from tagline.models.labelled import check_labelling_settings
+from tagline.models.sizes import MOST_LABELS
 from tagline.readers.sources import shown_value
 from tagline.training.checks import check_choice, check_mapping, check_switch, check_verbose, check_whole
 from tagline.training.expectation_maximisation import check_limits

@@ -38,6 +38,7 @@ from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
 from tagline.models.neural.network import Coder, Network, device_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
@@ -112,6 +113,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
         lesson = self._lesson(labelled, sample_weight, before)
         corpus = corpus.take(lesson.sentences.tolist())
+        if device.type == "cpu" and self.head == "crf":
+            warn_of_cost(corpus.num_tokens, len(lesson.labels))
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(descent.seed % 2**64)
             coder, tagger, plan = self._begin(corpus, lesson, before)

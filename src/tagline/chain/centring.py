@@ -1,0 +1,65 @@
+"""Scores of any size: a chain whose scores are huge has the same probabilities as one whose largest scores are 0.
+
+A labelling of score 10^16 and one that is better by 1 are the same number in float64, and so are their probabilities.
+What all labels of a token have in common says nothing of which is right: it is taken out before scores are added.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tagline.types import Chain, Float64Array, FloatArray
+
+LARGE = 2.0**24  # scores beyond lose more than eight digits of a probability
+LOWEST = -9e289  # stands for differences that no chain holds
+
+
+def centred(chain: Chain) -> tuple[Chain, Float64Array]:
+    """Return a chain of the same probabilities, and what was taken from the score of each sentence, ``[B]``.
+
+    It is the chain itself unless the largest scores of a token, or of a table, are beyond `LARGE`.
+
+    >>> far = Chain([[1e16, 1e16 + 2]], [[0.0, 0.0], [0.0, 0.0]])
+    >>> near, taken = centred(far)
+    >>> near.emissions.tolist(), taken.tolist()
+    ([[-2.0, 0.0]], [1.0000000000000002e+16])
+    """
+    tables = chain.transitions, chain.start, chain.end
+    if _within(chain.emissions) and all(map(_within, tables)):
+        return chain, np.zeros(chain.num_sentences)
+    tokens = _largest(chain.emissions)
+    pairs = _largest(chain.transitions.reshape(*chain.transitions.shape[:-2], -1))
+    first, last = _largest(chain.start), _largest(chain.end)
+    if max(np.abs(part).max(initial=0.0) for part in (tokens, pairs, first, last)) <= LARGE:
+        return chain, np.zeros(chain.num_sentences)
+    steps = np.full(chain.num_tokens, pairs) if pairs.ndim == 0 else pairs.copy()
+    begins = chain.offsets[:-1][chain.lengths > 0]
+    steps[begins] = 0.0  # the entry at the first token of a sentence is never read
+    if pairs.ndim:
+        pairs = steps
+    sums = np.concatenate([[0.0], np.cumsum(tokens + steps)])
+    taken = np.where(chain.lengths > 0, sums[chain.offsets[1:]] - sums[chain.offsets[:-1]] + first + last, 0.0)
+    near = Chain(
+        _less(chain.emissions, tokens[:, None]),
+        _less(chain.transitions, pairs[..., None, None]),
+        _less(chain.start, first),
+        _less(chain.end, last),
+        chain.offsets,
+    )
+    return near, taken
+
+
+def _within(scores: FloatArray) -> bool:
+    """Whether no score is large, by two quick looks; −∞ asks for a closer one."""
+    return not scores.size or (scores.max() <= LARGE and scores.min() >= -LARGE)
+
+
+def _largest(scores: FloatArray) -> Float64Array:
+    """The largest finite score of each row; 0 where there is none."""
+    largest = scores.max(axis=-1, initial=-np.inf).astype(np.float64)
+    return np.asarray(np.where(np.isneginf(largest), 0.0, largest))
+
+
+def _less(scores: FloatArray, largest: Float64Array) -> Float64Array:
+    lowered = np.maximum(scores.astype(np.float64) - largest, LOWEST)
+    return np.where(np.isneginf(scores), -np.inf, lowered)

@@ -1,0 +1,59 @@
+"""How large a model may be, what a file may ask for, and what many labels cost.
+
+Exact inference keeps tables of L² numbers and takes L² steps a token. With a few dozen labels nobody notices; with
+thousands a pass takes hours, and a small file that names many labels would take gigabytes. Both are said beforehand.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from tagline import compiled
+from tagline.errors import InputError
+
+logger = logging.getLogger("tagline.training")
+
+MOST_LABELS = 2**14  # tables of their pairs take one to two gigabytes
+FREE_BYTES = 2**26  # of tables that any file may ask for: 2,896 labels
+BYTES_PER_BYTE = 1024  # that a file may ask for beyond, for each of its own
+
+PAIR_SECONDS = 4e-9  # of one thread for a pair of labels at a token in training, measured with 1,000 and 2,000 labels
+LONG_PASS = 15.0  # seconds of a pass that are worth a word: training takes some fifty
+
+
+def check_labels(count: int) -> None:
+    """Raise where a model is to have more labels than any can."""
+    if count > MOST_LABELS:
+        raise InputError(
+            f"labels: expected up to {MOST_LABELS:,}, got {count:,}; use coarser labels, or see that the labels are in "
+            "the right column"
+        )
+
+
+def affordable_labels(size: int) -> int:
+    """Return how many labels a file of so many bytes may name: their pairs take memory that grows with the file.
+
+    >>> affordable_labels(1_000), affordable_labels(1_000_000)
+    (2918, 11681)
+    """
+    return min(MOST_LABELS, int(((FREE_BYTES + BYTES_PER_BYTE * size) / 8) ** 0.5))
+
+
+def warn_of_cost(tokens: int, labels: int, threads: int | None = None) -> None:
+    """Say before training begins that its passes will be long, and why."""
+    seconds = tokens * labels**2 * PAIR_SECONDS / (threads or compiled.threads())
+    if seconds > LONG_PASS:
+        logger.warning(
+            "%s labels: a pass over %s tokens takes tokens x labels^2 steps, about %s, and training takes tens of "
+            "passes; fewer labels, fewer sentences, or a time limit (max_seconds) would help",
+            f"{labels:,}",
+            f"{tokens:,}",
+            _shown_time(seconds),
+        )
+
+
+def _shown_time(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
