@@ -93,8 +93,12 @@ def _status(name: str) -> os.stat_result | None:
 
 
 def _is_stream(name: str) -> bool:
-    """Say whether a name stands for a stream that is open already, such as /dev/stdout: what is behind it must stay."""
-    return os.path.abspath(name).startswith(("/dev/", "/proc/"))
+    """Say whether a name stands for a stream that is open already: what is behind it must stay.
+
+    Not all of /dev is streams: files in /dev/shm are files.
+    """
+    path = os.path.abspath(name)
+    return path in ("/dev/stdin", "/dev/stdout", "/dev/stderr") or path.startswith(("/dev/fd/", "/proc/"))
 
 
 @contextlib.contextmanager
