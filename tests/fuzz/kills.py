@@ -197,16 +197,14 @@ def kill(job: Job, start: Path, count: int, rng: np.random.Generator) -> Tally:
 
 
 def reference(job: Job, start: Path) -> tuple[dict[str, bytes], float]:
-    """What a run makes that nobody kills, and the seconds that it takes: the second time, when all is loaded."""
-    for _ in range(2):
-        folder = start.parent / "whole"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(start, folder)
-        begin = time.monotonic()
-        if (code := finish(child(folder, job.run))) != 0:
-            raise AssertionError(f"a run that nobody kills ended with {code}: {Path(f'{folder}.err').read_text()}")
-        seconds = time.monotonic() - begin
-    return contents(folder), seconds
+    """What a run makes that nobody kills, and the seconds that it takes."""
+    folder = start.parent / "whole"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(start, folder)
+    begin = time.monotonic()
+    if (code := finish(child(folder, job.run))) != 0:
+        raise AssertionError(f"a run that nobody kills ended with {code}: {Path(f'{folder}.err').read_text()}")
+    return contents(folder), time.monotonic() - begin
 
 
 def strays(folder: Path, known: set[str]) -> list[str]:
@@ -265,24 +263,32 @@ def kill_jobs(names: list[str], count: int, seed: int, sentences: int = 30) -> d
         start.mkdir()
         prepare(start, sentences, seed)
         for number, name in enumerate(names):
+            warm_up(JOBS[name], start)
             tallies[name] = kill(JOBS[name], start, count, np.random.default_rng([seed, number]))
     return tallies
 
 
-def load_everything(names: list[str]) -> None:
-    """Import what the jobs use, so that no child has to; no thread is started."""
-    import tagline.cli.commands.convert_tags
-    import tagline.cli.commands.tag
-    import tagline.cli.commands.train
-    import tagline.cli.tagging
-    import tagline.cli.training
-
-    _ = tagline.CRF, tagline.HMM
-    if "bilstm" in names:
-        import torch
-
-        torch.set_num_threads(1)
-        _ = tagline.BiLSTMCRF
+def warm_up(job: Job, start: Path) -> None:
+    """Do a job here once, so that children find everything imported; what is so small starts no thread."""
+    folder, home = start.parent / "warm", Path.cwd()
+    shutil.copytree(start, folder, dirs_exist_ok=True)
+    sys.stdout.flush()
+    streams = [os.dup(1), os.dup(2)]
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.chdir(folder)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    try:
+        job.run()
+    except SystemExit:
+        pass
+    finally:
+        os.chdir(home)
+        for number, stream in enumerate(streams, start=1):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.close(quiet)
+    shutil.rmtree(folder)
 
 
 def main() -> int:
@@ -291,7 +297,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", choices=list(JOBS), default=list(JOBS))
     options = parser.parse_args()
-    load_everything(options.only)
+    tagline.set_threads(1)
+    if "bilstm" in options.only:
+        import torch
+
+        torch.set_num_threads(1)
     wrong = 0
     for name in options.only:
         begin = time.monotonic()
