@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, position_of, shown_value
+from tagline.readers.sources import (
+    BOM,
+    PathLike,
+    Recoder,
+    bad_utf8,
+    name_of,
+    open_source,
+    position_of,
+    shown_value,
+    whole_check,
+)
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
@@ -37,12 +47,15 @@ def read_blocks(
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read) if os.fspath(path) == "-" else stream.read
+        check_whole, count = whole_check(stream, path), 0
         data, mark = read(size), BOM
         while data:
             if position is not None:
                 position(position_of(stream))
+            count += len(data)
             yield recode(data).removeprefix(mark)
             data, mark = read(size), b""
+        check_whole(count)
         yield recode(b"", final=True)
 
 

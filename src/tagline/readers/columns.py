@@ -22,7 +22,7 @@ from tagline.readers.sources import (
     Bytes,
     PathLike,
     bad_utf8,
-    is_mapped,
+    is_plain,
     name_of,
     open_target,
     read_bytes,
@@ -122,7 +122,7 @@ def read_columns(
             `Corpus.problems`.
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
-    if is_mapped(path, encoding):
+    if is_plain(path, encoding):
         pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
     else:
         blocks = whole_sentences(read_blocks(path, encoding, PIECE_BYTES), BLANK_LINE, source)

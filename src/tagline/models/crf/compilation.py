@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.sources import checked_path, shown_value
 from tagline.storage import ModelFile
 from tagline.types import IntArray
+from tagline.writing import REMEDIES, scratch_folder
 
 KIND = "compiled corpus"
 BLOCK = 1 << 20  # entries of an array that are checked at once
@@ -124,8 +124,7 @@ def compile_corpus(
         raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target = Path(checked_path(path))
-    with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}-") as folder:
-        parts = _Parts(Path(folder))
+    with _saying_where(target), scratch_folder(target) as folder, contextlib.closing(_Parts(Path(folder))) as parts:
         states, edges, labels = _append_all(blocks, extraction, parts, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
         if extraction.template is not None:
@@ -139,13 +138,25 @@ def compile_corpus(
 
 
 @contextlib.contextmanager
-def scratch_folder(X: Any) -> Iterator[Path | None]:
+def folder_beside(X: Any) -> Iterator[Path | None]:
     """A folder beside a compiled corpus while it is trained on; None for anything else."""
     if not isinstance(X, CompiledCorpus):
         yield None
         return
-    with tempfile.TemporaryDirectory(dir=X.path.parent, prefix=f".{X.path.name}-") as folder:
+    with _saying_where(X.path), scratch_folder(X.path) as folder:
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def _saying_where(path: Path) -> Iterator[None]:
+    """Turn what the disk answers into an error that names the file whose neighbours did not fit."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        remedy = REMEDIES[error.errno]
+        raise StorageError(f"{path}: expected room beside it, got: {error.strerror}; {remedy}") from error
 
 
 def _append_all(
@@ -200,10 +211,10 @@ class _Parts:
 
     def append(self, name: str, values: NDArray[Any], dtype: DTypeLike) -> None:
         if name not in self.files:
-            self.files[name] = (open(self.folder / name, "wb"), np.dtype(dtype))  # noqa: SIM115 (closed in arrays)
+            self.files[name] = (open(self.folder / name, "wb"), np.dtype(dtype))  # noqa: SIM115 (closed below)
             if name == "bounds" or name.endswith("_offsets"):
                 self.append(name, np.zeros(1), dtype)
-        np.ascontiguousarray(values, dtype).tofile(self.files[name][0])
+        self.files[name][0].write(np.ascontiguousarray(values, dtype).data)
 
     def has(self, name: str) -> bool:
         return name in self.files
@@ -213,6 +224,11 @@ class _Parts:
             return 0
         file, dtype = self.files[name]
         return file.tell() // dtype.itemsize
+
+    def close(self) -> None:
+        for file, _ in self.files.values():
+            with contextlib.suppress(OSError):  # of a full disk, which was reported before
+                file.close()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         out: dict[str, NDArray[Any]] = {}

@@ -15,7 +15,7 @@ from tagline.features.attributes import Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.chains import feature_chains, take_sentences
-from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
+from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.dev_score import DevSet
@@ -111,7 +111,7 @@ def fit_crf(
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
-    with scratch_folder(sentences.X) as scratch:
+    with folder_beside(sentences.X) as scratch:
         weights = np.asarray(start.weights, np.float64)
         trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
     notes = () if extraction.template is None else extraction.template.notes
