@@ -22,6 +22,7 @@ if not os.path.exists("/dev/nvidia0"):
 
 # Threads of PyTorch that wait for one another must not burn the time of other tests; it reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TAGLINE_LANG", "en")  # whatever the locale of whoever runs the tests
 
 # A job in the background of a shell ignores Ctrl-C, and so would the processes that tests send it to.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import tagline
+from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
 COMMANDS = ("train", "tag", "inspect", "explain", "demo", "info", "describe", "eval", "convert-tags")
@@ -20,6 +21,7 @@ def make_app() -> typer.Typer:
     """Put the commands together; those of models that were registered are in them."""
     app = typer.Typer(
         help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
+        cls=group_class(),
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
+from tagline.cli.language import phrase, wrapped
 from tagline.cli.options import MESSAGES, Encoding, Lenient, on_command_line, use_threads, with_options
 from tagline.cli.speech import put_json, say
 from tagline.models.options import DATA, TRAINING, in_order
@@ -26,7 +26,7 @@ def advice() -> str:
     """Say when to pick which kind of model, indented as a docstring is."""
     lines = []
     for name, kind in kinds().items():
-        for first, text in zip((name, *[""] * 9), textwrap.wrap(kind.advice, 62), strict=False):
+        for first, text in zip((name, *[""] * 9), wrapped(phrase(kind.advice), 62), strict=False):
             lines.append(f"      {first:11}  {text}\n")
     return "".join(lines)
 
