@@ -30,7 +30,9 @@ class ViterbiDecoder(nn.Module):
         crf: the layer; its scores of now are copied.
         pad_tag: what stands where the mask is off.
 
-    Masks may have any pattern, as in the layer. T must be at least 1.
+    Masks may have any pattern, as in the layer. T must be at least 1. Nothing here is differentiated: labels have no
+    gradient, and PyTorch cannot export a scan that has one beside integers. So emissions are detached, and the decoder
+    can stand behind a network that was trained.
     """
 
     transitions: Tensor
@@ -46,7 +48,7 @@ class ViterbiDecoder(nn.Module):
 
     def forward(self, emissions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Find labels ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
-        counts = mask != 0
+        emissions, counts = emissions.detach(), mask != 0
         places, inside = _compaction(counts)
         steps = torch.arange(counts.shape[1], device=counts.device)
         order = torch.zeros_like(places).scatter(1, places, steps + torch.zeros_like(places))
