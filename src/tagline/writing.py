@@ -6,6 +6,8 @@ behind it is replaced. Whatever is not a regular file (a device, a pipe, ``/dev/
 
 Neighbours have names that nobody can guess, and are locked while they are written. So the leftovers of a run that was
 killed can be told from what another run is writing: the next write of the same file removes them.
+
+A folder of files that belong together takes its place whole, too (`new_folder`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import contextlib
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from typing import IO, TypeAlias
@@ -42,6 +45,44 @@ def open_new(path: Path) -> Iterator[IO[bytes]]:
         return
     with _replacing(os.path.realpath(name), status) as stream:
         yield stream
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, mix: bool = False) -> Iterator[str]:
+    """Give an empty folder to fill: it takes its place whole when the block ends, or not at all where that raises.
+
+    Arguments:
+        path: the place; a folder that is there is replaced, with everything in it.
+        mix: leave such a folder where it is and move the new files into it, one after the other; others stay.
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    neighbour = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.part")
+    os.mkdir(neighbour)
+    try:
+        yield neighbour
+        if mix and os.path.isdir(target):
+            for entry in sorted(os.listdir(neighbour)):
+                os.replace(os.path.join(neighbour, entry), os.path.join(target, entry))
+        else:
+            _take_the_place(neighbour, target)
+    finally:
+        shutil.rmtree(neighbour, ignore_errors=True)
+    _sync_folder(folder)
+
+
+def _take_the_place(folder: str, target: str) -> None:
+    """Rename a folder; one that has the name already goes."""
+    before = f"{folder}.old"
+    if os.path.isdir(target):
+        os.rename(target, before)
+    try:
+        os.rename(folder, target)
+    except BaseException:
+        if os.path.isdir(before):
+            os.rename(before, target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def _status(name: str) -> os.stat_result | None:

@@ -12,7 +12,7 @@ import typer
 
 import tagline
 
-COMMANDS = ("train", "tag", "inspect", "explain", "demo", "info", "describe", "eval", "convert-tags")
+COMMANDS = ("train", "tag", "inspect", "explain", "export", "demo", "info", "describe", "eval", "convert-tags")
 
 
 def make_app() -> typer.Typer:

@@ -10,6 +10,11 @@ PyTorch that becomes ONNX's Scan. Parameters and constraints are fixed when the 
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +46,18 @@ class ViterbiDecoder(nn.Module):
 
     def __init__(self, crf: CRF, pad_tag: int = -1) -> None:
         super().__init__()
-        dtype = next(crf.parameters()).dtype
-        for name, part in zip(("transitions", "start", "end"), crf.scores(dtype), strict=True):
+        self._take(crf.scores(next(crf.parameters()).dtype), pad_tag)
+
+    @classmethod
+    def of_scores(cls, transitions: Tensor, start: Tensor, end: Tensor, pad_tag: int = -1) -> ViterbiDecoder:
+        """Make a decoder of transitions ``[L, L]``, start and end ``[L]``, −∞ where something is forbidden."""
+        made = cls.__new__(cls)
+        nn.Module.__init__(made)
+        made._take((transitions, start, end), pad_tag)
+        return made
+
+    def _take(self, scores: tuple[Tensor, Tensor, Tensor], pad_tag: int) -> None:
+        for name, part in zip(("transitions", "start", "end"), scores, strict=True):
             self.register_buffer(name, part.detach().clone())
         self.pad_tag = pad_tag
 
@@ -91,16 +106,52 @@ def export_onnx(crf: CRF, path: str | Path, pad_tag: int = -1) -> None:
 
     Needs the extra packages onnx and onnxscript: ``pip install 'tagline[onnx]'``.
     """
-    example = (torch.zeros(2, 3, crf.num_tags), torch.ones(2, 3, dtype=torch.bool))
-    decoder = ViterbiDecoder(crf, pad_tag).float().cpu().eval()
-    program = torch.onnx.export(
-        decoder,
-        example,
-        input_names=["emissions", "mask"],
-        output_names=["tags", "scores"],
-        dynamic_shapes=DYNAMIC_SHAPES,
-        dynamo=True,
-        verbose=False,
-    )
-    assert program is not None
-    program.save(str(path))
+    example = {"emissions": torch.zeros(2, 3, crf.num_tags), "mask": torch.ones(2, 3, dtype=torch.bool)}
+    write_onnx(ViterbiDecoder(crf, pad_tag).float().cpu().eval(), example, ("tags", "scores"), path)
+
+
+def write_onnx(
+    module: nn.Module,
+    example: Mapping[str, Tensor],
+    outputs: Sequence[str],
+    path: str | Path,
+    opset: int | None = None,
+) -> None:
+    """Write a module as an ONNX model.
+
+    Arguments:
+        example: its inputs by name, of any sizes but 0 and 1; every dimension may have another size when it runs.
+        outputs: the names of what it returns.
+        opset: the version of ONNX's operators; the exporter's own when left out.
+    """
+    for package in ("onnx", "onnxscript"):
+        if find_spec(package) is None:
+            raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
+    shapes = tuple(dict.fromkeys(range(value.dim()), torch.export.Dim.DYNAMIC) for value in example.values())
+    with _quietly():
+        program = torch.onnx.export(
+            module,
+            tuple(example.values()),
+            input_names=[*example],
+            output_names=[*outputs],
+            dynamic_shapes=shapes,
+            opset_version=opset,
+            dynamo=True,
+            verbose=False,
+        )
+        assert program is not None
+        program.save(str(path))
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep off the screen what PyTorch's exporter says about itself: what it will change, what it does not find."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
