@@ -1,7 +1,7 @@
 """The rules by which BERT's tokenizer cuts words, as plain data: for programs that have no package tokenizers.
 
-The rules are asked of the tokenizer itself, character by character, since the tables of Unicode in Python may be newer
-than those in it. What is left to the program is lower case, Unicode's form NFD, and the longest match.
+The rules are asked of the tokenizer itself, character by character, since the tables of Unicode in Python may be older
+or newer than those in it. What is left to the program is Unicode's form NFD and the longest match.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def wordpiece_rules(tokenizer: str) -> dict[str, Any] | None:
         tokenizer: the JSON text of a fast tokenizer.
 
     Returns:
-        ``lowercase``, ``strip_accents``, and ranges of characters (first, last): ``dropped`` ones, ``chinese`` ones, which
-        are words by themselves, ``accents``, and ``punctuation`` marks, which are words by themselves, too.
+        ``strip_accents``, whether; ``lower``, what becomes of capitals; and ranges of characters (first, last):
+        ``dropped`` ones, ``accents``, and ``chinese`` ones and ``punctuation`` marks, which are words by themselves.
     """
     fields = json.loads(tokenizer)
     normalizer, model = fields["normalizer"] or {}, fields["model"]
@@ -35,8 +35,8 @@ def wordpiece_rules(tokenizer: str) -> dict[str, Any] | None:
         return None
     strip = normalizer["strip_accents"]
     return {
-        "lowercase": normalizer["lowercase"],
         "strip_accents": normalizer["lowercase"] if strip is None else strip,
+        "lower": _lower() if normalizer["lowercase"] else {},
         **_characters(),
         **({} if normalizer["handle_chinese_chars"] else {"chinese": []}),
     }
@@ -65,6 +65,15 @@ def _characters() -> dict[str, Ranges]:
         "accents": _ranges(marks - bare),
         "punctuation": _ranges({part for part, _ in parts if len(part) == 1} - {"a"}),
     }
+
+
+@cache
+def _lower() -> dict[str, str]:
+    from tokenizers import normalizers
+
+    everything = [char for char in map(chr, range(0x110000)) if char != "\n" and not "\ud800" <= char <= "\udfff"]
+    changed = normalizers.Lowercase().normalize_str("\n".join(everything)).split("\n")
+    return {char: lower for char, lower in zip(everything, changed, strict=True) if char != lower}
 
 
 def _ranges(characters: Iterable[str]) -> Ranges:

@@ -140,7 +140,15 @@ def write_onnx(
             verbose=False,
         )
         assert program is not None
+        _forget_origins(program)
         program.save(str(path))
+
+
+def _forget_origins(program: Any) -> None:
+    """Take out of a graph the lines of source, with their paths, that its nodes come from: they are most of a file."""
+    from onnx_ir.passes.common import ClearMetadataAndDocStringPass
+
+    ClearMetadataAndDocStringPass()(program.model)
 
 
 @contextlib.contextmanager

@@ -48,7 +48,8 @@ class Graph(nn.Module):
         super().__init__()
         self.encoder: Any = copy.deepcopy(tagger.encoder).cpu()
         self.linear = copy.deepcopy(tagger.head.linear).cpu()
-        self.decoder = ViterbiDecoder.of_scores(*(torch.from_numpy(part).double() for part in tagger.head.scores()))
+        transitions, start, end = (torch.from_numpy(part).double() for part in tagger.head.scores())
+        self.decoder = ViterbiDecoder.of_scores(transitions, start, end)
 
     def decode(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Find labels ``[B, T]`` and scores ``[B]`` for vectors ``[B, T, D]``."""

@@ -1,11 +1,11 @@
 """A network as a folder that runs without Tagline and PyTorch: ONNX, and a program over onnxruntime and NumPy.
 
-    model.onnx          numbers of a batch in, labels out: the network, the transitions it decodes with, the decoding
-    labels.json         their names, by number
-    export.json         the kind of network, the packages that the program needs, settings of the coder
-    vocabulary.json     of a BiLSTM: words and characters, by number
-    tokenizer.json      of a transformer
-    run.py, encode.py   the program, from `runners`: tags in, and how words become numbers
+model.onnx          numbers of a batch in, labels out: the network, the transitions it decodes with, the decoding
+labels.json         their names, by number
+export.json         the kind of network, the packages that the program needs, settings of the coder
+vocabulary.json     of a BiLSTM: words and characters, by number
+tokenizer.json      of a transformer
+run.py, encode.py   the program, from `runners`: tags in, and how words become numbers
 """
 
 from __future__ import annotations
@@ -89,14 +89,16 @@ def export_network(
 def _check_place(place: str, force: bool) -> bool:
     """Refuse a place where something else lies; say whether other files are to stay beside the new ones."""
     if not os.path.exists(place):
+        if not os.path.isdir(parent := os.path.dirname(os.path.realpath(place))):
+            raise InputError(f"{place}: expected a place in a folder that is there, got none; make {parent} first")
         return False
     if not os.path.isdir(place):
         raise InputError(f"{place}: expected a folder to write to, got a file; name another one")
     if others := sorted({*os.listdir(place)} - {*FILES, "__pycache__"}):
         if not force:
             raise InputError(
-                f"{place}: expected a new or empty folder, or an earlier export, got one with {others[0]}; name another "
-                "one, or write beside what is there with --force (force=True)"
+                f"{place}: expected a new or empty folder, or an earlier export, got one with {others[0]}; name "
+                "another one, or write beside what is there with --force (force=True)"
             )
         return True
     if os.listdir(place) and not force and not _is_export(os.path.join(place, SETTINGS)):

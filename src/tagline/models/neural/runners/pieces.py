@@ -1,7 +1,7 @@
 """Pieces of words as the network in this folder reads them: a tokenizer, and windows for long sentences.
 
-Where `wordpiece` of export.json has rules, words are cut here, as BERT's tokenizer does; otherwise the package tokenizers
-cuts them.
+Where `wordpiece` of export.json has rules, words are cut here, as BERT's tokenizer does; otherwise the package
+tokenizers cuts them.
 """
 
 import json
@@ -46,8 +46,7 @@ def pieces(text: str) -> list[int]:
     text = "".join(f" {c} " if c in CHINESE else c for c in text if c not in DROPPED)
     if RULES["strip_accents"]:
         text = "".join(c for c in unicodedata.normalize("NFD", text) if c not in ACCENTS)
-    if RULES["lowercase"]:
-        text = "".join(map(str.lower, text))
+    text = "".join(RULES["lower"].get(c, c) for c in text)
     text = "".join(f" {c} " if c in PUNCTUATION else c for c in text)
     return [piece for part in text.split() for piece in wordpieces(part)]
 

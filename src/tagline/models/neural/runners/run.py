@@ -31,10 +31,9 @@ def tag(sentences: list[list[str]]) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    for stream in (sys.stdin, sys.stdout):
-        stream.reconfigure(encoding="utf-8")
-    lines = (line.rstrip("\n") for line in sys.stdin)
+    lines = (line.decode().rstrip("\r\n") for line in sys.stdin.buffer)
     read = [list(group) for filled, group in groupby(lines, lambda line: bool(line.strip(" \t"))) if filled]
     words = [[line.replace("\t", " ").split(" ")[0] for line in sentence] for sentence in read]
     for sentence, labels in zip(read, tag(words), strict=True):
-        print(*map("\t".join, zip(sentence, labels, strict=True)), "", sep="\n")
+        text = "".join(f"{line}\t{label}\n" for line, label in zip(sentence, labels, strict=True))
+        sys.stdout.buffer.write(f"{text}\n".encode())

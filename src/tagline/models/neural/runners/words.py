@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-SETTINGS, KNOWN = (
-    json.loads((HERE / name).read_text(encoding="utf-8")) for name in ("export.json", "vocabulary.json")
-)
+SETTINGS, KNOWN = (json.loads((HERE / name).read_text(encoding="utf-8")) for name in ("export.json", "vocabulary.json"))
 WORDS, CHARACTERS = ({name: 2 + k for k, name in enumerate(KNOWN[part])} for part in ("words", "characters"))
 UNKNOWN = 1  # 0 is padding
 
