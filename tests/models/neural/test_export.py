@@ -144,7 +144,7 @@ def odd_words(seed: int, count: int) -> list[str]:
         "-.,'’#[]",
         "\t\x85\u200b\ufeff\u0301",
     )
-    words = ["[SEP]", "[CLS]x", "a" * 101, "é" * 101, ""]
+    words = ["[SEP]", "[CLS]x", "[SEP]" * 1500, "a" * 101, "é" * 101, ""]
     for _ in range(count):
         letters = [rng.choice(rng.choice(pools)) for _ in range(rng.randint(1, 9))]
         words.append("".join(letters) + (chr(rng.randrange(0xD800)) if rng.random() < 0.3 else ""))

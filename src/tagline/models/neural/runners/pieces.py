@@ -21,7 +21,7 @@ ROOM = WINDOW["max_length"] - len(WINDOW["before"]) - len(WINDOW["after"])
 if RULES := SETTINGS["wordpiece"]:
     VOCABULARY, MODEL = TOKENIZER["model"]["vocab"], TOKENIZER["model"]
     WHOLE = {token["content"]: token["id"] for token in TOKENIZER["added_tokens"]}
-    SPLIT = re.compile("|".join(map(re.escape, sorted(WHOLE, key=len, reverse=True))) or "(?!)")
+    SPLIT = re.compile(f"({'|'.join(map(re.escape, sorted(WHOLE, key=len, reverse=True))) or '(?!)'})")
     DROPPED, CHINESE, ACCENTS, PUNCTUATION = (
         {chr(code) for first, last in RULES[name] for code in range(first, last + 1)}
         for name in ("dropped", "chinese", "accents", "punctuation")
@@ -39,10 +39,14 @@ def cut(word: str) -> list[int]:
     return ids[: WINDOW["longest_word"]] or [WINDOW["unknown"]]
 
 
-def pieces(text: str) -> list[int]:
-    """Cut as BERT does: whole tokens such as [SEP] first; between them cleaned words and punctuation marks."""
-    if match := SPLIT.search(text):
-        return [*pieces(text[: match.start()]), WHOLE[match.group()], *pieces(text[match.end() :])]
+def pieces(word: str) -> list[int]:
+    """Cut as BERT does: at whole tokens such as [SEP], then what is between them."""
+    parts = enumerate(SPLIT.split(word))
+    return [piece for k, part in parts for piece in ([WHOLE[part]] if k % 2 else cleaned_pieces(part))]
+
+
+def cleaned_pieces(text: str) -> list[int]:
+    """Drop and change characters, then cut at blanks and around Chinese characters and punctuation marks."""
     text = "".join(f" {c} " if c in CHINESE else c for c in text if c not in DROPPED)
     if RULES["strip_accents"]:
         text = "".join(c for c in unicodedata.normalize("NFD", text) if c not in ACCENTS)
