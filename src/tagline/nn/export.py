@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
+from tagline.errors import InputError
 from tagline.nn.crf import CRF
 
 DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
@@ -129,17 +130,24 @@ def write_onnx(
             raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
     shapes = tuple(dict.fromkeys(range(value.dim()), torch.export.Dim.DYNAMIC) for value in example.values())
     with _quietly():
-        program = torch.onnx.export(
-            module,
-            tuple(example.values()),
-            input_names=[*example],
-            output_names=[*outputs],
-            dynamic_shapes=shapes,
-            opset_version=opset,
-            dynamo=True,
-            verbose=False,
-        )
+        try:
+            program = torch.onnx.export(
+                module,
+                tuple(example.values()),
+                input_names=[*example],
+                output_names=[*outputs],
+                dynamic_shapes=shapes,
+                opset_version=opset,
+                dynamo=True,
+                verbose=False,
+            )
+        except torch.onnx.OnnxExporterError as error:
+            shown = str(error.__cause__ or error).strip().partition("\n")[0][:300]
+            raise InputError(f"export: expected a network that PyTorch's exporter can write, got: {shown}") from error
         assert program is not None
+        written = program.model.opset_imports[""]
+        if opset is not None and written != opset:  # the exporter only warns
+            raise InputError(f"opset: expected a version that the exporter can write, such as {written}, got {opset}")
         _forget_origins(program)
         program.save(str(path))
 
@@ -154,12 +162,14 @@ def _forget_origins(program: Any) -> None:
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Keep off the screen what PyTorch's exporter says about itself: what it will change, what it does not find."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
     try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

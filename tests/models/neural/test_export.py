@@ -293,6 +293,25 @@ def test_opsets(tmp_path: Path) -> None:
     for opset, message in ((17, "opset: expected 18 or newer, got 17"), (True, "opset: expected ")):
         with pytest.raises(InputError, match=message):
             bilstm().export(tmp_path / "out", opset=opset)
+    with pytest.raises(InputError, match="path: expected the name of a file"):
+        bilstm().export(3)
+
+
+@pytest.mark.slow
+def test_an_opset_that_is_not_there_yet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"opset: expected a version that the exporter can write, such as \d+, got 99"):
+        bilstm().export(tmp_path / "out", opset=99)
+    assert names(tmp_path) == []
+
+
+def test_a_network_that_the_exporter_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*arguments: Any, **settings: Any) -> None:
+        raise torch.onnx.OnnxExporterError("long\nstory") from ValueError("no such operator\nat all")
+
+    monkeypatch.setattr(torch.onnx, "export", refuse)
+    with pytest.raises(InputError, match=r"^export: expected a network .* can write, got: no such operator$"):
+        bilstm().export(tmp_path / "out")
+    assert names(tmp_path) == []
 
 
 @pytest.mark.slow

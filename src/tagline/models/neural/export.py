@@ -25,6 +25,7 @@ from tagline.errors import InputError, TaglineError
 from tagline.models.files import Exported
 from tagline.models.neural.network import Network
 from tagline.nn.exported import export_tagger
+from tagline.readers.sources import checked_path
 from tagline.storage import Path
 
 FORMAT = "tagline export"
@@ -57,7 +58,7 @@ def export_network(
     """
     if opset is not None and as_count("opset", opset, 1) < OLDEST:
         raise InputError(f"opset: expected {OLDEST} or newer, got {opset}")
-    place = os.fspath(folder)
+    place = checked_path(folder)
     mix = _check_place(place, force)
     coder = network.coder.exported()
     settings = {
