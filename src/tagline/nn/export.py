@@ -121,14 +121,14 @@ def write_onnx(
     """Write a module as an ONNX model.
 
     Arguments:
-        example: its inputs by name, of any sizes but 0 and 1; every dimension may have another size when it runs.
+        example: its inputs by name, of any sizes but 0 and 1; when it runs, the first two dimensions may have others.
         outputs: the names of what it returns.
         opset: the version of ONNX's operators; the exporter's own when left out.
     """
     for package in ("onnx", "onnxscript"):
         if find_spec(package) is None:
             raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
-    shapes = tuple(dict.fromkeys(range(value.dim()), torch.export.Dim.DYNAMIC) for value in example.values())
+    shapes = tuple(dict.fromkeys(range(min(2, value.dim())), torch.export.Dim.DYNAMIC) for value in example.values())
     with _quietly():
         try:
             program = torch.onnx.export(
