@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -47,6 +48,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "X of words": (lambda: WORDED.predict(POINT), "X: expected a Corpus or a list of sentences"),
     "X of items": (lambda: ITEMISED.predict([POINT]), "expected a list"),
     "tokens that are tuples": (lambda: WORDED.predict([[(("a",),)]]), "expected tuples of strings as tokens"),
+    "tokens that are empty tuples": (lambda: WORDED.predict([[()]]), r"X\[0\]: expected tokens"),
     "known": (lambda: WORDED.predict(WORDS, known=POINT), "known: expected a list for each sentence"),
     "known of a sentence": (lambda: WORDED.predict([["a"]], known=[POINT]), r"known\[0\]: expected a list of 1"),
     "y": (lambda: CRF(TEMPLATE).fit(WORDS, POINT), "y: expected a list of sentences"),
@@ -161,6 +163,33 @@ def test_a_file_in_memory_is_replaced(tmp_path: Path) -> None:
         assert readers.read_jsonl(path).tokens == CORPUS.tokens  # it was added to
     finally:
         os.unlink(path)
+
+
+CLS = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}], "pair": []}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": {"vocab": {"[UNK]": 0, "a": 2**32 - 1}}}, "expected pieces by numbers below 2147483647"),
+        ({"post_processor": {**CLS, "special_tokens": {}}}, "expected one that cuts any word into pieces"),  # a panic
+    ],
+)
+def test_tokenizers_that_cannot_be_used(change: dict[str, Any], message: str) -> None:
+    pytest.importorskip("tokenizers")
+    from tagline.features.subwords import PieceTable
+
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "vocab": {"[UNK]": 0, "a": 1},
+    }
+    model |= {"max_input_chars_per_word": 100, **change.get("model", {})}
+    parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+    document = {"version": "1.0", "added_tokens": [], **dict.fromkeys(parts), **change, "model": model}
+    with pytest.raises(InputError, match=f"tokenizer: {message}"):
+        PieceTable(json.dumps(document), unknown=0, padding=0)
 
 
 # Compiled corpora.

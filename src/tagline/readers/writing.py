@@ -121,8 +121,10 @@ def _one_sentence(spans: list[Span], length: int) -> SpanArray:
         if not proper or not all(isinstance(n, int | np.integer) for n in span[:2]):
             raise InputError(f"spans: expected (start, end, label), got {shown_value(span)}")
         if not 0 <= span[0] < span[1] <= length:
-            raise InputError(f"span {shown_value(span)}: expected 0 <= start < end <= {length} tokens, got "
-                f"{shown_value(span[0])} and {shown_value(span[1])}")
+            raise InputError(
+                f"span {shown_value(span)}: expected 0 <= start < end <= {length} tokens, got "
+                f"{shown_value(span[0])} and {shown_value(span[1])}"
+            )
     ordered = sorted(spans)
     for span, following in pairwise(ordered):
         if following[0] < span[1]:
