@@ -82,6 +82,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "block_bytes": (lambda: list(readers.iter_columns("x", block_bytes=2**60)), "block_bytes: expected"),
     "corpus": (lambda: readers.as_corpus(POINT), "corpus: expected a Corpus"),
     "no columns": (lambda: Corpus.from_sentences([{}]), "sentence 0: expected columns with names"),
+    "a column": (lambda: Corpus.from_sentences([{"token": POINT}]), "sentence 0: expected lists of strings"),
+    "gold labels": (lambda: evaluate([POINT], [["O"]], None), "gold, sentence 0: expected a list of labels"),  # type: ignore[list-item]
     "offsets": (lambda: Corpus({"token": Column.of(["a"])}, ["O"]), "offsets: expected whole numbers"),  # type: ignore[list-item]
     "offsets without axes": (lambda: Corpus({"token": Column.of(["a"])}, 3), "offsets: expected whole numbers"),
     "column": (lambda: CORPUS.column([]), "column .*: expected one of token, tag"),  # type: ignore[arg-type]
