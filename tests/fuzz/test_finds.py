@@ -236,3 +236,39 @@ def test_a_compiled_corpus_is_used_as_it_was_compiled(tmp_path: Path) -> None:
     without = replace(compiled, features=replace(compiled.features, edges=None))  # the template has B lines
     with pytest.raises(InputError, match="compiled with, got others"):
         CRF(TEMPLATE, hash_bits=10).fit(without)
+
+
+# Checkpoints.
+
+STATES: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = {
+    "a state without its mean": (
+        lambda config, arrays: arrays.pop("optimiser/0/exp_avg"),
+        "exp_avg, .* of parameter 0",
+    ),
+    "a state without its step": (lambda config, arrays: arrays.pop("optimiser/1/step"), "step of parameter 1"),
+    "a step below 0": (lambda config, arrays: arrays["optimiser/0/step"].fill(-1), "step of parameter 0"),
+    "an epoch before the first": (lambda config, arrays: config.update(epoch=0), "1 to 4 as the epoch, got 0"),
+    "an epoch after the last": (lambda config, arrays: config.update(epoch=9), "1 to 4 as the epoch, got 9"),
+    "a step of no epoch": (lambda config, arrays: config.update(step=-1), "0 to 3 as the step, got -1"),
+    "a short history": (lambda config, arrays: config.update(history=[]), "1 epochs in the history, in order, got 0"),
+    "a loss that is a list": (
+        lambda config, arrays: config["history"][0].update(loss=[1]),
+        "epochs in the history, got: loss",
+    ),
+    "a best epoch to come": (lambda config, arrays: config["best"].update(epoch=7), "as the best epoch, got 7"),
+    "updates below 0": (lambda config, arrays: config.update(updates=-9), "as updates of the mean, got -9"),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_damaged_checkpoints(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from tests.fuzz.doors.networks import Checkpoints
+
+    door = Checkpoints(tmp_path)
+    file = storage.loads(door.seeds[0])
+    config, arrays = dict(file.config), {name: np.array(array) for name, array in file.tensors.items()}
+    change, message = STATES[name]
+    change(config, arrays)
+    with pytest.raises(StorageError, match=message):
+        door.use(storage.dumps(config, arrays))
