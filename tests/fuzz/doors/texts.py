@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 
-from tagline.cli.plans import plan_of
 from tagline.features.dictionaries import Dictionary
 from tagline.features.embeddings import read_embeddings
 from tagline.features.expansion import expand
@@ -274,6 +273,8 @@ class Configurations(Door):
         return bytes([random.randrange(256)]) + super().draw(random)
 
     def use(self, data: bytes) -> None:
+        from tagline.cli.plans import plan_of
+
         path, how = self.file(data[1:], "config.toml"), data[0] if data else 0
         given = ("model",) if how & 1 else ()
         plan = plan_of("train.txt", "m.tagline", "bilstm", {"config": path}, given)
