@@ -14,7 +14,7 @@ import tagline
 from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
-COMMANDS = ("train", "tag", "inspect", "explain", "demo", "info", "describe", "eval", "convert-tags")
+COMMANDS = ("train", "tag", "inspect", "explain", "export", "demo", "info", "describe", "eval", "convert-tags")
 
 
 def make_app() -> typer.Typer:
