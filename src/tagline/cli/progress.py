@@ -19,7 +19,7 @@ from rich.progress import Progress as RichProgress
 from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 
-from tagline.cli.language import phrase
+from tagline.cli.language import speak
 from tagline.errors import visible
 from tagline.models.contract import Progress
 from tagline.models.recipes import Budget
@@ -100,7 +100,7 @@ class Lines:
 
     def say(self, text: str) -> None:
         """Write a line."""
-        self.console.print(visible(phrase(text)), markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
@@ -147,11 +147,11 @@ class Bar:
 
     def say(self, text: str) -> None:
         """Write a line that stays, above the one that is redrawn."""
-        self.console.print(visible(phrase(text)), markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Show what is being done."""
-        self.bar.update(self.task, description=_plain(phrase(text)), steps=None)
+        self.bar.update(self.task, description=_plain(text), steps=None)
 
     def passed(self, done: Progress, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
@@ -165,9 +165,7 @@ class Bar:
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Draw how much of an epoch is done."""
         now = f"epoch {self.history[-1].number + 1}" if self.history else "training"
-        self.bar.update(
-            self.task, description="  ".join([phrase(now), phrase(f"loss {loss:.4f}")]), steps=(done, total)
-        )
+        self.bar.update(self.task, description=f"{now}  loss {loss:.4f}", steps=(done, total))
 
     def finish(self) -> None:
         """Take the line away."""
@@ -232,6 +230,7 @@ def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> 
         reporter = Lines(console, budget, verbose)
     else:
         reporter = Bar(console, budget)
+    speak(reporter)
     try:
         yield reporter
     finally:

@@ -55,6 +55,13 @@ def phrase(text: str) -> str:
     return text if _table is None else _table.text(text)
 
 
+def speak(reporter: Any) -> None:
+    """Let whoever tells how training goes say its lines and stages in the language that is used."""
+    for name in ("say", "stage") if _table is not None else ():
+        plain = getattr(reporter, name)
+        setattr(reporter, name, lambda text, plain=plain: plain(phrase(text)))
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Break a text into lines of so many cells; a Chinese character has two, and may end a line."""
     if text.isascii():

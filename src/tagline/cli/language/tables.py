@@ -19,8 +19,10 @@ from typer.core import TyperGroup
 _FRAME = re.compile(r"(?P<place>.+?): expected (?P<wanted>.+?),? got (?P<got>.+?)(?:; (?P<remedy>[^;]+))?")
 _GAP = re.compile(r"(\{#?\})")
 _COUNTED = re.compile(r"(pass|epoch) \d")
-_TYPER = ("DEFAULT_STRING", "ENVVAR_STRING", "REQUIRED_LONG_STRING", "ARGUMENTS_PANEL_TITLE", "OPTIONS_PANEL_TITLE")
-_TYPER += ("COMMANDS_PANEL_TITLE", "ERRORS_PANEL_TITLE", "ABORTED_TEXT", "RICH_HELP")
+_TYPER = (
+    *("DEFAULT_STRING", "ENVVAR_STRING", "REQUIRED_LONG_STRING", "ARGUMENTS_PANEL_TITLE", "OPTIONS_PANEL_TITLE"),
+    *("COMMANDS_PANEL_TITLE", "ERRORS_PANEL_TITLE", "ABORTED_TEXT", "RICH_HELP"),
+)
 
 
 def _pattern_of(part: str) -> str:
@@ -114,7 +116,7 @@ def translate_command(command: Any, table: Table) -> None:
     for parameter in command.params:
         for name in ("help", "rich_help_panel"):
             if isinstance(value := getattr(parameter, name, None), str):
-                setattr(parameter, name, table.text(value))
+                setattr(parameter, name, table.texts.get(value) or table.text(value))
 
 
 def _wrap(command: Any, method: str, change: Callable[[Any], Any]) -> None:
@@ -170,8 +172,6 @@ def translate_typer(table: Table) -> None:
     for name in _TYPER:
         if isinstance(value := getattr(rich_utils, name, None), str):
             setattr(rich_utils, name, table.texts.get(value, value))
-    rich_utils.Columns = _folded  # type: ignore[misc, assignment]
-    rich_utils.Table = _Folded  # type: ignore[misc, assignment]
     plain = rich_utils.rich_format_error
 
     def shown(error: Any) -> None:
@@ -179,4 +179,5 @@ def translate_typer(table: Table) -> None:
         error.format_message = lambda: text
         plain(error)
 
-    rich_utils.rich_format_error = shown
+    for name, value in {"Columns": _folded, "Table": _Folded, "rich_format_error": shown}.items():
+        setattr(rich_utils, name, value)

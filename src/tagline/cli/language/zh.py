@@ -251,6 +251,82 @@ HELP = {
     "What to do with improper sequences: raise, conlleval, discard.": (
         "不合体系的标签如何处理：raise（报错）、conlleval、discard（丢弃）。"
     ),
+    # tagline export.
+    "Write a network (bilstm, transformer) as ONNX, with a program that needs onnxruntime and NumPy alone.": (
+        "把网络（bilstm、transformer）写成 ONNX，附一个只需要 onnxruntime 和 NumPy 的程序。"
+    ),
+    "The folder has model.onnx, labels.json, the vocabulary or tokenizer, and run.py, which reads a word a line and "
+    "gives the tags that tagline tag gives. Where onnxruntime is installed, that is tried on a few sentences first.": (
+        "目录里有 model.onnx、labels.json、词表或分词器，以及 run.py；它每行读一个词，给出与 tagline tag 相同的标签。"
+        "装有 onnxruntime 时，先用几个句子试一试。"
+    ),
+    "A network that tagline train wrote.": "tagline train 写出的神经网络。",
+    "The folder to write.": "要写出的目录。",
+    "The version of ONNX's operators, 18 or newer; the exporter's own if left out.": (
+        "ONNX 算子的版本，18 以上；省略时由导出程序决定。"
+    ),
+    "Write into a folder that has other files, too.": "目录里已有别的文件也照样写。",
+    # tagline doctor, series, completion.
+    "Look at versions, the compiled core, threads, the GPU, extras and the environment; say what is wrong.": (
+        "检查版本、编译的核心、线程、GPU、可选的软件包和环境；指出哪里有问题。"
+    ),
+    "The exit code is 1 where something is. It belongs into reports of bugs.": (
+        "有问题时退出码为 1。报告错误时请附上它的输出。"
+    ),
+    "Say which engine answers, on which instruction set and how many threads; doctor says more.": (
+        "显示所用的引擎、指令集和线程数；doctor 显示得更多。"
+    ),
+    "Of two models: the settings, labels and facts that differ, and the weights that differ most.": (
+        "给出两个模型时：显示不同的设置、标签和训练经过，以及差别最大的权重。"
+    ),
+    "Another model, to show what differs between the two.": "另一个模型，显示两者的差别。",
+    "Features of each label, transitions, or differences, to show.": "显示多少个特征（每个标签）、转移或差别。",
+    "Series: hmm without labels": "序列数据：没有标签的 hmm",
+    "Learn so many hidden states of an HMM without labels; TRAIN is a series then, a .csv or .tsv file.": (
+        "不用标签，学习 HMM 的这么多个隐状态；这时 TRAIN 是序列数据，.csv 或 .tsv 文件。"
+    ),
+    "Columns to learn from, by name, with commas between; all that have numbers if left out.": (
+        "用哪些列，写列名，逗号分隔；省略时为所有数值列。"
+    ),
+    "The column that says which sequence a row belongs to.": "这一列说明每行属于哪个序列。",
+    "What a state emits: gaussian, mixture (of Gaussians), poisson (counts), bernoulli, categorical (symbols) …; "
+    "gaussian.": (
+        "状态的发射分布：gaussian、mixture（混合高斯）、poisson（计数）、bernoulli、categorical（符号）……；"
+        "默认 gaussian。"
+    ),
+    "Gaussians of each state, with --emission mixture.": "--emission mixture 时每个状态有几个高斯。",
+    "Of Gaussians: spherical, diag, full or tied; diag.": "高斯的协方差：spherical、diag、full 或 tied；diag。",
+    "Random starts, of which the best is kept; 1.": "随机开始几次，保留最好的；1。",
+    "Of what is random.": "随机种子。",
+    "Passes at most; no limit if left out, 100 of an HMM.": "最多训练几遍；省略时不限，HMM 为 100。",
+    "Whether the model file says when it was trained; SOURCE_DATE_EPOCH sets the date.": (
+        "模型文件是否写明训练时间；SOURCE_DATE_EPOCH 可指定时间。"
+    ),
+    "key=value to keep in the model file; may be given several times.": "写进模型文件的 键=值；可以给几次。",
+    "Install completion for the current shell.": "为当前 shell 安装自动补全。",
+    "Show completion for the current shell, to copy it or customize the installation.": (
+        "显示当前 shell 的自动补全脚本，供复制或自行安装。"
+    ),
+    "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With --states "
+    "it learns hidden states of a series, a .csv file": (
+        "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时。加 --states 则学习序列数据"
+        "（.csv 文件）的隐状态"
+    ),
+    # Checkpoints and logs of all models; tokenizers.
+    "A file for the state of training, written between passes, and after each epoch of a network.": (
+        "训练断点文件，在各遍之间写出；神经网络每遍结束后写出。"
+    ),
+    "Seconds between two checkpoints; 30 if left out, and of networks one an epoch. 0: after each pass.": (
+        "两次断点之间的秒数；省略时为 30，神经网络为每遍一次。0 表示每遍之后。"
+    ),
+    "Add a line of JSON to this file after each pass.": "每遍结束后向此文件追加一行 JSON。",
+    "How text is cut; auto: as the tokens were that the model learned from.\n\nwhitespace: what stands between blanks: "
+    "Anna's | cat, | 3.50\n\nwords: words and signs: Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters: every "
+    "character: 北 | 京 | 2 | 0 | 0 | 8\n\ntreebank: words, with English endings cut off: Anna | 's | do | n't": (
+        "文本如何切分；auto 与模型训练时一样。\n\nwhitespace：按空白：Anna's | cat, | 3.50\n\n"
+        "words：词和符号：Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters：逐字：北 | 京 | 2 | 0 | 0 | 8\n\n"
+        "treebank：词，并切开英语词尾：Anna | 's | do | n't"
+    ),
 }
 
 SAID = {
@@ -263,6 +339,10 @@ SAID = {
     "{}: {} distinct words": "{}：{} 个不同的词",
     "the tags are of no tag scheme and mark no spans: tokens are scored": "标签不属于任何体系，没有片段：按词例评测",
     "wrote {}": "已写入 {}",
+    "wrote {}: {}": "已写入 {}：{}",
+    "{}; it needs {}: pip install {}": "{:t}；它需要 {}：pip install {}",
+    "run.py gives the tags of the model on a few sentences": "run.py 在几个句子上给出与模型相同的标签",
+    "run.py was not tried": "没有试运行 run.py",
     "version  {}": "版本    {}",
     "engine   {}": "引擎    {}",
     "cpu      {} (this processor runs: {}; TAGLINE_CPU chooses)": "指令集  {}（本机支持：{}；由 TAGLINE_CPU 选择）",
