@@ -43,7 +43,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     if speaks():
         tell.stage(f"saving {plan.output}")
         _save(model, plan.output)
-        config = save_config(settled(plan.config, recipe.chosen), plan.output) if plan.config else None
+        config = save_config(settled(plan.config, recipe.chosen_settings), plan.output) if plan.config else None
         tell.stage("scoring")
         report = None if dev is None else score(model, dev)
     seconds = time.perf_counter() - begun

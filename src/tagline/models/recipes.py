@@ -85,7 +85,7 @@ class Recipe:
     """
 
     noun, plural = "pass", "passes"  # what one go over the sentences is called
-    chosen: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
+    chosen_settings: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
 
     def __init__(self, kind: Kind, settings: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         self.kind, self.settings, self.run = kind, dict(settings), dict(run)
