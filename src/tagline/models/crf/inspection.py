@@ -21,12 +21,13 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
+from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 
 
-@dataclass(frozen=True)
-class CRFSummary:
+@dataclass(frozen=True, repr=False)
+class CRFSummary(Readable):
     """A model in a few numbers.
 
     Attributes:

@@ -21,14 +21,15 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
+from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice, check_whole
 from tagline.readers.sources import PathLike, shown_value
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
 
 
-@dataclass(frozen=True)
-class HMMSummary:
+@dataclass(frozen=True, repr=False)
+class HMMSummary(Readable):
     """A model in a few numbers.
 
     Attributes:
