@@ -147,7 +147,9 @@ def _labels(answer: Any) -> Sequence[str] | None:
     """The labels of an answer that has no entities."""
     if _is_answer(answer):
         return None if answer.entities is not None else answer.labels
-    return answer if len(answer) and all(isinstance(label, str) for label in answer) else None
+    if not isinstance(answer, Sequence):
+        raise InputError(f"answers: expected a list of labels or entities, got {shown_value(answer)}")
+    return answer if len(answer) and all(isinstance(label, str | int) for label in answer) else None
 
 
 def _entities(answer: Any) -> Any:
