@@ -44,7 +44,7 @@ def plot_confusion(tokens: TokenScores, path: Path | None = None, *, ax: Any = N
     >>> import tempfile, os
     >>> from tagline.evaluation import evaluate_tokens
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_confusion(evaluate_tokens([["A", "B"]], [["A", "A"]]), os.path.join(folder, "confusion.png"))
+    ...     ax = plot_confusion(evaluate_tokens([["A", "B"]], [["A", "A"]]), os.path.join(folder, "confusion.png"))
     ...     os.listdir(folder)
     ['confusion.png']
     """
@@ -131,7 +131,7 @@ def plot_transitions(
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     plot_transitions(["N", "V"], [[-1.0, 2.0], [0.5, 0.0]], os.path.join(folder, "transitions.png"))
+    ...     ax = plot_transitions(["N", "V"], [[-1.0, 2.0], [0.5, 0.0]], os.path.join(folder, "transitions.png"))
     ...     os.listdir(folder)
     ['transitions.png']
     """
