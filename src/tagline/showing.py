@@ -59,8 +59,8 @@ def picture(thing: Any, answers: Any = None, *, most: int = MOST) -> Any:
         return picture_of(thing, most)
     if isinstance(thing, Sentence):
         return picture_of_sentence(thing)
-    if _has_entities(thing):
-        return Picture((_entity_pieces(thing.text, None, thing.entities),))
+    if (found := _found(thing)) is not None:
+        return Picture((_entity_pieces(thing.text, None, found),))
     if isinstance(thing, list | tuple | Iterator) and not hasattr(thing, "_repr_html_"):
         return _several(thing, most)
     if hasattr(thing, "_repr_html_"):
@@ -160,8 +160,14 @@ def _is_answer(thing: Any) -> bool:
     return hasattr(thing, "entities") and (hasattr(thing, "labels") or hasattr(thing, "text"))
 
 
-def _has_entities(thing: Any) -> bool:
-    return isinstance(getattr(thing, "text", None), str) and getattr(thing, "entities", None) is not None
+def _found(thing: Any) -> Iterable[Any] | None:
+    """The entities of a tagged text, or its tokens where labels mark no entities; None for what is no tagged text."""
+    if not isinstance(getattr(thing, "text", None), str) or not hasattr(thing, "entities"):
+        return None
+    if thing.entities is None:
+        return [Mark(token.start, token.end, token.label, token.probability) for token in thing.tokens]
+    entities: Iterable[Any] = thing.entities
+    return entities
 
 
 def _entity_pieces(text: str, places: Sequence[tuple[int, int]] | None, entities: Iterable[Any]) -> list[Piece]:

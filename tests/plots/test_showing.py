@@ -73,6 +73,8 @@ def test_several_sentences(corpus: Corpus) -> None:
 def test_what_a_model_tagged_is_shown_by_itself() -> None:
     found = SimpleNamespace(text=TEXT, entities=[SimpleNamespace(start=0, end=10, type="PER", probability=0.98)])
     assert written(found) == "[PER Anna Smith 0.980], of Rome."
+    token = SimpleNamespace(start=0, end=4, label="NOUN", probability=0.5)
+    assert written(SimpleNamespace(text=TEXT, entities=None, tokens=[token])) == "[NOUN Anna 0.500] Smith, of Rome."
     assert written([found, found]) == "[PER Anna Smith 0.980], of Rome.\n[PER Anna Smith 0.980], of Rome."
     assert written(iter([found] * 3), most=1) == "[PER Anna Smith 0.980], of Rome.\n… 2 more"
 
