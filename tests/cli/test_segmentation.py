@@ -70,7 +70,7 @@ def test_dev_scores_have_one_line(home: Path) -> None:
 
 def test_a_page_with_two_colours_in_turn(home: Path) -> None:
     page = tagline("tag", "-m", home / "m.tagline", "--format", "text", "--as", "html", input="我爱北京<天安门。\n").out
-    colours = re.findall(r'<mark style="background:(#\w+)">[^<]*</mark>', page)
+    colours = re.findall(r'<mark style="background:(#\w+)"[^>]*>[^<]*</mark>', page)
     assert len(colours) > 3
     assert all(first != second for first, second in pairwise(colours))
     assert len(set(colours)) == 2

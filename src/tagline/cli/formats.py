@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from html import escape
 from itertools import pairwise
 
-from tagline.cli.render import PAGE_HEAD, PAGE_TAIL, PALETTE, Format, Labellings, pieces, written
+from tagline.cli.render import PAGE_HEAD, PAGE_TAIL, Format, Labellings, pieces
 from tagline.errors import InputError
+from tagline.plots.spans import PALETTE, marked
 from tagline.readers.corpus import Corpus
+from tagline.readers.pictures import written
 from tagline.readers.streams import Block
 
 WORD_COLOURS = PALETTE[:2]
@@ -40,12 +41,8 @@ def word_page(block: Block, labellings: Labellings) -> str:
             rank = "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
             shown, turn = [], 0
             for piece in pieces(sentence, labelling):
-                if piece.label is None:
-                    shown.append(escape(piece.text))
-                    continue
-                title = "" if piece.probability is None else f' title="{piece.probability:.4f}"'
-                shown.append(f'<mark style="background:{WORD_COLOURS[turn % 2]}"{title}>{escape(piece.text)}</mark>')
-                turn += 1
+                shown.append(marked(piece, WORD_COLOURS[turn % 2]))
+                turn += piece.label is not None
             lines.append(f"<p>{rank}{''.join(shown)}</p>\n")
     return "".join(lines)
 
