@@ -6,14 +6,12 @@ import csv
 import io
 from itertools import pairwise
 
-from tagline.cli.render import PAGE_HEAD, PAGE_TAIL, Format, Labellings, pieces
+from tagline.cli.render import Format, Labellings
 from tagline.errors import InputError
-from tagline.plots.spans import PALETTE, marked
 from tagline.readers.corpus import Corpus
 from tagline.readers.pictures import written
 from tagline.readers.streams import Block
 
-WORD_COLOURS = PALETTE[:2]
 CSV_HEAD = "place,start,end,char_start,char_end,type,probability,text\n"
 
 
@@ -30,20 +28,6 @@ def words(block: Block, labellings: Labellings) -> str:
             cuts = sorted({0, len(text), *begins, *ends})
             pieces = (text[first:last].strip() for first, last in pairwise(cuts))
             lines.append(" ".join(piece for piece in pieces if piece) + "\n")
-    return "".join(lines)
-
-
-def word_page(block: Block, labellings: Labellings) -> str:
-    """Write segmented text as HTML: words have two backgrounds in turn, so that each stands out from the next."""
-    lines = []
-    for sentence, ranked in zip(block.corpus, labellings, strict=True):
-        for labelling in ranked:
-            rank = "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
-            shown, turn = [], 0
-            for piece in pieces(sentence, labelling):
-                shown.append(marked(piece, WORD_COLOURS[turn % 2]))
-                turn += piece.label is not None
-            lines.append(f"<p>{rank}{''.join(shown)}</p>\n")
     return "".join(lines)
 
 
@@ -86,5 +70,4 @@ def span_rows(block: Block, labellings: Labellings) -> str:
     return out.getvalue()
 
 
-WORD_PAGE = Format(word_page, PAGE_HEAD, PAGE_TAIL)
 FORMATS = {"words": Format(words), "conllu": Format(conllu), "spans-csv": Format(span_rows, CSV_HEAD)}

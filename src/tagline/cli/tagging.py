@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagline.cli.formats import FORMATS, WORD_PAGE
+from tagline.cli.formats import FORMATS
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -170,7 +170,7 @@ def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
     if output == "columns" and ask.spans:
         return Format(span_lines, SPAN_HEAD)
     if output == "html":
-        return page(types) if any(types) else WORD_PAGE
+        return page(types)
     if output in FORMATS:
         return FORMATS[output]
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])

@@ -46,11 +46,11 @@ class NetworkRecipe(Recipe):
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read sentences, and say which settings suit them where these are not the usual ones."""
         material = super().read(files, path, dev, tell)
-        self.chosen_settings, why = self.model.choices_for(material.data)
-        if why and self.chosen_settings:
-            settings = ", ".join(
-                f"{name} = {NONE if value is None else value}" for name, value in self.chosen_settings.items()
-            )
+        chosen, why = self.model.choices_for(material.data)
+        self.chosen_settings = chosen
+        self.model.set_params(**chosen)  # the model's file says what was chosen, as its configuration does
+        if why and chosen:
+            settings = ", ".join(f"{name} = {NONE if value is None else value}" for name, value in chosen.items())
             tell.say(f"network with {settings}: {why}; --config sets others")
         return material
 
