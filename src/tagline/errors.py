@@ -31,6 +31,17 @@ class InputError(TaglineError, ValueError):
     """An argument or a file that cannot be used as it is."""
 
 
+class MissingPackageError(InputError, ImportError):
+    """A package that is not installed.
+
+    >>> print(MissingPackageError("tagline.nn", "torch", "pip install 'tagline[torch]'"))
+    tagline.nn: expected torch to be installed, got none; pip install 'tagline[torch]'
+    """
+
+    def __init__(self, place: str, package: str, remedy: str) -> None:
+        super().__init__(f"{place}: expected {package} to be installed, got none; {remedy}")
+
+
 class NoPathError(InputError):
     """A sentence whose constraints leave no legal labelling."""
 

@@ -129,6 +129,33 @@ def plot_transitions(labels: Sequence[str], weights: ArrayLike, path: str | Path
     _save(figure, path)
 
 
+def plot_criteria(
+    sizes: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    chosen: str,
+    path: str | PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw criteria by the number of states, the lowest point of the chosen one marked; return the axes.
+
+    >>> plot_criteria([1, 2, 3], {"BIC": [9.0, 4.0, 5.0]}, "BIC").get_xlabel()
+    'states'
+    """
+    figure = _figure(5.2, 3.6) if ax is None else ax.figure
+    axes = figure.add_subplot() if ax is None else ax
+    for (name, values), colour in zip(curves.items(), ("#4c78a8", "#f58518"), strict=False):
+        axes.plot(sizes, values, "o-", color=colour, markersize=4, linewidth=1.2, label=name)
+    best = int(np.argmin(curves[chosen]))
+    axes.plot(sizes[best], curves[chosen][best], "o", color=INK, markersize=9, fillstyle="none", label="lowest")
+    axes.set(xlabel="states", ylabel="criterion", xticks=list(sizes))
+    axes.legend(frameon=False, fontsize=8)
+    _quieten(axes)
+    if path is not None:
+        _save(figure, path)
+    return axes
+
+
 def _label_grid(
     labels: Sequence[str],
     values: Float64Array,

@@ -128,8 +128,13 @@ register(
     Kind(
         "hmm",
         "tagline.models.hmm.estimator:HMM",
-        "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data",
-        options_named("scheme", "on_illegal", "smoothing", "k", "unknown"),
+        "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With "
+        "--states it learns hidden states of a series, a .csv file",
+        options_named(
+            *("scheme", "on_illegal", "smoothing", "k", "unknown", "n_states", "emission", "columns", "group"),
+            *("covariance", "n_components", "n_init", "max_iterations", "max_seconds", "random_state"),
+        ),
+        recipe="tagline.models.hmm.recipe:HMMRecipe",
     )
 )
 register(
