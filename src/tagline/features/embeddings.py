@@ -8,7 +8,6 @@ has something unusual in it is read line by line, which also finds what is wrong
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import re
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, PADDING, UNKNOWN
-from tagline.readers.sources import BOM, PathLike, name_of, open_source, shown
+from tagline.readers.sources import BOM, PathLike, name_of, open_source, position_of, shown
 
 logger = logging.getLogger("tagline.embeddings")
 
@@ -105,7 +104,7 @@ def read_embeddings(
         for first, block in _blocks(stream, name):
             reader.read(first, block)
             if progress is not None:
-                progress(_position(stream), total)
+                progress(position_of(stream), total)
     return reader.finish()
 
 
@@ -249,9 +248,3 @@ def _is_number(field: bytes) -> bool:
 
 def _quote(text: bytes) -> str:
     return shown(text.decode(errors="replace").strip())
-
-
-def _position(stream: IO[bytes]) -> int:
-    """Return how many bytes of a file were read, as they lie on the disk."""
-    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
-    return raw.tell() if raw is not None and raw.seekable() else 0

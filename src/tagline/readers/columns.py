@@ -40,6 +40,14 @@ def _is_text(value: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
+class BrokenLineError(InputError):
+    """A line that cannot be read, with the place of its first byte among those that were parsed."""
+
+    def __init__(self, message: str, begin: int) -> None:
+        super().__init__(message)
+        self.begin = begin
+
+
 @dataclass(frozen=True)
 class ColumnFormat:
     """How a column file is read.
@@ -219,11 +227,11 @@ def parse_block(
     )
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
     if problems and (form.strict or columns > MOST_COLUMNS):
-        raise InputError(problems[0])
+        raise BrokenLineError(problems[0], broken[0][1])
     try:
         tables = [Column(tuple(words.decode().split("\n")) if len(words) else (), ids) for words, ids in parts]
     except UnicodeDecodeError:
-        raise bad_utf8(source, data, lines_before + 1) from None
+        raise _bad_text(source, data, lines_before) from None
     if not columns:
         return Corpus({TOKEN: Column((), np.empty(0, np.int32))}, [0], source=source, lines=[]), 0, total
     named = dict(zip(form.names_for(source, columns), tables, strict=True))
@@ -258,6 +266,14 @@ def _problem(
             "read it as text, or put each token on a line"
         )
     return f"{where}: expected {columns} columns, got {got} ({shown(text)})"
+
+
+def _bad_text(source: str, data: Bytes, lines_before: int) -> BrokenLineError:
+    try:
+        data.tobytes().decode()
+    except UnicodeDecodeError as error:
+        return BrokenLineError(str(bad_utf8(source, data, lines_before + 1)), error.start)
+    raise AssertionError("_bad_text is called for bytes that are not UTF-8")
 
 
 _Broken = tuple[int, int, int, int]

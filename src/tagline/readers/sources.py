@@ -92,6 +92,12 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: expected gzip, got something else ({error})") from None
 
 
+def position_of(stream: IO[bytes]) -> int:
+    """Return how many bytes of a file were read, as they lie on the disk; 0 for a pipe."""
+    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
+    return raw.tell() if raw is not None and raw.seekable() else 0
+
+
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark; plain files are mapped, not copied."""
     _check_encoding(encoding)
