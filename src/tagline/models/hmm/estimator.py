@@ -201,6 +201,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
         fitted = fit_hmm(how, series.X, series.y, series.lengths, before, self._tell)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
+        self._record(series.X, series.y, series.lengths)
         return self
 
     def select(
