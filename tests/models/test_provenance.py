@@ -191,4 +191,4 @@ def test_models_of_two_kinds_and_of_numbers() -> None:
     calm, wild = (HMM(2, emission="gaussian", max_iterations=n).fit(X) for n in (1, 20))
     found = compare(calm, wild)
     assert found.unit == "arrays"
-    assert "emission.means" in [change.name for change in found.weights]
+    assert "emission.covars" in [change.name for change in found.weights]

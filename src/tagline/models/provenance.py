@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.sources import shown_value
 
@@ -95,11 +94,47 @@ def count_tokens(X: Any) -> int:
     return sum(len(x) for x in X) if isinstance(X, list | tuple) and all(hasattr(x, "__len__") for x in X) else 0
 
 
+class Printer:
+    """Makes the fingerprint of sentences that come block by block."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, Any] = {}
+
+    def add(self, block: Corpus) -> None:
+        """Add sentences, and their tags where they have any."""
+        places = [name for name in block.names if name != TAG]
+        for c, name in enumerate(places):
+            self.add_column(f"column {c}", block.columns[name])
+        self.add_lengths(block.lengths)
+        if TAG in block.columns:
+            self.add_column(TAG, block.columns[TAG])
+
+    def add_column(self, name: str, column: Column) -> None:
+        """Add strings, one a token."""
+        table = np.array([_number(string) for string in column.vocabulary], np.uint64)
+        self.add_bytes(name, table[column.ids].tobytes())
+
+    def add_lengths(self, lengths: Any) -> None:
+        """Add how many tokens each sentence has."""
+        self.add_bytes("lengths", np.asarray(lengths, np.int64).tobytes())
+
+    def add_bytes(self, name: str, data: bytes) -> None:
+        """Add to one of the strands that the fingerprint is made of."""
+        self._columns.setdefault(name, blake2b()).update(data)
+
+    def hexdigest(self, before: str = "") -> str:
+        """Return the fingerprint."""
+        whole = blake2b(before.encode(), digest_size=HASH_BYTES)
+        for name in sorted(self._columns):
+            whole.update(name.encode() + self._columns[name].digest())
+        return whole.hexdigest()
+
+
 def fingerprint(X: Any, y: Any = None, lengths: Any = None, before: str = "") -> str:
-    """Return 16 hexadecimal digits for sentences and their labels; nothing for data that are compiled on disk.
+    """Return 16 hexadecimal digits for sentences and their labels.
 
     Arguments:
-        X: a `Corpus`, lists of tokens, lists of features, or arrays.
+        X: a `Corpus`, lists of tokens, lists of features, arrays, or a compiled corpus, which knows its own.
         y: labels; those of the corpus where left out.
         lengths: of the sentences, where X is one array.
         before: the fingerprint of what was learned from before.
@@ -108,29 +143,18 @@ def fingerprint(X: Any, y: Any = None, lengths: Any = None, before: str = "") ->
     >>> fingerprint(corpus) == fingerprint([["Anna", "sings"]], [["N", "V"]])
     True
     """
-    if not isinstance(X, Corpus | list | tuple | np.ndarray):
-        return ""
-    digest = blake2b(before.encode(), digest_size=HASH_BYTES)
+    printer = Printer()
     if isinstance(X, Corpus):
-        for name, column in X.columns.items():
-            if name != TAG:
-                _add_column(digest, column)
-        digest.update(np.asarray(X.offsets, np.int64).tobytes())
-        y = X.columns.get(TAG) if y is None else y
-    else:
-        _add_rows(digest, X)
+        printer.add(X if y is None else X.with_columns({k: v for k, v in X.columns.items() if k != TAG}))
+    elif isinstance(X, list | tuple | np.ndarray):
+        _add_rows(printer, X)
         if lengths is not None:
-            digest.update(np.asarray(lengths, np.int64).tobytes())
-    if isinstance(y, Column):
-        _add_column(digest, y)
-    elif y is not None:
-        _add_labels(digest, y)
-    return digest.hexdigest()
-
-
-def _add_column(digest: Any, column: Column) -> None:
-    table = np.array([_number(string) for string in column.vocabulary], np.uint64)
-    digest.update(table[column.ids].tobytes())
+            printer.add_lengths(lengths)
+    else:
+        return str(getattr(X, "fingerprint", ""))
+    if y is not None:
+        _add_labels(printer, y)
+    return printer.hexdigest(before)
 
 
 def _number(value: Any) -> int:
@@ -138,20 +162,19 @@ def _number(value: Any) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _add_rows(digest: Any, X: Any) -> None:
+def _add_rows(printer: Printer, X: Any) -> None:
     """Add sentences: of strings as a corpus of them, of anything else by what stands there."""
     if isinstance(X, np.ndarray):
-        digest.update(_bytes(X))
-        return
-    if all(isinstance(x, list | tuple) and all(isinstance(token, str) for token in x) for x in X):
-        _add_column(digest, Column.of(token for x in X for token in x))
-        digest.update(offsets_of([len(x) for x in X]).tobytes())
-        return
-    for x in X:
-        digest.update(_bytes(x))
+        printer.add_bytes("array", _bytes(X))
+    elif all(isinstance(x, list | tuple) and all(isinstance(token, str) for token in x) for x in X):
+        printer.add_column("column 0", Column.of(token for x in X for token in x))
+        printer.add_lengths([len(x) for x in X])
+    else:
+        for x in X:
+            printer.add_bytes("tokens", _bytes(x))
 
 
-def _add_labels(digest: Any, y: Any) -> None:
+def _add_labels(printer: Printer, y: Any) -> None:
     """Add labels one after the other; where sentences begin is known already."""
     rows = y.tolist() if isinstance(y, np.ndarray) else y
     if not isinstance(rows, list | tuple):
@@ -160,7 +183,7 @@ def _add_labels(digest: Any, y: Any) -> None:
     for row in rows:
         listed = row.tolist() if isinstance(row, np.ndarray) else row
         flat.extend(listed if isinstance(listed, list | tuple) else [listed])
-    _add_column(digest, Column.of(label if isinstance(label, str) else repr(_ordered(label)) for label in flat))
+    printer.add_column(TAG, Column.of(label if isinstance(label, str) else repr(_ordered(label)) for label in flat))
 
 
 def _bytes(x: Any) -> bytes:

@@ -24,6 +24,7 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.models.provenance import Printer
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import Corpus
 
@@ -40,6 +41,7 @@ class CompiledCorpus:
         states, edges: their names; None where they are hashed, or where there are none.
         labelled: the labels.
         template: the text of the template; None where features came otherwise.
+        fingerprint: of sentences and labels; empty in files of 0.1.0.
     """
 
     path: Path
@@ -48,6 +50,7 @@ class CompiledCorpus:
     edges: Vocabulary | None
     labelled: LabelledTokens
     template: str | None
+    fingerprint: str = ""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CompiledCorpus:
@@ -69,7 +72,8 @@ class CompiledCorpus:
         except InputError as error:
             raise StorageError(f"{path}: {error}; compile it again") from None
         labelled = LabelledTokens(labels, ids, {}, features.offsets)
-        return cls(Path(path), features, names["state"], names["edge"], labelled, config.get("template"))
+        rest = config.get("template"), str(config.get("fingerprint", ""))
+        return cls(Path(path), features, names["state"], names["edge"], labelled, *rest)
 
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
@@ -111,9 +115,10 @@ def compile_corpus(
     blocks = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}-") as folder:
-        parts = _Parts(Path(folder))
-        states, edges, labels = _append_all(blocks, extraction, parts, progress)
+        parts, printer = _Parts(Path(folder)), Printer()
+        states, edges, labels = _append_all(blocks, extraction, parts, printer, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
+        config["fingerprint"] = printer.hexdigest()
         if extraction.template is not None:
             config["template"] = extraction.template.text
         tensors = parts.arrays()
@@ -135,7 +140,11 @@ def scratch_folder(X: Any) -> Iterator[Path | None]:
 
 
 def _append_all(
-    blocks: Iterator[Corpus], extraction: Extraction, parts: _Parts, progress: Callable[[int], None] | None
+    blocks: Iterator[Corpus],
+    extraction: Extraction,
+    parts: _Parts,
+    printer: Printer,
+    progress: Callable[[int], None] | None,
 ) -> tuple[Vocabulary | None, Vocabulary | None, list[str]]:
     states: Vocabulary | None = None
     edges: Vocabulary | None = None
@@ -143,6 +152,7 @@ def _append_all(
     total = 0
     for block in blocks:
         built = extraction.build(block)
+        printer.add(block)
         states = built.states if states is None else states.extended(built.states or ())
         if built.edges is not None:
             edges = built.edges if edges is None else edges.extended(built.edges)
