@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain, datasets, evaluation, features, readers
+    from tagline import chain, datasets, evaluation, features, nn, readers
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
     from tagline.features.dictionaries import Dictionary
@@ -35,7 +35,7 @@ _HOMES = {
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
-_MODULES = ("chain", "datasets", "evaluation", "features", "readers")
+_MODULES = ("chain", "datasets", "evaluation", "features", "nn", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [

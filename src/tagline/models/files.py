@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import __version__, storage
-from tagline.errors import InputError, StorageError
+from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
 from tagline.models.registry import kind_of_file
@@ -62,7 +62,12 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    model: Model = kind_of_file(name, file.source).estimator.from_file(file, **options)
+    kind = kind_of_file(name, file.source)
+    try:
+        estimator = kind.estimator
+    except MissingPackageError as error:
+        raise error.at(f"{file.source}, a {name} model") from None
+    model: Model = estimator.from_file(file, **options)
     return model
 
 
