@@ -39,7 +39,8 @@ def answers() -> list[str]:
     """What each door says, a line each; one process for all of them."""
     tries = "".join(
         f"try:\n    {door}\n    print('no error')\n"
-        "except Exception as error:\n    print(isinstance(error, ImportError), isinstance(error, tagline.InputError), error)\n"
+        "except Exception as error:\n"
+        "    print(isinstance(error, ImportError), isinstance(error, tagline.InputError), error)\n"
         for door in DOORS
     )
     code = f"{BLOCK}\nimport tagline\n{tries}\nprint(tagline.load({str(FIXTURES / 'crf.tagline')!r}).kind)"

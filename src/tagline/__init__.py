@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain, datasets, evaluation, features, nn, readers
+    from tagline import chain, datasets, evaluation, features, readers
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
     from tagline.features.dictionaries import Dictionary
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
     from tagline.models.files import load
+    from tagline.models.frames import entities_frame
     from tagline.models.hmm.estimator import HMM
     from tagline.models.neural.bilstm import BiLSTMCRF
     from tagline.models.neural.transformer import TransformerCRF
@@ -32,6 +33,7 @@ _HOMES = {
     "tagline.features.templates": ("Template",),
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.files": ("load",),
+    "tagline.models.frames": ("entities_frame",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
@@ -65,6 +67,7 @@ __all__ = [
     "chain",
     "compile_corpus",
     "datasets",
+    "entities_frame",
     "evaluation",
     "features",
     "load",

@@ -11,7 +11,6 @@ from typing import Any
 
 import tagline
 from tagline import compiled
-from tagline.chain import engine
 from tagline.errors import TaglineError
 from tagline.models.registry import is_installed
 
@@ -126,7 +125,7 @@ def examine(*, gpu: bool = True) -> Health:
         tagline.__version__,
         f"{platform.python_version()} ({sys.executable})",
         f"{platform.system()} {platform.machine()}",
-        asked(engine),
+        asked(_engine),
         compiled.core is not None,
         asked(compiled.cpu),
         compiled.supported_cpus(),
@@ -138,6 +137,13 @@ def examine(*, gpu: bool = True) -> Health:
         {name: os.environ[name] for name in _set()},
         tuple(problems),
     )
+
+
+def _engine() -> str:
+    """The engine, which refuses a wrong environment when it is imported."""
+    from tagline.chain import engine
+
+    return engine()
 
 
 def _version(package: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.readers.adapters import as_corpus
+from tagline.readers.adapters import as_corpus, to_dataset
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence
@@ -28,6 +28,7 @@ __all__ = [
     "read_conllu",
     "read_jsonl",
     "read_text",
+    "to_dataset",
     "tokenize",
     "write",
     "write_columns",
