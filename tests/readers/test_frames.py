@@ -134,7 +134,6 @@ def test_class_labels_are_names() -> None:
         as_corpus(Dataset([[1, -1]]))  # not the last name, as Python counts
 
 
-@pytest.mark.filterwarnings("ignore")  # how dill pickles what pyarrow has is not ours
 def test_datasets_there_and_back() -> None:
     datasets: Any = pytest.importorskip("datasets")
     corpus = Corpus.from_pandas(Table.of(ROWS), token="word", tag="ner", sentence="s", columns=["pos"])
