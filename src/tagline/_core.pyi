@@ -87,7 +87,7 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
     """
 
-def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
+def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, most: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
     """
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
     """

@@ -34,6 +34,7 @@ Progress = Callable[[int, int], None]
 
 BLOCK = 1 << 23
 LONGEST_LINE = 1 << 24
+_MOST_DIGITS = 18  # of how many words and numbers there are
 _LARGEST = float(np.finfo(np.float32).max)
 _LARGEST_NUMBER = 1e15  # of a vector; their squares are added up
 _ODD = (b"\t", b"\r", b"\x0b", b"\x0c", b"  ")
@@ -133,7 +134,7 @@ class _Reader:
         rows = []  # (line, its numbers) of the words that are kept
         for number, line in zip(numbers, lines, strict=True):
             word, _, rest = line.rstrip().partition(b" ")
-            if not quick or not word or rest.count(b" ") != self.dim - 1:
+            if not quick or not word or not rest or rest.count(b" ") != self.dim - 1:
                 if not line.strip():
                     continue
                 word, rest = self._cut(number, line)
@@ -162,7 +163,8 @@ class _Reader:
         start = filled[0]
         fields = lines[start].split()
         second = lines[filled[1]].split() if len(filled) > 1 else None
-        if len(fields) == 2 and all(map(bytes.isdigit, fields)) and (second is None or len(second) > int(fields[1])):
+        counts = len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields)
+        if counts and (second is None or len(second) > int(fields[1])):
             self.announced, self.dim = int(fields[0]), int(fields[1])
             start += 1
         else:

@@ -18,10 +18,11 @@ from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import (
+    BOM,
     Bytes,
     PathLike,
     bad_utf8,
-    is_mapped,
+    is_plain,
     name_of,
     open_target,
     read_bytes,
@@ -121,7 +122,7 @@ def read_columns(
             `Corpus.problems`.
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
-    if is_mapped(path, encoding):
+    if is_plain(path, encoding):
         pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
     else:
         blocks = whole_sentences(read_blocks(path, encoding, PIECE_BYTES), BLANK_LINE, source)
@@ -176,6 +177,8 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
+        if corpus.num_tokens and columns[0][:1][0].startswith("\ufeff"):  # readers leave out one mark at the beginning
+            stream.write(BOM)
         for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
             fields = zip(*(column[first:last] for column in columns), strict=True)
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
