@@ -156,11 +156,12 @@ def _version(package: str) -> str | None:
 def _gpu(problems: list[str]) -> str | None:
     """The name of the GPU; a PyTorch that cannot be imported is a problem."""
     try:
-        import torch
+        from tagline.nn.devices import gpu_name
 
-        return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+        return gpu_name()
     except Exception as error:  # whatever a broken installation raises
-        problems.append(f"torch: expected it to be imported, got {type(error).__name__}: {error}; install it again")
+        if str(error) not in problems:  # a wrong environment stops the engine, too
+            problems.append(f"torch: expected it to be imported, got {type(error).__name__}: {error}; install it again")
         return None
 
 
