@@ -88,7 +88,7 @@ class ColumnFormat:
         if self.names is not None:
             if len(self.names) != columns:
                 raise InputError(
-                    f"{source}: expected {len(self.names)} columns ({', '.join(self.names)}), got {columns}"
+                    f"{source}: expected {len(self.names)} columns ({shown(', '.join(self.names))[1:-1]}), got {columns}"
                 )
             return list(self.names)
         names = [TOKEN, *map(str, range(1, columns))]
