@@ -82,9 +82,8 @@ class Table:
 
 def is_frame(data: Any) -> bool:
     """Say whether this is a data frame of pandas or polars, or a `Table`."""
-    return isinstance(data, Table) or (
-        hasattr(data, "columns") and (hasattr(data, "iloc") or hasattr(data, "get_column"))
-    )
+    own = hasattr(data, "iloc") or hasattr(data, "get_column")  # first: to ask a lazy frame for its columns is dear
+    return isinstance(data, Table) or (own and hasattr(data, "columns"))
 
 
 def is_series(data: Any) -> bool:

@@ -95,6 +95,11 @@ def test_a_series_is_an_array(library: str) -> None:
     module: Any = pytest.importorskip(library)
     warmth, day = module.Series(X[:, 0].tolist()), module.Series(DAYS.tolist())
     np.testing.assert_array_equal(hmm().fit(warmth).means_, hmm().fit(X[:, 0]).means_)
+    groups = module.Series(COLUMNS["place"])
+    for observed in (warmth, module.DataFrame({"warmth": X[:, 0].tolist()})):
+        model = hmm().fit(observed, groups=groups)
+        assert len(model.log_likelihood(observed, groups=groups)) == 2
+        np.testing.assert_array_equal(model.means_, hmm().fit(X[:, 0], lengths=LENGTHS).means_)
     assert hmm(None).fit(warmth, day).score(warmth, day) == hmm(None).fit(X[:, 0], DAYS).score(X[:, 0], DAYS)
 
 

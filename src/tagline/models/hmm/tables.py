@@ -94,7 +94,7 @@ def _read_table(table: Table, lengths: Any, groups: Any, y: Any, layout: Layout,
     elif given or lengths is not None or group not in table.names:
         group = None
     state = y if isinstance(y, str) else None
-    names = layout.columns or tuple(name for name in table.names if name not in (groups, group, state))
+    names = layout.columns or tuple(name for name in table.names if name not in (group, state))
     if missing := [name for name in names if name not in table.names]:
         raise InputError(
             f"{table.source}: expected the columns {', '.join(names)}, as in training, got {', '.join(table.names)}; "
