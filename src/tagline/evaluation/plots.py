@@ -152,6 +152,30 @@ def plot_transitions(
     return finish(axes, path)
 
 
+def plot_criteria(
+    sizes: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    chosen: str,
+    path: Path | None = None,
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw criteria by the number of states, the lowest point of the chosen one marked; return the axes.
+
+    >>> plot_criteria([1, 2, 3], {"BIC": [9.0, 4.0, 5.0]}, "BIC").get_xlabel()
+    'states'
+    """
+    axes = axes_for(ax, path, 5.2, 3.6)
+    for (name, values), colour in zip(curves.items(), ("#4c78a8", "#f58518"), strict=False):
+        axes.plot(sizes, values, "o-", color=colour, markersize=4, linewidth=1.2, label=name)
+    best = int(np.argmin(curves[chosen]))
+    axes.plot(sizes[best], curves[chosen][best], "o", color=INK, markersize=9, fillstyle="none", label="lowest")
+    axes.set(xlabel="states", ylabel="criterion", xticks=list(sizes))
+    axes.legend(frameon=False, fontsize=8)
+    quieten(axes)
+    return finish(axes, path)
+
+
 def _label_grid(
     labels: Sequence[str],
     values: Float64Array,
