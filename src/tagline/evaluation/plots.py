@@ -32,7 +32,14 @@ from tagline.plots.figures import (
 )
 from tagline.types import Float64Array
 
-__all__ = ["MissingPlotExtraError", "plot_confusion", "plot_reliability", "plot_transitions", "plot_types"]
+__all__ = [
+    "MissingPlotExtraError",
+    "plot_confusion",
+    "plot_criteria",
+    "plot_reliability",
+    "plot_transitions",
+    "plot_types",
+]
 
 NUMBERED_CELLS = 30  # labels up to which each cell carries its count
 COLOURS = {"precision": PALE_BLUE, "recall": "#ffbf79", "F1": BLUE}
@@ -166,7 +173,7 @@ def plot_criteria(
     'states'
     """
     axes = axes_for(ax, path, 5.2, 3.6)
-    for (name, values), colour in zip(curves.items(), ("#4c78a8", "#f58518"), strict=False):
+    for (name, values), colour in zip(curves.items(), (BLUE, "#f58518"), strict=False):
         axes.plot(sizes, values, "o-", color=colour, markersize=4, linewidth=1.2, label=name)
     best = int(np.argmin(curves[chosen]))
     axes.plot(sizes[best], curves[chosen][best], "o", color=INK, markersize=9, fillstyle="none", label="lowest")
