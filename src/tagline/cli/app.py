@@ -14,7 +14,10 @@ import tagline
 from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
-COMMANDS = ("train", "tag", "inspect", "explain", "export", "demo", "info", "describe", "eval", "convert-tags")
+COMMANDS = (
+    *("train", "tag", "inspect", "explain", "export", "demo", "doctor", "info"),
+    *("describe", "eval", "convert-tags"),
+)
 
 
 def make_app() -> typer.Typer:
@@ -23,7 +26,6 @@ def make_app() -> typer.Typer:
         help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
         cls=group_class(),
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
     app.callback()(common)

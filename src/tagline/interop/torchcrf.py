@@ -11,9 +11,9 @@ recursions in plain PyTorch. For more than this interface offers, use `tagline.n
 try:
     import torch
 except ImportError as error:
-    raise ImportError(
-        f"tagline.interop.torchcrf needs PyTorch ({error}); install it with: pip install 'tagline[torch]'"
-    ) from None
+    from tagline.errors import MissingPackageError
+
+    raise MissingPackageError("tagline.interop.torchcrf", "torch", "pip install 'tagline[torch]'", error) from None
 
 from torch import Tensor, nn
 

@@ -99,7 +99,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             y: tags of each sentence; left out where X is a corpus with tags.
         """
         self._check_settings()
-        X = as_sentences(X)
+        X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         if (unknown := labelled.unknown()) is not None:
@@ -121,6 +121,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             ratio=float(self.ratio),
         )
         self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
+        self._record(X, y)
         return self
 
     def _check_settings(self) -> None:
