@@ -366,6 +366,10 @@ SAID = {
     "saving {}": "正在保存 {}",
     "scoring": "正在评测",
     "counting": "正在计数",
+    "learning": "正在学习",
+    "left out {}, which has no numbers; --group or --columns can name it": (
+        "略去 {}，它没有数值；可用 --group 或 --columns 指定"
+    ),
     "training": "训练中",
     "numbering features": "正在给特征编号",
     "making the network": "正在建立网络",
