@@ -19,6 +19,7 @@ from rich.progress import Progress as RichProgress
 from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 
+from tagline.cli.language import speak
 from tagline.errors import visible
 from tagline.models.contract import Progress
 from tagline.models.recipes import Budget
@@ -229,6 +230,7 @@ def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> 
         reporter = Lines(console, budget, verbose)
     else:
         reporter = Bar(console, budget)
+    speak(reporter)
     try:
         yield reporter
     finally:
