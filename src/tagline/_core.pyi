@@ -87,7 +87,7 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
     """
 
-def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
+def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, most: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
     """
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
     """
@@ -134,6 +134,14 @@ class Online32:
         Return the weights [size] of now, or their average over the sentences so far.
         """
 
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here: (values [3, size], sentences seen).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], seen: float) -> None:
+        """Go on from where keep was called, bit for bit."""
+
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
 
@@ -149,6 +157,14 @@ class Online64:
         """
         Return the weights [size] of now, or their average over the sentences so far.
         """
+
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here: (values [3, size], sentences seen).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], seen: float) -> None:
+        """Go on from where keep was called, bit for bit."""
 
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
@@ -324,6 +340,14 @@ class Descent32:
     def get(self) -> NDArray[numpy.float64]:
         """Return the weights [size] as they are now."""
 
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here, besides seen: (values [size], their scale).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], scale: float) -> None:
+        """Go on from where keep was called, bit for bit."""
+
     @property
     def seen(self) -> float: ...
 
@@ -363,6 +387,14 @@ class Descent64:
 
     def get(self) -> NDArray[numpy.float64]:
         """Return the weights [size] as they are now."""
+
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here, besides seen: (values [size], their scale).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], scale: float) -> None:
+        """Go on from where keep was called, bit for bit."""
 
     @property
     def seen(self) -> float: ...
