@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagline.models.neural.transformer import TransformerCRF
     from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
+    from tagline.training.callbacks import TrainingState
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ _HOMES = {
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.files": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
+    "tagline.training.callbacks": ("TrainingState",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
 _MODULES = ("chain", "datasets", "evaluation", "features", "readers")
@@ -59,6 +61,7 @@ __all__ = [
     "TaglineError",
     "Template",
     "TrainingError",
+    "TrainingState",
     "TransformerCRF",
     "TrigramTagger",
     "__version__",

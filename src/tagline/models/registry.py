@@ -68,9 +68,11 @@ def _imported(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
+_FILES = ("checkpoint", "resume", "save_every", "log", "tensorboard")  # of a run
+
 _NETWORK_OPTIONS = (
     *("scheme", "on_illegal", "label_weights", "head", "epochs", "batch_size", "learning_rate", "max_seconds"),
-    *("patience", "random_state", "device", "config", "checkpoint", "resume", "log", "tensorboard"),
+    *("patience", "random_state", "device", "config", *_FILES),
 )
 
 _KINDS: dict[str, Kind] = {}
@@ -120,6 +122,7 @@ register(
             *("template", "cache", "scheme", "on_illegal", "min_frequency", "all_possible_states"),
             *("all_possible_transitions", "start_end", "label_weights", "hash_bits", "algorithm", "c1", "c2"),
             *("max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta", "period", "random_state"),
+            *_FILES,
         ),
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
@@ -129,7 +132,7 @@ register(
         "hmm",
         "tagline.models.hmm.estimator:HMM",
         "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data",
-        options_named("scheme", "on_illegal", "smoothing", "k", "unknown"),
+        options_named("scheme", "on_illegal", "smoothing", "k", "unknown", *_FILES),
     )
 )
 register(

@@ -18,7 +18,7 @@ from tagline.features.subwords import Pieces, PieceTable
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
-from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.dropout import check_probability
 from tagline.nn.heads import Tagger
@@ -28,6 +28,7 @@ from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
+from tagline.training.callbacks import Callback
 from tagline.types import IntArray
 
 _TOKENIZER = "tokenizer"

@@ -10,10 +10,7 @@ The settings hold where the run stands, its history, and the facts that a resume
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,26 +22,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
 
-from tagline.errors import InputError, StorageError
-from tagline.storage import ModelFile, Path, read, write
+from tagline.errors import StorageError
+from tagline.storage import ModelFile, Path, write
+from tagline.training.checkpoints import DAMAGED, KIND, check_facts, opened, read_number, written
 from tagline.training.neural import randomness
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
-
-KIND = "training checkpoint"
-MOST_NAMED = 6  # differences, in a message
-_CHECKSUMS = {
-    "lengths": "other sentences",
-    "words": "other words",
-    "tags": "other tags or weights",
-    "dev": "another dev set",
-    "shapes": "a network of other sizes",
-}
-"""What a message says where a checksum differs."""
-_DAMAGED = "the file is damaged; start anew without resume"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +61,7 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
         "model": KIND,
         "facts": dict(facts),
         **{name: getattr(standing, name) for name in ("epoch", "step", "seconds", "training")},
-        "history": [{name: _written(value) for name, value in asdict(epoch).items()} for epoch in standing.history],
+        "history": [{name: written(value) for name, value in asdict(epoch).items()} for epoch in standing.history],
         "best": None if best is None else {"epoch": best.epoch, "score": best.score},
         "scaler": steps.scaler.state_dict(),
         "totals": asdict(steps.totals()),
@@ -90,24 +76,14 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
     write(path, config, {name: _stored(value) for name, value in tensors.items()})
 
 
-def check_place(path: Path) -> None:
-    """Raise where a file that is no checkpoint would be overwritten."""
-    with contextlib.suppress(StorageError):
-        if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
-            return
-    raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
-
-
 def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     """Put network, optimiser and random numbers back to a checkpoint, and return where the run stands.
 
     The network is not changed unless the whole file fits. A file of other settings or data is an error that says what
     differs.
     """
-    file = read(path)
-    if (kind := file.setting("model", str)) != KIND:
-        raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
-    _check_facts(file.source, file.setting("facts", dict), facts)
+    file = opened(path)
+    check_facts(file.source, file.setting("facts", dict), facts)
     standing = _standing(file, steps.module)
     totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
     mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
@@ -159,22 +135,6 @@ def put(module: Module, weights: Mapping[str, Tensor]) -> None:
             value.copy_(weights[name])
 
 
-def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -> None:
-    now = json.loads(json.dumps(facts))
-    differ = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
-    if differ:
-        if "model" in differ:  # everything else differs, too
-            differ = ["model"]
-        texts = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ]
-        texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
-        more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
-        what = ", ".join([*texts[:MOST_NAMED], *more])
-        raise InputError(
-            f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
-            "those, or start anew without resume, which overwrites it"
-        )
-
-
 def _standing(file: ModelFile, module: Module) -> Standing:
     best = None
     if file.config.get("best") is not None:
@@ -182,9 +142,9 @@ def _standing(file: ModelFile, module: Module) -> Standing:
         best = Best(stored.setting("epoch", int), stored.setting("score", float), _weights(file, "best", module))
     rows = file.setting("history", list)
     try:
-        history = [Epoch(**{name: _read(value) for name, value in row.items()}) for row in rows]
+        history = [Epoch(**{name: read_number(value) for name, value in row.items()}) for row in rows]
     except (AttributeError, TypeError, ValueError) as error:
-        raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {_DAMAGED}") from None
+        raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {DAMAGED}") from None
     epoch, step = file.setting("epoch", int), file.setting("step", int)
     return Standing(epoch, step, file.setting("seconds", float), file.setting("training", float), history, best)
 
@@ -192,15 +152,6 @@ def _standing(file: ModelFile, module: Module) -> Standing:
 def _totals(file: ModelFile) -> Totals:
     stored = ModelFile(file.setting("totals", dict), {}, source=file.source)
     return Totals(stored.setting("loss", float), stored.setting("norms", float), stored.setting("counted", int))
-
-
-def _written(value: Any) -> Any:
-    """Return a number as JSON has it; as a string where it is not finite."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _read(value: Any) -> Any:
-    return float(value) if isinstance(value, str) else value
 
 
 def _weights(file: ModelFile, group: str, module: Module) -> dict[str, Tensor]:
@@ -212,7 +163,7 @@ def _restore_generators(file: ModelFile, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {_DAMAGED}") from None
+        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {DAMAGED}") from None
 
 
 def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:
@@ -224,9 +175,7 @@ def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tenso
         if group == "optimiser":
             number, _, key = rest.partition("/")
             if not (number.isdecimal() and int(number) < len(parameters)):
-                raise StorageError(
-                    f"{file.source}: expected {len(parameters)} parameters, got {name!r:.60}; {_DAMAGED}"
-                )
+                raise StorageError(f"{file.source}: expected {len(parameters)} parameters, got {name!r:.60}; {DAMAGED}")
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(file, name, like)
     return states
