@@ -1,4 +1,4 @@
-"""Runs of a CRF and an HMM that go on from a checkpoint: to the same bits, after kill −9, and never from another run."""
+"""Runs of a CRF and an HMM that go on from a checkpoint: to the same bits, after kill −9, never from another run."""
 
 from __future__ import annotations
 
