@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from tagline import storage
 from tagline.readers import read_columns, write_columns
 from tagline.readers.sources import open_target
-from tagline.writing import open_new
+from tagline.writing import check_place, open_new, scratch_folder
 
 
 def write(path: Path, data: bytes) -> None:
@@ -99,6 +100,16 @@ def test_a_redirected_output_is_added_to(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == "first\nAnna B-PER\n\n"
 
 
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs /dev/shm")
+def test_files_in_shared_memory_are_files() -> None:
+    """They were taken for streams, and a new model was added behind the old one."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        for data in (b"old and long", b"new"):
+            write(Path(folder) / "f", data)
+        assert (Path(folder) / "f").read_bytes() == b"new"
+        assert names(Path(folder)) == ["f"]
+
+
 def test_a_planted_neighbour_is_not_followed(tmp_path: Path) -> None:
     """The old name could be foreseen, and a link there led the bytes elsewhere."""
     (tmp_path / "victim").write_bytes(b"precious")
@@ -123,7 +134,7 @@ def test_threads_that_write_one_path_do_not_mix(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from tagline.writing import open_new
+from tagline.writing import check_place, open_new, scratch_folder
 with open_new(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
@@ -147,6 +158,38 @@ def test_leftovers_of_a_killed_run_go_with_the_next_write(tmp_path: Path) -> Non
     assert len(left) == 2
     assert left[0].startswith(".other.")
     assert left[1] == "f"
+
+
+KILLED_WITH_A_FOLDER = """
+import os, signal, sys
+from tagline.writing import scratch_folder
+with scratch_folder(sys.argv[1]) as folder:
+    open(os.path.join(folder, "large"), "wb").write(b"large")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_folders_of_a_killed_run_go_with_the_next_one(tmp_path: Path) -> None:
+    for name in ("f", "other"):
+        subprocess.run([sys.executable, "-c", KILLED_WITH_A_FOLDER, str(tmp_path / name)], check=False)
+    assert len(names(tmp_path)) == 2
+    with scratch_folder(tmp_path / "f") as held:  # one that is in use is no leftover
+        (Path(held) / "part").write_bytes(b"here")
+        with scratch_folder(tmp_path / "f") as second:
+            assert second != held
+        write(tmp_path / "f", b"new")
+        assert (Path(held) / "part").read_bytes() == b"here"
+    left = names(tmp_path)
+    assert len(left) == 2
+    assert left[0].startswith(".other.")
+    assert left[1] == "f"
+
+
+def test_a_place_is_tried_without_a_trace(tmp_path: Path) -> None:
+    check_place(tmp_path / "f")
+    assert names(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        check_place(tmp_path / "nowhere" / "f")
 
 
 def test_long_names_have_neighbours_too(tmp_path: Path) -> None:

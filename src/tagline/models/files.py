@@ -36,11 +36,13 @@ MOST_NESTED = 16  # lists and dicts of settings in one another
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
 
-def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
+def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **options: Any) -> Model:
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
 
     Arguments:
-        path: of the file.
+        path: of the file. `save` may replace it at any time: a model that is loaded keeps the old one. Other tools (cp,
+            rsync --inplace) cut the file short while they write over it, which ends the process that has it mapped.
+        mapped: False reads the file into memory instead, which is safe from that.
         verify: compare the checksum, which reads the whole file once.
         options: what a kind of model cannot keep in a file. For a CRF: ``features``, the function that it was trained
             with. For neural taggers: ``device``.
@@ -53,7 +55,7 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(checked_path(path), verify=verify)
+    file = storage.read(checked_path(path), verify=verify, mapped=mapped)
     name = file.setting("model", str)
     if name == CHECKPOINT:
         raise StorageError(

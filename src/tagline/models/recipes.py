@@ -17,7 +17,7 @@ from tagline.errors import InputError
 from tagline.models.contract import Model
 from tagline.models.registry import Kind
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.progress import Budget, Reporter
 
 __all__ = ["Budget", "Material", "Recipe", "Reporter", "check_progress", "introduce"]
@@ -105,6 +105,7 @@ class Recipe:
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read the sentences to learn from, and say what there is."""
         corpus = files.read(path)
+        check_labels(corpus)
         introduce(corpus, corpus.problems, tell)
         if len(corpus.names) > 2:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")

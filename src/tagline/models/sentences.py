@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
 from tagline.readers.sources import shown_value
 
@@ -40,7 +41,7 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     """
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+    if not is_listing(X):
         raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
     names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
@@ -51,7 +52,7 @@ def _columns(b: int, sentence: Any) -> Any:
     """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
     if isinstance(sentence, Sentence):
         return sentence
-    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+    if not is_listing(sentence):
         raise InputError(
             f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
             "for one sentence pass [sentence]"
@@ -68,6 +69,8 @@ def _columns(b: int, sentence: Any) -> Any:
     width = kinds.pop()
     if not width:
         return {TOKEN: tokens}
+    if not all(isinstance(part, str) for token in tokens for part in token):
+        raise InputError(f"X[{b}]: expected tuples of strings as tokens, got {shown_value(tokens[:2])}")
     return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
 
 

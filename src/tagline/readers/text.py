@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.arguments import check_choice, is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Column, Corpus
@@ -37,8 +38,9 @@ def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
     >>> [("Anna's cat."[start:end]) for start, end in tokenize("Anna's cat.")]
     ["Anna's", 'cat', '.']
     """
-    if tokenizer not in TOKENIZERS:
-        raise InputError(f"tokenizer: expected one of {', '.join(TOKENIZERS)}, got {tokenizer!r}")
+    check_choice("tokenizer", tokenizer, TOKENIZERS)
+    if not isinstance(text, str):
+        raise InputError(f"text: expected a string, got {shown_value(text)}")
     return [match.span() for match in TOKENIZERS[tokenizer].finditer(text)]
 
 
@@ -71,7 +73,9 @@ def corpus_of_texts(
         source: the file that the texts come from, for messages.
         lines: the line of each text in that file; they count from 1 when left out.
     """
-    held = list(texts)
+    held: list[Any] = list(texts) if is_listing(texts) else [texts]
+    if not is_listing(texts) or not all(isinstance(text, str) for text in held):
+        raise InputError(f"texts: expected a list of strings, got {shown_value(texts)}")
     cut: Cut = partial(tokenize, tokenizer=tokenizer) if isinstance(tokenizer, str) else tokenizer
     if not callable(cut):
         raise InputError(f"tokenizer: expected a name or a function, got {shown_value(tokenizer)}")

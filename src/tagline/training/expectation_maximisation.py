@@ -97,7 +97,7 @@ def climb(
 
     def judge(gain: float, stop: object) -> str | None:
         if gain < tolerance:
-            return f"converged: the objective rose by less than {tolerance:g}"
+            return f"converged: the objective rose by less than {float(tolerance):g}"
         if stop:
             return "callback"
         if max_seconds is not None and clock() - begun >= max_seconds:

@@ -232,7 +232,7 @@ class Monitor:
             return f"converged: gradient norm {point.gradient_norm:.2e} is below {self.epsilon:g} × max(1, ‖w‖)"
         passes = len(objectives) - 1
         if self.delta and self.period and passes >= self.period and not point.noisy:
-            change = abs(objectives[-1 - self.period] - point.objective)
+            change = abs(objectives[-1 - int(self.period)] - point.objective)
             if change <= self.delta * abs(point.objective):
                 return f"converged: the objective changed by at most {self.delta:g} of it in {self.period} passes"
         if self.max_iterations is not None and passes >= self.max_iterations:

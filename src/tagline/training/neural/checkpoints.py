@@ -11,16 +11,18 @@ The settings hold where the run stands, its history, and the facts that a resume
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
+from torch.optim import SGD, AdamW
 
 from tagline.errors import StorageError
 from tagline.storage import ModelFile, Path, write
@@ -31,6 +33,8 @@ from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
+
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +88,10 @@ def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     """
     file = opened(path)
     check_facts(file.source, file.setting("facts", dict), facts)
-    standing = _standing(file, steps.module)
+    standing = _standing(file, facts, steps.module)
     totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
     mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
-    updates = file.setting("updates", int)
+    updates = _counted(file, file.setting("updates", int), "updates of the mean")
     _restore_generators(file, steps)
     for tensor, value in zip(steps.average.mean, mean, strict=True):
         tensor.copy_(value)
@@ -135,23 +139,52 @@ def put(module: Module, weights: Mapping[str, Tensor]) -> None:
             value.copy_(weights[name])
 
 
-def _standing(file: ModelFile, module: Module) -> Standing:
+def _standing(file: ModelFile, facts: Mapping[str, Any], module: Module) -> Standing:
+    epoch = _counted(file, file.setting("epoch", int), "the epoch", 1, facts["epochs"] + 1)
+    step = _counted(file, file.setting("step", int), "the step", 0, facts["sentences"])
+    history = _history(file, epoch - 1)
     best = None
     if file.config.get("best") is not None:
         stored = ModelFile(file.setting("best", dict), {}, source=file.source)
-        best = Best(stored.setting("epoch", int), stored.setting("score", float), _weights(file, "best", module))
-    rows = file.setting("history", list)
+        number = _counted(file, stored.setting("epoch", int), "the best epoch", 1, epoch - 1)
+        best = Best(number, stored.setting("score", float), _weights(file, "best", module))
+    seconds, training = (max(file.setting(name, float), 0.0) for name in ("seconds", "training"))
+    return Standing(epoch, step, seconds, training, history, best)
+
+
+def _history(file: ModelFile, count: int) -> list[Epoch]:
+    """The epochs that are done, one after the other."""
+    types = get_type_hints(Epoch)
+    history: list[Epoch] = []
     try:
-        history = [Epoch(**{name: read_number(value) for name, value in row.items()}) for row in rows]
-    except (AttributeError, TypeError, ValueError) as error:
-        raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {DAMAGED}") from None
-    epoch, step = file.setting("epoch", int), file.setting("step", int)
-    return Standing(epoch, step, file.setting("seconds", float), file.setting("training", float), history, best)
+        for row in file.setting("history", list):
+            entries = {name: read_number(value) for name, value in row.items()}
+            for name, value in entries.items():
+                if not isinstance(value, types[name]):
+                    raise TypeError(f"{name} {value!r:.60}")
+            history.append(Epoch(**entries))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{file.source}: expected epochs in the history, got: {error!s:.200}; {DAMAGED}") from None
+    if [epoch.number for epoch in history] != list(range(1, count + 1)):
+        raise _damaged(file, f"{count} epochs in the history, in order", f"{len(history)}")
+    return history
+
+
+def _counted(file: ModelFile, number: int, what: str, least: int = 0, most: int = 2**62) -> int:
+    """The number, where it is within limits."""
+    if not least <= number <= most:
+        raise _damaged(file, f"{least} to {most} as {what}", f"{number!r:.60}")
+    return number
+
+
+def _damaged(file: ModelFile, expected: str, got: str) -> StorageError:
+    return StorageError(f"{file.source}: expected {expected}, got {got}; {DAMAGED}")
 
 
 def _totals(file: ModelFile) -> Totals:
     stored = ModelFile(file.setting("totals", dict), {}, source=file.source)
-    return Totals(stored.setting("loss", float), stored.setting("norms", float), stored.setting("counted", int))
+    counted = _counted(file, stored.setting("counted", int), "steps that were counted")
+    return Totals(stored.setting("loss", float), stored.setting("norms", float), counted)
 
 
 def _weights(file: ModelFile, group: str, module: Module) -> dict[str, Tensor]:
@@ -163,7 +196,7 @@ def _restore_generators(file: ModelFile, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {DAMAGED}") from None
+        raise _damaged(file, "states of generators", str(error)) from None
 
 
 def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:
@@ -174,10 +207,16 @@ def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tenso
         group, _, rest = name.partition("/")
         if group == "optimiser":
             number, _, key = rest.partition("/")
-            if not (number.isdecimal() and int(number) < len(parameters)):
-                raise StorageError(f"{file.source}: expected {len(parameters)} parameters, got {name!r:.60}; {DAMAGED}")
+            if not (_NUMBER.fullmatch(number) and int(number) < len(parameters)):
+                raise _damaged(file, f"{len(parameters)} parameters", f"{name!r:.60}")
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(file, name, like)
+    wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
+    for place, state in states.items():
+        if set(state) != wanted or not state.get("step", torch.ones(())) >= 0:
+            raise _damaged(file, f"{', '.join(sorted(wanted))} of parameter {place}", ", ".join(sorted(state))[:60])
+    if isinstance(steps.optimiser, SGD) and steps.optimiser.defaults["momentum"] and len(states) < len(parameters):
+        raise _damaged(file, f"the momentum of {len(parameters)} parameters", f"{len(states)}")
     return states
 
 
