@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, ClassVar
 
 from tagline.errors import InputError
@@ -57,6 +58,18 @@ class DescribedModel:
     def kept_pass_(self) -> Progress | None:
         """The pass whose weights were kept for its dev score; None where those of the last pass were."""
         return None
+
+    def plot_training(self, ax: Any = None, path: str | PathLike[str] | None = None) -> Any:
+        """Draw the objective after each pass, and the dev score where there is a dev set; return the axes.
+
+        Arguments:
+            ax: matplotlib's axes to draw on; new ones when left out.
+            path: a file for the picture, PNG.
+        """
+        from tagline.models.training_plot import plot_training
+
+        _ = self.labels_
+        return plot_training(getattr(self, "training_log_", ()), ax, path)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that the model has seen; none where that is not known."""

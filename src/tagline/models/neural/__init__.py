@@ -3,3 +3,7 @@
 In: sentences of words and labels. Out: a network that scores sentences into chains. A coder turns words into numbers
 and the network (`tagline.nn`) turns these into emissions; `fitting` is what the training loop asks for.
 """
+
+from tagline import compiled
+
+compiled.let_torch_wait()
