@@ -1,10 +1,11 @@
-"""Threads of PyTorch sleep while they wait, if it is Tagline that loads PyTorch: on a busy machine that is the speed."""
+"""Threads of PyTorch sleep while they wait, if Tagline loads PyTorch: on a busy machine that is the speed."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,24 @@ def test_torch_that_is_loaded_cannot_be_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delitem(sys.modules, "torch")
     assert compiled.let_torch_wait()
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_where_torch_was_there_first_a_team_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from tagline.training.neural.waiting import NAME, let_threads_sleep
+
+    def teams() -> int:
+        return sum(thread.name == NAME for thread in threading.enumerate())
+
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    let_threads_sleep()
+    assert teams() == 0, "one thread waits for nobody"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    let_threads_sleep()
+    assert teams() == 0, "what the user set stays"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    let_threads_sleep()
+    let_threads_sleep()
+    assert teams() == 1

@@ -35,6 +35,7 @@ from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Part, Steps, Totals
 from tagline.training.neural.task import Progress, Task, dev_score_of
+from tagline.training.neural.waiting import let_threads_sleep
 from tagline.training.neural.watch import Watch
 from tagline.types import IntArray
 
@@ -83,6 +84,8 @@ def train(
     if (first := next(task.module.parameters(), None)) is None:
         raise InputError("module: expected parameters to train, got none")
     device, mode = first.device, task.module.training
+    if device.type == "cpu":
+        let_threads_sleep()
     with (
         joined(device) as world,
         randomness.seeded(descent.seed, world.rank, device),
