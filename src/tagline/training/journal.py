@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import import_module
+from importlib.util import find_spec
 from types import TracebackType
 from typing import IO, Any
 
@@ -84,7 +85,8 @@ def _summary_writer(folder: Path) -> Any:
     try:
         boards = import_module("torch.utils.tensorboard")
     except ImportError as error:
+        packages = "tensorboard" if find_spec("torch") else "torch tensorboard"  # the writer is PyTorch's
         raise InputError(
-            f"tensorboard: expected TensorBoard to be installed, got: {error}; pip install tensorboard"
+            f"tensorboard: expected TensorBoard to be installed, got: {error}; pip install {packages}"
         ) from None
     return boards.SummaryWriter(os.fspath(folder))

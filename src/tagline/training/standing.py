@@ -76,8 +76,13 @@ def history_of(state: State) -> tuple[Pass, ...]:
     """Return the passes that `history_state` made columns of."""
     columns = state.value("history", dict)
     try:
-        rows = zip(*[columns[entry.name] for entry in fields(Pass)], strict=True)
-        return tuple(Pass(*[read_number(value) for value in row]) for row in rows)
+        rows = list(zip(*[columns[entry.name] for entry in fields(Pass)], strict=True))
+        numbers = [[read_number(value) for value in row] for row in rows]
+        if odd := [value for row in numbers for value in row if value is not None and type(value) not in (int, float)]:
+            raise TypeError(f"{odd[0]!r:.60}")
+        if [row[0] for row in numbers] != list(range(1, len(rows) + 1)):
+            raise ValueError("passes that are not numbered 1, 2, …")
+        return tuple(Pass(*row) for row in numbers)
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{state.source}: expected passes in the history, got: {error!r:.100}; {DAMAGED}") from None
 

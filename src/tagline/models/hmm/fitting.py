@@ -129,8 +129,11 @@ def _climb(
         how.frozen,
         how.algorithm,
     )
-    search = restored(checkpoint, lesson, random)
-    best, starts = search.best, 1 if before is not None else how.n_init
+    starts, search = 1 if before is not None else how.n_init, Search()
+    if checkpoint.state is not None:
+        like = _start(how, lesson, np.random.default_rng(0)) if before is None else _continued(how, before)
+        search = restored(checkpoint.state, like, starts, random)
+    best = search.best
     for number in range(search.number, starts):
         start: HMMParameters | Place
         if search.place is not None and number == search.number:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.models.hmm.baum_welch import Place
-from tagline.models.hmm.emissions import FAMILIES
+from tagline.models.hmm.baum_welch import REVIVALS, Place
 from tagline.models.hmm.lessons import ObservedLesson
-from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting
 from tagline.training.checkpoints import DAMAGED, Checkpoint, State, checksum, restored_generator
 from tagline.training.expectation_maximisation import Climbed, Ledge
@@ -44,22 +43,27 @@ def keeper(checkpoint: Checkpoint, search: Search, random: np.random.Generator) 
     return keep
 
 
-def restored(checkpoint: Checkpoint, lesson: ObservedLesson, random: np.random.Generator) -> Search:
-    """Return the search of a checkpoint, and put the dice back; a new search where there is no checkpoint."""
-    state = checkpoint.state
-    if state is None:
-        return Search()
+def restored(state: State, like: HMMParameters, starts: int, random: np.random.Generator) -> Search:
+    """Return the search of a checkpoint, and put the dice back.
+
+    Arguments:
+        like: parameters of the shapes that there must be.
+        starts: how many there are.
+    """
     restored_generator(random, state, "random")
-    best = _climbed(state.part("best"), lesson) if "best" in state.values else None
-    inner = _climbed(state.part("inner"), lesson) if "inner" in state.values else None
+    best = _climbed(state.part("best"), like) if "best" in state.values else None
+    inner = _climbed(state.part("inner"), like) if "inner" in state.values else None
     ledge = Ledge(
-        _parameters(state.part("now"), lesson),
-        _parameters(state.part("before"), lesson),
+        _parameters(state.part("now"), like),
+        _parameters(state.part("before"), like),
         state.value("objective", float),
         history_of(state),
         state.value("seconds", float),
     )
-    return Search(state.value("number", int), Place(ledge, state.value("revivals", int), inner), best)
+    number, revivals = state.value("number", int), state.value("revivals", int)
+    if not (0 <= number < starts and 0 <= revivals <= REVIVALS and ledge.history):
+        raise StorageError(f"{state.source}: expected a step of one of {starts} starts, got none; {DAMAGED}")
+    return Search(number, Place(ledge, revivals, inner), best)
 
 
 def _search_state(search: Search, random: np.random.Generator) -> State:
@@ -90,17 +94,19 @@ def _parameters_state(p: HMMParameters) -> State:
     return State({"emission": p.emission.config()}, {"start": p.start, "transitions": p.transitions, **arrays})
 
 
-def _parameters(state: State, lesson: ObservedLesson) -> HMMParameters:
-    K, described = len(lesson.labels), state.value("emission", dict)
-    arrays = {name.removeprefix(_EMISSION): array for name, array in state.arrays.items() if _EMISSION in name}
-    try:
-        emission = FAMILIES[described["family"]].from_arrays(arrays, described)
-        if emission.num_states != K:
-            raise InputError(f"emission: expected {K} states, got {emission.num_states}")
-    except (KeyError, TypeError, InputError, StorageError) as error:
-        raise StorageError(f"{state.source}: expected emissions, got: {error!r:.100}; {DAMAGED}") from None
+def _parameters(state: State, like: HMMParameters) -> HMMParameters:
+    K, described = like.num_states, state.value("emission", dict)
+    arrays = {
+        name.removeprefix(_EMISSION): state.array(name, np.float64, *np.shape(like.emission.arrays().get(part, ())))
+        for name in state.arrays
+        if name.startswith(_EMISSION) and (part := name.removeprefix(_EMISSION))
+    }
     start, transitions = state.array("start", np.float64, K), state.array("transitions", np.float64, K, K)
-    return lesson.parameters(start, transitions, emission)
+    try:
+        emission = type(like.emission).from_arrays(arrays, described)
+        return checked(replace(like, start=start, transitions=transitions, emission=emission))
+    except (KeyError, TypeError, ValueError, InputError, StorageError) as error:
+        raise StorageError(f"{state.source}: expected parameters of an HMM, got: {error!s:.200}; {DAMAGED}") from None
 
 
 def _climbed_state(climbed: Climbed[HMMParameters]) -> State:
@@ -112,8 +118,8 @@ def _climbed_state(climbed: Climbed[HMMParameters]) -> State:
     return State(values).joined("parameters", _parameters_state(climbed.parameters))
 
 
-def _climbed(state: State, lesson: ObservedLesson) -> Climbed[HMMParameters]:
-    parameters = _parameters(state.part("parameters"), lesson)
+def _climbed(state: State, like: HMMParameters) -> Climbed[HMMParameters]:
+    parameters = _parameters(state.part("parameters"), like)
     return Climbed(parameters, state.value("objective", float), state.value("reason", str), history_of(state))
 
 
