@@ -16,7 +16,7 @@ import pytest
 from tagline import storage
 from tagline.readers import read_columns, write_columns
 from tagline.readers.sources import open_target
-from tagline.writing import check_place, open_new, scratch_folder
+from tagline.writing import check_place, new_folder, open_new, scratch_folder
 
 
 def write(path: Path, data: bytes) -> None:
@@ -134,7 +134,7 @@ def test_threads_that_write_one_path_do_not_mix(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from tagline.writing import check_place, open_new, scratch_folder
+from tagline.writing import open_new
 with open_new(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
@@ -214,3 +214,71 @@ def test_corpora_go_the_same_way(tmp_path: Path) -> None:
     write_columns(read_columns(tmp_path / "in.txt"), tmp_path / "out.txt.gz")
     assert read_columns(tmp_path / "out.txt.gz").tokens == [["Anna"]]
     assert names(tmp_path) == ["in.txt", "out.txt.gz"]
+
+
+# Folders.
+
+
+def fill(path: Path, text: str, *files: str, mix: bool = False, error: type[BaseException] | None = None) -> None:
+    with new_folder(path, mix=mix) as place:
+        for name in files:
+            Path(place, name).write_text(text)
+        if error is not None:
+            raise error
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_folder_appears_whole(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    with new_folder(place) as new:
+        Path(new, "a").write_text("new")
+        assert not place.exists()
+    assert contents(place) == {"a": "new"}
+    fill(place, "newer", "b")
+    assert contents(place) == {"b": "newer"}, "what was there is replaced"
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("mix", [False, True])
+def test_a_failure_leaves_the_old_folder(tmp_path: Path, mix: bool) -> None:
+    fill(tmp_path / "out", "old", "a")
+    for place in ("out", "new"):
+        with pytest.raises(KeyboardInterrupt):
+            fill(tmp_path / place, "half", "a", mix=mix, error=KeyboardInterrupt)
+    assert contents(tmp_path / "out") == {"a": "old"}
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "out", "old", "a")
+    rename = os.rename
+
+    def refuse(source: str, target: str) -> None:
+        if target.endswith("out") and not source.endswith(".old"):
+            raise PermissionError(13, "no", target)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(PermissionError):
+        fill(tmp_path / "out", "new", "a")
+    assert contents(tmp_path / "out") == {"a": "old"}
+    assert names(tmp_path) == ["out"]
+
+
+def test_files_beside_others(tmp_path: Path) -> None:
+    fill(tmp_path / "out", "old", "a", "b")
+    fill(tmp_path / "out", "new", "b", "c", mix=True)
+    assert contents(tmp_path / "out") == {"a": "old", "b": "new", "c": "new"}
+    fill(tmp_path / "fresh", "new", "a", mix=True)
+    assert names(tmp_path) == ["fresh", "out"]
+
+
+def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+    fill(tmp_path / "real", "old", "a")
+    (tmp_path / "link").symlink_to("real")
+    fill(tmp_path / "link", "new", "b")
+    assert (tmp_path / "link").is_symlink()
+    assert contents(tmp_path / "real") == {"b": "new"}

@@ -6,7 +6,8 @@ behind it is replaced. Whatever is not a regular file (a device, a pipe, ``/dev/
 
 Neighbours have names that nobody can guess, and are locked while they are written. So the leftovers of a run that was
 killed can be told from what another run is writing: the next write of the same file removes them. Folders for what does
-not fit into memory (`scratch_folder`) are neighbours too.
+not fit into memory (`scratch_folder`) are neighbours, too; a folder of files that belong together (`new_folder`) takes
+its place whole.
 """
 
 from __future__ import annotations
@@ -83,6 +84,39 @@ def scratch_folder(path: Path) -> Iterator[str]:
 def _open_folder(path: str) -> int | None:
     os.mkdir(path)
     return None if fcntl is None else os.open(path, os.O_RDONLY)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, mix: bool = False) -> Iterator[str]:
+    """Give an empty folder to fill: it takes its place whole when the block ends, or not at all where that raises.
+
+    Arguments:
+        path: the place; a folder that is there is replaced, with everything in it.
+        mix: leave such a folder where it is and move the new files into it, one after the other; others stay.
+    """
+    target = os.path.realpath(path)
+    with scratch_folder(target) as neighbour:
+        yield neighbour
+        if mix and os.path.isdir(target):
+            for entry in sorted(os.listdir(neighbour)):
+                os.replace(os.path.join(neighbour, entry), os.path.join(target, entry))
+        else:
+            _take_the_place(neighbour, target)
+    _sync_folder(os.path.dirname(target))
+
+
+def _take_the_place(folder: str, target: str) -> None:
+    """Rename a folder; one that has the name already goes."""
+    before = f"{folder}.old"
+    if os.path.isdir(target):
+        os.rename(target, before)
+    try:
+        os.rename(folder, target)
+    except BaseException:
+        if os.path.isdir(before):
+            os.rename(before, target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def _status(name: str) -> os.stat_result | None:

@@ -161,10 +161,10 @@ class Campaign:
                     begun = time.monotonic()
                 if now != before:
                     before, since = now, time.monotonic()
-                elif time.monotonic() - since > (self.hang if now != begin else START):
+                elif time.monotonic() - since > (limit := self.hang if now != begin else START):
                     worker.send_signal(signal.SIGKILL)
                     worker.wait()
-                    return -signal.SIGKILL, f"no answer within {self.hang:.0f} seconds", time.monotonic() - begun
+                    return -signal.SIGKILL, f"no answer within {limit:.0f} seconds", time.monotonic() - begun
         return worker.returncode, errors.read_text(errors="replace")[-20_000:], time.monotonic() - begun
 
     def _crashed(self, name: str, number: int, status: int, output: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -47,6 +48,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "X of words": (lambda: WORDED.predict(POINT), "X: expected a Corpus or a list of sentences"),
     "X of items": (lambda: ITEMISED.predict([POINT]), "expected a list"),
     "tokens that are tuples": (lambda: WORDED.predict([[(("a",),)]]), "expected tuples of strings as tokens"),
+    "tokens that are empty tuples": (lambda: WORDED.predict([[()]]), r"X\[0\]: expected tokens"),
     "known": (lambda: WORDED.predict(WORDS, known=POINT), "known: expected a list for each sentence"),
     "known of a sentence": (lambda: WORDED.predict([["a"]], known=[POINT]), r"known\[0\]: expected a list of 1"),
     "y": (lambda: CRF(TEMPLATE).fit(WORDS, POINT), "y: expected a list of sentences"),
@@ -80,13 +82,15 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "block_bytes": (lambda: list(readers.iter_columns("x", block_bytes=2**60)), "block_bytes: expected"),
     "corpus": (lambda: readers.as_corpus(POINT), "corpus: expected a Corpus"),
     "no columns": (lambda: Corpus.from_sentences([{}]), "sentence 0: expected columns with names"),
+    "a column": (lambda: Corpus.from_sentences([{"token": POINT}]), "sentence 0: expected lists of strings"),
+    "gold labels": (lambda: evaluate([POINT], [["O"]], None), "gold, sentence 0: expected a list of labels"),  # type: ignore[list-item]
     "offsets": (lambda: Corpus({"token": Column.of(["a"])}, ["O"]), "offsets: expected whole numbers"),  # type: ignore[list-item]
     "offsets without axes": (lambda: Corpus({"token": Column.of(["a"])}, 3), "offsets: expected whole numbers"),
     "column": (lambda: CORPUS.column([]), "column .*: expected one of token, tag"),  # type: ignore[arg-type]
     "fraction": (lambda: CORPUS.split({}), "fraction: expected 0 to 1"),  # type: ignore[arg-type]
     "seed of a split": (lambda: CORPUS.split(0.5, "x"), "seed: expected a whole number"),  # type: ignore[arg-type]
     "tags": (lambda: detect(POINT), "tags: expected a list of tags"),  # type: ignore[arg-type]
-    "policy": (lambda: repair(TAGS, "IOB2", []), "repair: expected one of conlleval"),  # type: ignore[arg-type]
+    "policy": (lambda: repair(TAGS, "IOB2", np.zeros(2)), "repair: expected one of conlleval"),  # type: ignore[arg-type]
     "a long tag": (lambda: convert([["x" * 5000]], "IOB2", "BIOES"), "expected a tag of IOB2 .*, got 'xx*…"),
     "labels of rules": (lambda: legal(3, "IOB2"), "labels: expected a list of tags"),  # type: ignore[arg-type]
     "length": (lambda: spans_to_tags([], (), "IOB2"), "length: expected 0 tokens or more"),  # type: ignore[arg-type]
@@ -130,15 +134,21 @@ def test_a_switch_may_be_one() -> None:
     assert CRF(start_end=1, max_iterations=1).fit(ITEMS, TAGS).predict(ITEMS[:1])  # type: ignore[arg-type]
 
 
+def test_limits_may_be_any_numbers() -> None:
+    limits: dict[str, Any] = {"epsilon": 10**400, "delta": 10**400, "period": np.uint8(1)}
+    assert CRF(max_iterations=3, **limits).fit(ITEMS, TAGS).stop_reason_.startswith("converged")
+    assert CRF(max_iterations=3, epsilon=0, delta=1e300, period=np.uint8(1)).fit(ITEMS, TAGS).predict(ITEMS)  # type: ignore[arg-type]
+
+
 def test_probabilities_of_huge_scores_are_at_most_one() -> None:
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(11)
     huge = Chain(random.normal(size=(9, 4)) * 1e100, random.normal(size=(4, 4)) * 1e289)
     for name in engine.ENGINES:
         with engine.using_engine(name):
             assert (engine.k_best(huge, 3)[0].probabilities <= 1).all()
 
 
-@pytest.mark.parametrize("text", [b"the 0.5\n42\n", b"the 0.5\n1 " + b"9" * 5000 + b"\n", b"1 " + b"9" * 5000])
+@pytest.mark.parametrize("text", [b"the 0.5\n42\n", b"1 " + b"9" * 5000])
 def test_vectors_without_a_word_or_with_too_many_digits(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_bytes(text)
     with pytest.raises(InputError, match=r"v\.txt:\d: expected"):
@@ -161,6 +171,33 @@ def test_a_file_in_memory_is_replaced(tmp_path: Path) -> None:
         assert readers.read_jsonl(path).tokens == CORPUS.tokens  # it was added to
     finally:
         os.unlink(path)
+
+
+CLS = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}], "pair": []}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": {"vocab": {"[UNK]": 0, "a": 2**32 - 1}}}, "expected pieces by numbers below 2147483647"),
+        ({"post_processor": {**CLS, "special_tokens": {}}}, "expected one that cuts any word into pieces"),  # a panic
+    ],
+)
+def test_tokenizers_that_cannot_be_used(change: dict[str, Any], message: str) -> None:
+    pytest.importorskip("tokenizers")
+    from tagline.features.subwords import PieceTable
+
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "vocab": {"[UNK]": 0, "a": 1},
+    }
+    model |= {"max_input_chars_per_word": 100, **change.get("model", {})}
+    parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+    document = {"version": "1.0", "added_tokens": [], **dict.fromkeys(parts), **change, "model": model}
+    with pytest.raises(InputError, match=f"tokenizer: {message}"):
+        PieceTable(json.dumps(document), unknown=0, padding=0)
 
 
 # Compiled corpora.
@@ -205,3 +242,39 @@ def test_a_compiled_corpus_is_used_as_it_was_compiled(tmp_path: Path) -> None:
     without = replace(compiled, features=replace(compiled.features, edges=None))  # the template has B lines
     with pytest.raises(InputError, match="compiled with, got others"):
         CRF(TEMPLATE, hash_bits=10).fit(without)
+
+
+# Checkpoints.
+
+STATES: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] = {
+    "a state without its mean": (
+        lambda config, arrays: arrays.pop("optimiser/0/exp_avg"),
+        "exp_avg, .* of parameter 0",
+    ),
+    "a state without its step": (lambda config, arrays: arrays.pop("optimiser/1/step"), "step of parameter 1"),
+    "a step below 0": (lambda config, arrays: arrays["optimiser/0/step"].fill(-1), "step of parameter 0"),
+    "an epoch before the first": (lambda config, arrays: config.update(epoch=0), "1 to 4 as the epoch, got 0"),
+    "an epoch after the last": (lambda config, arrays: config.update(epoch=9), "1 to 4 as the epoch, got 9"),
+    "a step of no epoch": (lambda config, arrays: config.update(step=-1), "0 to 3 as the step, got -1"),
+    "a short history": (lambda config, arrays: config.update(history=[]), "1 epochs in the history, in order, got 0"),
+    "a loss that is a list": (
+        lambda config, arrays: config["history"][0].update(loss=[1]),
+        "epochs in the history, got: loss",
+    ),
+    "a best epoch to come": (lambda config, arrays: config["best"].update(epoch=7), "as the best epoch, got 7"),
+    "updates below 0": (lambda config, arrays: config.update(updates=-9), "as updates of the mean, got -9"),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_damaged_checkpoints(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from tests.fuzz.doors.networks import Checkpoints
+
+    door = Checkpoints(tmp_path)
+    file = storage.loads(door.seeds[0])
+    config, arrays = dict(file.config), {name: np.array(array) for name, array in file.tensors.items()}
+    change, message = STATES[name]
+    change(config, arrays)
+    with pytest.raises(StorageError, match=message):
+        door.use(storage.dumps(config, arrays))

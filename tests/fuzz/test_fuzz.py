@@ -20,10 +20,10 @@ from tests.fuzz.judge import try_out
 SEED = 1
 TOO_LONG = "transformer"  # half a minute before the first input
 COUNTS = {
-    **{"columns": 400, "jsonl": 400, "conllu": 300, "text": 300, "tags": 300, "templates": 400, "vectors": 400},
-    **{"dictionaries": 300, "subwords": 100, "toml": 30, "crf": 300, "crf-items": 200, "hmm": 200},
-    **{"hmm-vectors": 150, "trigram": 200, "compiled": 150, "chain": 1500, "bilstm": 20, "checkpoint": 8},
-    **{"questions": 400, "settings": 40, "arguments": 600},
+    **{"columns": 300, "jsonl": 300, "conllu": 200, "text": 200, "tags": 200, "templates": 300, "vectors": 300},
+    **{"dictionaries": 200, "subwords": 100, "toml": 20, "crf": 150, "crf-items": 100, "hmm": 100},
+    **{"hmm-vectors": 80, "trigram": 100, "compiled": 80, "chain": 800, "bilstm": 12, "checkpoint": 6},
+    **{"questions": 250, "settings": 40, "arguments": 400},
 }
 """How many inputs of each door."""
 
@@ -53,7 +53,7 @@ def test_damaged_inputs_are_refused_by_an_error_of_ours_or_answered(name: str, t
     assert 0 < accepted < COUNTS[name]  # damage that is always refused, or never, tries nothing
 
 
-@pytest.mark.parametrize("name", [name for name in COUNTS if not door_named(name).needs])
+@pytest.mark.parametrize("name", [name for name in COUNTS if not door_named(name).needs and name != "settings"])
 def test_valid_inputs_are_taken(name: str, tmp_path: Path) -> None:
     door = door_named(name)(tmp_path)
     taken = [try_out(door, door.as_input(data))[0] for data in door.seeds]

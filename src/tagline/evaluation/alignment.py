@@ -131,13 +131,15 @@ def _column(side: str, labels: Sequence[Sequence[str]], N: int) -> Column:
         raise InputError(f"{side}: expected labels that are strings, got something else ({error})") from None
     for label in numbers:
         if not isinstance(label, str):
-            raise InputError(f"{side}: expected labels that are strings, got {type(label).__name__} {label!r}")
+            raise InputError(
+                f"{side}: expected labels that are strings, got {type(label).__name__} {shown_value(label)}"
+            )
     return Column(tuple(numbers), ids)
 
 
 def _check_sentences(side: str, labels: Sequence[object]) -> None:
     for b, sentence in enumerate(labels):
-        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
+        if isinstance(sentence, str) or not hasattr(sentence, "__len__") or not getattr(sentence, "ndim", 1):
             raise InputError(
                 f"{side}, sentence {b}: expected a list of labels, got {shown_value(sentence)}; "
                 "put a single sentence into a list: [labels]"

@@ -28,6 +28,7 @@ from tagline.types import BoolArray, IntArray
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+MOST_PIECES = 2**31 - 1  # int32 holds their numbers
 LONGEST_WORD = 32
 """Pieces of a word that are read (its first ones): a longer word is a web address or noise."""
 
@@ -193,6 +194,8 @@ class PieceTable:
     def __init__(self, tokenizer: str, *, unknown: int, padding: int, max_length: int = 512, stride: int = 64) -> None:
         self._tokenizer = _by_words(tokenizer)
         self.num_pieces = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+        if self.num_pieces > MOST_PIECES:
+            raise InputError(f"tokenizer: expected pieces by numbers below {MOST_PIECES}, got {self.num_pieces - 1}")
         for name, piece in (("unknown", unknown), ("padding", padding)):
             if not _is_whole(piece) or not 0 <= piece < self.num_pieces:
                 raise InputError(

@@ -66,7 +66,7 @@ class DescribedModel:
             ax: matplotlib's axes to draw on; new ones when left out.
             path: a file for the picture, PNG.
         """
-        from tagline.models.training_plot import plot_training
+        from tagline.evaluation.training_curve import plot_training
 
         _ = self.labels_
         return plot_training(getattr(self, "training_log_", ()), ax, path)

@@ -66,6 +66,23 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     return model
 
 
+@dataclass(frozen=True)
+class Exported:
+    """What `export` has written.
+
+    Attributes:
+        folder: its place.
+        files: names and sizes in bytes.
+        needs: the packages that its program needs.
+        checked: whether that program has run and given the labels of the model.
+    """
+
+    folder: str
+    files: dict[str, int]
+    needs: tuple[str, ...]
+    checked: bool
+
+
 class StoredModel:
     """The methods that keep a model: `save`, `size_`, pickle and copy."""
 
@@ -83,6 +100,14 @@ class StoredModel:
     def size_(self) -> int:
         """The size of the model file in bytes."""
         return len(storage.dumps(*self._packed()))
+
+    def export(self, folder: storage.Path, *, opset: int | None = None, force: bool = False) -> Exported:
+        """Write a network as ONNX with a program that runs it (`tagline.models.neural.export`); others are refused."""
+        raise InputError(
+            f"export: expected a network (BiLSTMCRF or TransformerCRF), got a {type(self).__name__}, which is no graph "
+            "of ONNX's operators; its own file is small and needs no PyTorch: tagline.load(path).predict(X), or "
+            "tagline tag -m"
+        )
 
     def _packed(self) -> Packed:
         """Return what lies in the file of this model."""

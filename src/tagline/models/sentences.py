@@ -58,8 +58,8 @@ def _columns(b: int, sentence: Any) -> Any:
             "for one sentence pass [sentence]"
         )
     tokens = list(sentence)
-    kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
-    if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
+    kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}
+    if len(kinds) > 1 or 0 in kinds or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
             f"X[{b}]: expected tokens, all strings or all tuples of one length, got {shown_value(tokens[:2])}…; only a "
             "CRF without a template takes features of your own"
@@ -67,7 +67,7 @@ def _columns(b: int, sentence: Any) -> Any:
     if not tokens:
         return {}
     width = kinds.pop()
-    if not width:
+    if width is None:
         return {TOKEN: tokens}
     if not all(isinstance(part, str) for token in tokens for part in token):
         raise InputError(f"X[{b}]: expected tuples of strings as tokens, got {shown_value(tokens[:2])}")

@@ -167,8 +167,9 @@ class Corpus:
         if not names or not all(isinstance(name, str) for name in names):
             raise InputError(f"sentence 0: expected columns with names, got {shown_value(names)}")
         for b, row in enumerate(rows):
-            lengths = {name: len(values) for name, values in row.items() if isinstance(values, Sized)}
-            if len(lengths) < len(row) or not all(is_listing(values) for values in row.values()):
+            listings = {name: values for name, values in row.items() if isinstance(values, str) or is_listing(values)}
+            lengths = {name: len(values) for name, values in listings.items() if isinstance(values, Sized)}
+            if len(lengths) < len(row):
                 raise InputError(f"sentence {b}: expected lists of strings as columns {names}, got something else")
             if list(row) != names or len(set(lengths.values())) > 1:
                 raise InputError(f"sentence {b}: expected columns {names} of one length, got {lengths}")

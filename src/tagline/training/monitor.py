@@ -19,7 +19,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.training.callbacks import TrainingState, told
 from tagline.training.checkpoints import Checkpoint, State, Stateful
-from tagline.training.checks import check_functions, check_number, check_whole
+from tagline.training.checks import as_float, check_functions, check_number, check_whole
 from tagline.training.passes import Pass, Point
 from tagline.training.standing import Standing
 from tagline.types import Float64Array
@@ -106,7 +106,7 @@ class Monitor:
         check_functions("callbacks", callbacks)
         if patience is not None and dev is None:
             raise InputError("patience: expected a dev score to be patient with, got none; pass dev=")
-        self.epsilon, self.period, self.delta = epsilon, period, delta
+        self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
         self.max_iterations, self.max_seconds = max_iterations, max_seconds
         self.dev, self.patience = dev, patience
         self.callbacks, self.reports, self.clock = tuple(callbacks), list(reports), clock
@@ -232,7 +232,7 @@ class Monitor:
             return f"converged: gradient norm {point.gradient_norm:.2e} is below {self.epsilon:g} × max(1, ‖w‖)"
         passes = len(objectives) - 1
         if self.delta and self.period and passes >= self.period and not point.noisy:
-            change = abs(objectives[-1 - int(self.period)] - point.objective)
+            change = abs(objectives[-1 - self.period] - point.objective)
             if change <= self.delta * abs(point.objective):
                 return f"converged: the objective changed by at most {self.delta:g} of it in {self.period} passes"
         if self.max_iterations is not None and passes >= self.max_iterations:

@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 
-from tagline.cli.plans import plan_of
 from tagline.features.dictionaries import Dictionary
 from tagline.features.embeddings import read_embeddings
 from tagline.features.expansion import expand
@@ -21,7 +20,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.readers.rules import legal
 from tagline.readers.schemes import SCHEMES, spans_to_tags
-from tagline.readers.streams import read_stream
+from tagline.readers.streams import StreamFormat, read_stream
 from tagline.readers.text import TOKENIZERS, cut_by_script
 from tagline.readers.validation import repair, validate
 from tests.fuzz.doors.base import Door, ensure, one_in
@@ -119,7 +118,7 @@ class JSONLines(Door):
     def use(self, data: bytes) -> None:
         how, path = data[0] if data else 0, self.file(data[1:], "input.jsonl")
         if how & 1:
-            for block in read_stream(path, "jsonl", cut_by_script):
+            for block in read_stream(path, StreamFormat("jsonl"), cut_by_script):
                 check_corpus(block.corpus)
             return
         tokenizer, scheme = list(TOKENIZERS)[how >> 1 & 1], list(SCHEMES)[(how >> 2) % len(SCHEMES)]
@@ -174,7 +173,7 @@ class Text(Door):
         if how & 64:
             check_corpus(read_text(path, list(TOKENIZERS)[(how & 3) % 3], encoding=encoding))
             return
-        for block in read_stream(path, "text", cut_by_script):
+        for block in read_stream(path, StreamFormat("text"), cut_by_script):
             check_corpus(block.corpus)
 
 
@@ -274,6 +273,8 @@ class Configurations(Door):
         return bytes([random.randrange(256)]) + super().draw(random)
 
     def use(self, data: bytes) -> None:
+        from tagline.cli.plans import plan_of
+
         path, how = self.file(data[1:], "config.toml"), data[0] if data else 0
         given = ("model",) if how & 1 else ()
         plan = plan_of("train.txt", "m.tagline", "bilstm", {"config": path}, given)

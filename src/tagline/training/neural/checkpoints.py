@@ -196,7 +196,7 @@ def _restore_generators(file: ModelFile, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise _damaged(file, "states of generators", str(error)) from None
+        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {DAMAGED}") from None
 
 
 def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:

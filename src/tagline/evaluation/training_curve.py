@@ -12,18 +12,17 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.evaluation.plots import MissingPlotExtraError
-from tagline.training.callbacks import Progress
 from tagline.writing import open_new
 
 OBJECTIVE, SCORE = "#4c78a8", "#f58518"
 SIZE, DPI = (6.0, 3.6), 150
 
 
-def plot_training(log: Sequence[Progress], ax: Any = None, path: str | PathLike[str] | None = None) -> Any:
+def plot_training(log: Sequence[Any], ax: Any = None, path: str | PathLike[str] | None = None) -> Any:
     """Draw what each pass reached; see `plot_training` of models.
 
     Arguments:
-        log: one entry a pass, at least one.
+        log: one entry a pass (`tagline.training.callbacks.Progress`), at least one.
         ax: axes to draw on; new ones when left out.
         path: a file for the picture, PNG; not with `ax`, whose figure is the caller's.
     """
