@@ -17,9 +17,14 @@ STAND_IN = "import os\nprint(os.environ.get('OMP_WAIT_POLICY'))\nraise ImportErr
 
 
 @pytest.mark.parametrize(
-    "line", ["import tagline.nn", "from tagline import BiLSTMCRF", "import tagline.interop.torchcrf"]
+    ("line", "policy"),
+    [
+        ("import tagline.nn", None),
+        ("import tagline.nn", "ACTIVE"),
+        ("from tagline import BiLSTMCRF", None),
+        ("import tagline.interop.torchcrf", None),
+    ],
 )
-@pytest.mark.parametrize("policy", [None, "ACTIVE"])
 def test_the_policy_is_set_before_torch_is_loaded(line: str, policy: str | None, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text(STAND_IN)
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}

@@ -70,8 +70,10 @@ def same_history(one: Any, other: Any) -> bool:
     return repr(rows[0]) == repr(rows[1])
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("name", CRFS)
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [*[(name, "float32") for name in CRFS], *[(name, "float64") for name in ("auto", "sgd, c1", "arow")]],
+)
 def test_a_crf_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
     settings, places = CRFS[name]
     settings = {**settings, "precision": precision, "start_end": True, "random_state": 4}
