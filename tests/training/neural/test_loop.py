@@ -198,6 +198,26 @@ def test_callbacks_see_each_epoch_and_stop() -> None:
     assert done.reason == "callback"
     assert [epoch.epoch for epoch in seen] == [1, 1, 2, 2]
     assert tuple(state.progress for state in seen[::2]) == done.history
+    assert [(state.objective, state.gap) for state in seen[::2]] == [(epoch.loss, None) for epoch in done.history]
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_callbacks_copy_the_weights_that_are_scored(average: float) -> None:
+    """The last copy is what the network holds at the end; what the callback does with its copy changes nothing."""
+    copies: list[dict[str, torch.Tensor]] = []
+
+    def keep(state: TrainingState) -> None:
+        copies.append(state.weights())
+        for tensor in state.weights().values():
+            tensor.zero_()
+
+    task = ToyTask()
+    task.dev_score = lambda: None  # type: ignore[method-assign]
+    train(task, replace(DESCENT, average=average, epochs=2), callbacks=[keep])
+    final = task.module.state_dict()
+    assert copies[1].keys() == final.keys()
+    assert all(torch.equal(copies[1][name], final[name]) for name in final)
+    assert not all(torch.equal(copies[0][name], final[name]) for name in final)
 
 
 def test_the_time_budget_ends_an_epoch_between_two_steps() -> None:
