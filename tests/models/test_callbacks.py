@@ -254,9 +254,7 @@ def test_the_training_curve(tmp_path: Path) -> None:
     right = axes.figure.axes[1]
     assert right.lines[0].get_ydata().tolist() == [100 * done.dev_score for done in model.training_log_]
     own = Figure().add_subplot()
-    assert HMM(2, max_iterations=3).fit(X).plot_training(own) is own
+    assert HMM(2, max_iterations=3).fit(X).plot_training(ax=own) is own
     assert (own.get_xlabel(), own.get_ylabel(), len(own.figure.axes)) == ("pass", "objective", 1)
-    with pytest.raises(InputError, match="ax, path: expected one of them, got both"):
-        model.plot_training(own, tmp_path / "curve.png")
     with pytest.raises(InputError, match="training_log_: expected at least one pass to draw, got none"):
         TrigramTagger().fit(X, Y).plot_training()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 from tagline.errors import InputError
 from tagline.models.contract import Input, Progress
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts
-from tagline.models.views import ModelView, Outline
+from tagline.models.views import ModelView, Outline, called
+from tagline.plots.tables import facts
+from tagline.readers.sources import PathLike
 
 
 class DescribedModel:
@@ -59,17 +60,20 @@ class DescribedModel:
         """The pass whose weights were kept for its dev score; None where those of the last pass were."""
         return None
 
-    def plot_training(self, ax: Any = None, path: str | PathLike[str] | None = None) -> Any:
-        """Draw the objective after each pass, and the dev score where there is a dev set; return the axes.
+    def plot_training(self, path: PathLike | None = None, *, ax: Any = None) -> Any:
+        """Draw the objective after each pass, and the dev score where there is a dev set; needs the extra ``plot``.
 
         Arguments:
-            ax: matplotlib's axes to draw on; new ones when left out.
-            path: a file for the picture, PNG.
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
         """
-        from tagline.evaluation.training_curve import plot_training
+        from tagline.plots.training import plot_training
 
         _ = self.labels_
-        return plot_training(getattr(self, "training_log_", ()), ax, path)
+        return plot_training(getattr(self, "training_log_", ()), path, ax=ax)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that the model has seen; none where that is not known."""
@@ -95,6 +99,22 @@ class DescribedModel:
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the names stand for that the first `most` terms of each token have."""
         return []
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Name the settings that are not their defaults, in few words; scikit-learn's would write out a template."""
+        return called(self)[:N_CHAR_MAX]
+
+    def _repr_html_(self) -> str | None:
+        from sklearn import get_config  # type: ignore[import-untyped]
+
+        if get_config()["display"] != "diagram":  # as scikit-learn's own
+            return None
+        fitted = hasattr(self, "labels_")
+        return facts(self.summary().text() if fitted else "not fitted", repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        return {kind: text for kind, text in shown.items() if text is not None}
 
     def _names(self) -> list[str]:
         """The labels as strings."""

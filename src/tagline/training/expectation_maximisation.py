@@ -6,6 +6,7 @@ A step is both halves of EM, the expected counts and what the model makes of the
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -97,7 +98,7 @@ def climb(
 
     def judge(gain: float, stop: object) -> str | None:
         if gain < tolerance:
-            return f"converged: the objective rose by less than {float(tolerance):g}"
+            return f"converged: the objective rose by less than {min(tolerance, sys.float_info.max):g}"
         if stop:
             return "callback"
         if max_seconds is not None and clock() - begun >= max_seconds:
