@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -191,16 +190,11 @@ def narrating(verbose: bool | int, budget: Budget) -> Iterator[Reporter]:
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         reporter = Logged(budget)
     else:
+        from tagline.plots.notebooks import notebook
         from tagline.training import bars
 
-        reporter = bars.Notebook(budget) if in_notebook() else bars.on_console(budget, every_pass=True)
+        reporter = bars.Notebook(budget) if notebook() is not None else bars.on_console(budget, every_pass=True)
     try:
         yield reporter
     finally:
         reporter.finish()
-
-
-def in_notebook() -> bool:
-    """Say whether the program runs in a notebook, which shows HTML."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
