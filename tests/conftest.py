@@ -23,6 +23,9 @@ if not os.path.exists("/dev/nvidia0"):
 # Threads of PyTorch that wait for one another must not burn the time of other tests; it reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# Models carry the date of their training; tests compare the bytes of two runs.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1790000000")
+
 # A job in the background of a shell ignores Ctrl-C, and so would the processes that tests send it to.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

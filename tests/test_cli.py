@@ -149,3 +149,71 @@ def test_parts_of_speech_are_scored_by_tokens(tmp_path: Path) -> None:
         assert "66.67" in done.stdout
     done = tagline_command("eval", str(tmp_path / "pos.txt"), "--tokens")
     assert done.stderr == ""
+
+
+# What there is on this machine.
+
+
+def test_doctor() -> None:
+    done = tagline_command("doctor", TAGLINE_THREADS="1")
+    assert done.returncode == 0, done
+    for words in ("engine   ", "threads  1 ", "python   3.", "numpy", "  TAGLINE_THREADS=1\n", "no problem found\n"):
+        assert words in done.stdout
+
+
+def test_doctor_names_what_is_wrong() -> None:
+    done = tagline_command("doctor", "--json", TAGLINE_THREADS="many")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["problems"] == ["TAGLINE_THREADS: expected a whole number, got 'many'"]
+    assert found["threads"] is None
+    assert found["packages"]["numpy"]
+
+
+def test_doctor_without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagline.cli import health
+
+    monkeypatch.setattr(health, "_version", lambda name: None if name in ("torch", "matplotlib") else "1.0")
+    monkeypatch.setattr("tagline.compiled.core", None)
+    found = health.examine()
+    assert found.extras == {"torch": "pip install 'tagline[torch]'", "plot": "pip install 'tagline[plot]'"}
+    assert found.problems[0].startswith("core: expected the compiled core, got none")
+    shown = found.text()
+    assert "  matplotlib    not installed\n" in shown
+    assert "problem: core: " in shown
+    assert "no compiled core" in shown
+
+
+def test_doctor_and_a_broken_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagline.cli import health
+
+    monkeypatch.setitem(sys.modules, "torch", None)  # importing it fails
+    monkeypatch.setattr(health, "_version", lambda name: "1.0")
+    assert health.examine(gpu=False).problems == ()
+    (problem,) = health.examine().problems
+    assert problem.startswith("torch: expected it to be imported, got M")  # what is missing, in words of Python or ours
+    assert problem.endswith("; install it again")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_words(shell: str) -> None:
+    code = (
+        f"import sys; sys.argv = ['tagline', '--show-completion', {shell!r}]\n"
+        "import shellingham\nfrom tagline.cli import main\n"
+        f"shellingham.detect_shell = lambda: ({shell!r}, {shell!r})\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "_TAGLINE_COMPLETE" in done.stdout
+
+
+def test_words_are_completed_without_heavy_imports() -> None:
+    code = (
+        "import os, sys\nos.environ |= {'_TAGLINE_COMPLETE': 'complete_bash', 'COMP_WORDS': 'tagline in', "
+        "'COMP_CWORD': '1', '_TYPER_COMPLETE_ARGS': 'tagline in'}\n"
+        "from tagline.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(*sorted({'torch', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["inspect", "info"], done

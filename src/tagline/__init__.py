@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
     from tagline.models.files import load
+    from tagline.models.frames import entities_frame
     from tagline.models.hmm.estimator import HMM
     from tagline.models.neural.bilstm import BiLSTMCRF
     from tagline.models.neural.transformer import TransformerCRF
@@ -34,12 +35,13 @@ _HOMES = {
     "tagline.features.templates": ("Template",),
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.files": ("load",),
+    "tagline.models.frames": ("entities_frame",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.showing": ("show",),
     "tagline.training.callbacks": ("TrainingState",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
-_MODULES = ("chain", "datasets", "evaluation", "features", "plots", "readers")
+_MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -70,6 +72,7 @@ __all__ = [
     "chain",
     "compile_corpus",
     "datasets",
+    "entities_frame",
     "evaluation",
     "features",
     "load",

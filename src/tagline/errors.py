@@ -31,6 +31,23 @@ class InputError(TaglineError, ValueError):
     """An argument or a file that cannot be used as it is."""
 
 
+class MissingPackageError(InputError, ImportError):
+    """A package that is not installed.
+
+    >>> print(MissingPackageError("tagline.nn", "torch", "pip install 'tagline[torch]'"))
+    tagline.nn: expected torch to be installed, got none; pip install 'tagline[torch]'
+    """
+
+    def __init__(self, place: str, package: str, remedy: str, got: object = "none") -> None:
+        got = "none" if isinstance(got, ModuleNotFoundError) else got
+        self.place, self.package, self.remedy, self.got = place, package, remedy, got
+        super().__init__(f"{place}: expected {package} to be installed, got {got}; {remedy}")
+
+    def at(self, place: str) -> "MissingPackageError":
+        """Return the error for another place, such as the file that needs the package."""
+        return MissingPackageError(place, self.package, self.remedy, self.got)
+
+
 class NoPathError(InputError):
     """A sentence whose constraints leave no legal labelling."""
 

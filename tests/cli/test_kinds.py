@@ -133,7 +133,7 @@ def test_a_second_column_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
             "--c2: expected an option of --model hmm (--scheme, --on-illegal, --smoothing, --add-k",
         ),
         ("--model hmm --template pos", "--template: expected an option of --model hmm"),
-        ("--model hmm --seed 3", "--seed: expected an option of --model hmm"),
+        ("--model hmm --epsilon 3", "--epsilon: expected an option of --model hmm"),
         ("--smoothing witten-bell", "--smoothing: expected an option of --model crf"),
         ("--model hmm --smoothing none", "--smoothing: expected one of add-k, witten-bell, dirichlet, got 'none'"),
         ("--model hmm --add-k -1", "--add-k: expected a number, 0 or more, got -1.0"),

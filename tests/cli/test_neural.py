@@ -416,7 +416,8 @@ main()
 def test_what_is_missing_is_named(bilstm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-c", HIDE, "torch", "inspect", str(bilstm)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    message = "tagline: BiLSTMCRF: expected torch to be installed, got none; pip install 'tagline[torch]'\n"
+    remedy = "expected torch to be installed, got none; pip install 'tagline[torch]'"
+    message = f"tagline: {bilstm}, a bilstm model: {remedy}\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
     for kind, absent, message in (
         ("bilstm", "torch", "BiLSTMCRF: expected torch to be installed, got none; pip install 'tagline[torch]'"),

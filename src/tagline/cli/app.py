@@ -13,7 +13,10 @@ import typer
 import tagline
 from tagline.cli.speech import say
 
-COMMANDS = ("train", "tag", "inspect", "explain", "export", "demo", "info", "describe", "eval", "convert-tags")
+COMMANDS = (
+    *("train", "tag", "inspect", "explain", "export", "demo", "doctor", "info"),
+    *("describe", "eval", "convert-tags"),
+)
 
 
 def make_app() -> typer.Typer:
@@ -21,7 +24,6 @@ def make_app() -> typer.Typer:
     app = typer.Typer(
         help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
     app.callback()(common)

@@ -24,6 +24,8 @@ class Plan:
         dev: a file to score after each pass.
         files: how files are read.
         config: the configuration to save beside the model, as TOML; empty for none.
+        notes: of the user, by name, for the model file.
+        date: whether the model file says when it was trained.
     """
 
     train: str
@@ -32,6 +34,8 @@ class Plan:
     dev: str | None = None
     files: LabelledFiles = field(default_factory=LabelledFiles)
     config: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    date: bool = True
 
 
 def plan_of(

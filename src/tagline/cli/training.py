@@ -1,4 +1,4 @@
-"""What `tagline train` does: read, train by the recipe of the kind, save, score the dev set.
+"""What `tagline train` does: read, train by the recipe of the kind, score the dev set, save.
 
 Options and the place to write to are tried before anything is read, so that an hour's work is not lost to a typing
 mistake.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tagline.cli.progress import Silent
 from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.contract import Model
+from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Reporter
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
@@ -41,25 +43,43 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     model = recipe.fit(material, dev, tell)
     config, report = None, None
     if speaks():
-        tell.stage(f"saving {plan.output}")
-        _save(model, plan.output)
+        try:
+            tell.stage("scoring")
+            report = None if dev is None else score(model, dev)
+            _note_scores(model, report)
+        finally:  # whatever scoring met, what was learned is not lost
+            tell.stage(f"saving {plan.output}")
+            _save(model, plan)
         config = save_config(plan.config, plan.output) if plan.config else None
-        tell.stage("scoring")
-        report = None if dev is None else score(model, dev)
     seconds = time.perf_counter() - begun
     units = recipe.noun, recipe.plural
     return Training(plan.output, model, material, recipe.template, units, seconds, report, config)
 
 
-def _save(model: Any, path: str) -> None:
+def _note_scores(model: Any, report: Report | None) -> None:
+    """Put the scores on the dev set among the facts of the model."""
+    facts = getattr(model, "training_", None)
+    if report is None or not isinstance(facts, TrainingFacts):
+        return
+    scores = {"accuracy": float(report.tokens.accuracy)}
+    if report.spans is not None:
+        overall = report.spans.overall
+        scores |= {"precision": float(overall.precision), "recall": float(overall.recall), "f1": float(overall.f1)}
+    model.training_ = replace(facts, dev={**facts.dev, **scores})
+
+
+def _save(model: Any, plan: Plan) -> None:
     """Write a model; where that fails after all, among the temporary files, and say so."""
+    how: dict[str, Any] = {"notes": plan.notes} if plan.notes else {}
+    if not plan.date:
+        how["date"] = False
     try:
-        model.save(path)
+        model.save(plan.output, **how)
     except StorageError as error:
         number, spare = tempfile.mkstemp(suffix=".tagline")
         os.close(number)
         try:
-            model.save(spare)
+            model.save(spare, **how)
         except StorageError:  # the temporary files are full, too
             os.unlink(spare)
             raise error from None

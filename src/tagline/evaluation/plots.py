@@ -32,7 +32,14 @@ from tagline.plots.figures import (
 )
 from tagline.types import Float64Array
 
-__all__ = ["MissingPlotExtraError", "plot_confusion", "plot_reliability", "plot_transitions", "plot_types"]
+__all__ = [
+    "MissingPlotExtraError",
+    "plot_confusion",
+    "plot_criteria",
+    "plot_reliability",
+    "plot_transitions",
+    "plot_types",
+]
 
 NUMBERED_CELLS = 30  # labels up to which each cell carries its count
 COLOURS = {"precision": PALE_BLUE, "recall": "#ffbf79", "F1": BLUE}
@@ -149,6 +156,30 @@ def plot_transitions(
                 colour = "white" if abs(value) > 0.6 * most else INK
                 size = min(9.0, cell / 3.2)
                 axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=size, color=colour)
+    return finish(axes, path)
+
+
+def plot_criteria(
+    sizes: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    chosen: str,
+    path: Path | None = None,
+    *,
+    ax: Any = None,
+) -> Any:
+    """Draw criteria by the number of states, the lowest point of the chosen one marked; return the axes.
+
+    >>> plot_criteria([1, 2, 3], {"BIC": [9.0, 4.0, 5.0]}, "BIC").get_xlabel()
+    'states'
+    """
+    axes = axes_for(ax, path, 5.2, 3.6)
+    for (name, values), colour in zip(curves.items(), (BLUE, "#f58518"), strict=False):
+        axes.plot(sizes, values, "o-", color=colour, markersize=4, linewidth=1.2, label=name)
+    best = int(np.argmin(curves[chosen]))
+    axes.plot(sizes[best], curves[chosen][best], "o", color=INK, markersize=9, fillstyle="none", label="lowest")
+    axes.set(xlabel="states", ylabel="criterion", xticks=list(sizes))
+    axes.legend(frameon=False, fontsize=8)
+    quieten(axes)
     return finish(axes, path)
 
 

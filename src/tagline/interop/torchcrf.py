@@ -14,9 +14,9 @@ try:
     compiled.let_torch_wait()
     import torch
 except ImportError as error:
-    raise ImportError(
-        f"tagline.interop.torchcrf needs PyTorch ({error}); install it with: pip install 'tagline[torch]'"
-    ) from None
+    from tagline.errors import MissingPackageError
+
+    raise MissingPackageError("tagline.interop.torchcrf", "torch", "pip install 'tagline[torch]'", error) from None
 
 from torch import Tensor, nn
 

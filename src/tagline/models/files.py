@@ -12,15 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline import __version__, storage
-from tagline.errors import InputError, StorageError
+from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.models.contract import Model
+from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
 from tagline.models.registry import kind_of_file
 from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
@@ -62,7 +63,12 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    model: Model = kind_of_file(name, file.source).estimator.from_file(file, **options)
+    kind = kind_of_file(name, file.source)
+    try:
+        estimator = kind.estimator
+    except MissingPackageError as error:
+        raise error.at(f"{file.source}, a {name} model") from None
+    model: Model = estimator.from_file(file, **options)
     return model
 
 
@@ -89,9 +95,22 @@ class StoredModel:
     _LEARNED: ClassVar[tuple[str, ...]]
     """Attributes that a file stands for; a fitted model has the first of them."""
 
-    def save(self, path: storage.Path) -> None:
-        """Write the model to one file, whole or not at all; `tagline.load` reads it."""
+    training_: TrainingFacts
+
+    def save(self, path: storage.Path, *, notes: Mapping[str, Any] | None = None, date: bool = True) -> None:
+        """Write the model to one file, whole or not at all; `tagline.load` reads it.
+
+        Arguments:
+            notes: texts by name to keep in the file, with those that are there (`user_notes_`).
+            date: whether the file says when the model was trained; without it two runs make the same bytes, as they do
+                where the environment has SOURCE_DATE_EPOCH.
+        """
+        if notes is not None:
+            _ = self._packed()  # a model that was not fitted says so
+            self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
         config, arrays = self._packed()
+        if not date:
+            config["training"].pop("date", None)
         _refuse_infinite(arrays)
         _refuse_empty(config, arrays)
         storage.write(path, config, arrays)
@@ -100,6 +119,30 @@ class StoredModel:
     def size_(self) -> int:
         """The size of the model file in bytes."""
         return len(storage.dumps(*self._packed()))
+
+    @property
+    def user_notes_(self) -> dict[str, str]:
+        """What `save(notes=…)` or ``tagline train --note`` put into the file."""
+        return dict(self.training_.user)
+
+    def _record(self, X: Any, y: Any = None, lengths: Any = None, *, more: bool = False) -> None:
+        """Add to the facts when and on what the model was trained, and how that went.
+
+        Arguments:
+            X, y, lengths: what it has learned from, in a form that can be read again.
+            more: whether that came on top of what it had learned from before, of which the facts are kept.
+        """
+        facts = self.training_
+        log = compact_log(getattr(self, "training_log_", ()))
+        best = getattr(self, "best_pass_", None)
+        self.training_ = replace(
+            facts,
+            tokens=count_tokens(X) + (facts.tokens if more else 0),
+            fingerprint=fingerprint(X, y, lengths, facts.fingerprint if more else ""),
+            date=now(),
+            dev={} if best is None else {"score": float(best.dev_score), "pass": best.number},
+            log=log,
+        )
 
     def export(self, folder: storage.Path, *, opset: int | None = None, force: bool = False) -> Exported:
         """Write a network as ONNX with a program that runs it (`tagline.models.neural.export`); others are refused."""
@@ -178,6 +221,12 @@ class TrainingFacts:
         reason: why training stopped.
         notes: what was repaired or dropped.
         version: of Tagline.
+        tokens: of the sentences.
+        fingerprint: of sentences and labels, see `tagline.models.provenance`.
+        date: when training ended, in UTC.
+        dev: scores on the dev set, by name; the best pass by it.
+        log: (number, objective, dev score) of passes.
+        user: notes of whoever trained it, by name.
     """
 
     sentences: int = 0
@@ -186,11 +235,22 @@ class TrainingFacts:
     reason: str = ""
     notes: tuple[str, ...] = ()
     version: str = __version__
+    tokens: int = 0
+    fingerprint: str = ""
+    date: str = ""
+    dev: Mapping[str, Any] = field(default_factory=dict)
+    log: tuple[tuple[Any, ...], ...] = ()
+    user: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data; an unknown objective is None."""
+        """Return it as plain data; an unknown objective is None, and what files of 0.1.0 lack is left out."""
         known = math.isfinite(self.objective)
-        return {**vars(self), "objective": self.objective if known else None, "notes": list(self.notes)}
+        plain = {**vars(self), "objective": self.objective if known else None, "notes": list(self.notes)}
+        plain |= {"dev": dict(self.dev), "log": [list(row) for row in self.log], "user": dict(self.user)}
+        return {name: value for name, value in plain.items() if value or name not in _LATER}
+
+
+_LATER = ("tokens", "fingerprint", "date", "dev", "log", "user")
 
 
 # What every layout has, on the way into a file.
@@ -295,14 +355,27 @@ def optional(file: ModelFile, name: str, kind: type[Any]) -> Any:
 def facts_of(file: ModelFile) -> TrainingFacts:
     """Return how the model was trained, as far as the file says it."""
     stated = {name: value for name, value in file.setting("training", dict).items() if value is not None}
-    types: dict[str, type[Any]] = {field.name: type(field.default) for field in fields(TrainingFacts)}
+    types: dict[str, type[Any]] = {entry.name: type(entry.default) for entry in fields(TrainingFacts)}
+    types |= {"dev": dict, "user": dict}
     facts = {name: value for name, value in stated.items() if name in types}
     if isinstance(notes := facts.get("notes"), list):
         facts["notes"] = tuple(map(str, notes))
+    if isinstance(log := facts.get("log"), list):
+        facts["log"] = tuple(_log_row(file, row) for row in log)
+    if isinstance(user := facts.get("user"), dict):
+        facts["user"] = {key: str(value) for key, value in user.items()}
     for name, value in facts.items():
         if type(value) is not types[name]:
             raise bad_file(file, f"{types[name].__name__} as {name} of the training", value)
     return TrainingFacts(**facts)
+
+
+def _log_row(file: ModelFile, row: Any) -> tuple[Any, ...]:
+    """One pass of a training log: its number, and two numbers that may be unknown."""
+    numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
+    if not numbers or len(row) != 3 or type(row[0]) is not int:
+        raise bad_file(file, "passes of the training as [number, objective, dev score]", row)
+    return tuple(row)
 
 
 def settings_of(file: ModelFile) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 from tagline.errors import InputError
 
 DATA, MODEL, NETWORK, TRAINING = "Data", "Model", "Networks: bilstm, transformer", "Training"
+SERIES = "Series: hmm without labels"
 """The panels of the help."""
 
 
@@ -171,6 +172,39 @@ _TABLE = (
         choices="tagline.models.hmm.settings:UNKNOWN_SYMBOLS",
     ),
     Option(
+        "n_states",
+        int,
+        "Learn so many hidden states of an HMM without labels; TRAIN is a series then, a .csv or .tsv file.",
+        flags=("--states",),
+        panel=SERIES,
+        least=1,
+    ),
+    Option(
+        "emission",
+        str,
+        "What a state emits: gaussian, mixture (of Gaussians), poisson (counts), bernoulli, categorical (symbols) …; "
+        "gaussian.",
+        panel=SERIES,
+        choices="tagline.models.hmm.emissions:FAMILIES",
+    ),
+    Option(
+        "columns",
+        str,
+        "Columns to learn from, by name, with commas between; all that have numbers if left out.",
+        panel=SERIES,
+        of_run=True,
+    ),
+    Option("group", str, "The column that says which sequence a row belongs to.", panel=SERIES, of_run=True),
+    Option(
+        "covariance",
+        str,
+        "Of Gaussians: spherical, diag, full or tied; diag.",
+        panel=SERIES,
+        choices="tagline.models.hmm.emissions:COVARIANCES",
+    ),
+    Option("n_components", int, "Gaussians of each state, with --emission mixture.", panel=SERIES, least=1),
+    Option("n_init", int, "Random starts, of which the best is kept; 1.", panel=SERIES, least=1),
+    Option(
         "embeddings",
         str,
         "Word vectors for bilstm: GloVe, word2vec or fastText as text, .gz or not, or a folder with a pretrained "
@@ -214,7 +248,7 @@ _TABLE = (
     ),
     Option("c1", float, "Penalty c1·Σ|w|; makes weights 0.", 0.0, panel=TRAINING, least=0),
     Option("c2", float, "Penalty c2·Σw²; CRF++'s -c C is 1/(2C).", 1.0, panel=TRAINING, least=0),
-    Option("max_iterations", int, "Passes at most; no limit if left out.", panel=TRAINING, least=1),
+    Option("max_iterations", int, "Passes at most; no limit if left out, 100 of an HMM.", panel=TRAINING, least=1),
     Option("max_seconds", float, "Stop after this time and keep what there is.", panel=TRAINING, least=0),
     Option(
         "patience",
@@ -235,7 +269,15 @@ _TABLE = (
         least=0,
     ),
     Option("period", int, "Passes for --delta.", 10, panel=TRAINING, least=0),
-    Option("random_state", int, "Of the order of sentences.", 0, flags=("--seed",), panel=TRAINING, least=0),
+    Option(
+        "random_state",
+        int,
+        "Of what is random.",
+        0,
+        flags=("--seed",),
+        panel=TRAINING,
+        least=0,
+    ),
     Option(
         "checkpoint",
         str,

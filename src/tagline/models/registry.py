@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from tagline.errors import InputError, StorageError
+from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.models.options import Option, options_named
 
 
@@ -46,11 +46,8 @@ class Kind:
     @property
     def estimator(self) -> Any:
         """The estimator's class."""
-        if missing := [name for name in self.packages if find_spec(name) is None]:
-            raise InputError(
-                f"{self.class_name}: expected {', '.join(missing)} to be installed, got none; "
-                f"pip install 'tagline[{self.extra}]'"
-            )
+        if missing := [name for name in self.packages if not is_installed(name)]:
+            raise MissingPackageError(self.class_name, ", ".join(missing), f"pip install 'tagline[{self.extra}]'")
         return _imported(self.home)
 
     @property
@@ -61,6 +58,14 @@ class Kind:
     def takes(self, option: str) -> bool:
         """Say whether an option, by the name of its setting, is one of this kind's."""
         return any(own.name == option for own in self.options)
+
+
+def is_installed(package: str) -> bool:
+    """Say whether a package is there, without importing it."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # who blocks it, or left an empty entry among the modules
+        return False
 
 
 def _imported(home: str) -> Any:
@@ -131,8 +136,13 @@ register(
     Kind(
         "hmm",
         "tagline.models.hmm.estimator:HMM",
-        "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data",
-        options_named("scheme", "on_illegal", "smoothing", "k", "unknown", *_FILES),
+        "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With "
+        "--states it learns hidden states of a series, a .csv file",
+        options_named(
+            *("scheme", "on_illegal", "smoothing", "k", "unknown", "n_states", "emission", "columns", "group"),
+            *("covariance", "n_components", "n_init", "max_iterations", "max_seconds", "random_state", *_FILES),
+        ),
+        recipe="tagline.models.hmm.recipe:HMMRecipe",
     )
 )
 register(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
+from tagline.models.provenance import log_line
 from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.sources import shown_value
@@ -135,7 +136,21 @@ class ModelView(Readable):
 
 def training_lines(training: dict[str, Any]) -> list[str]:
     """Write how a model was trained, a line for each fact that is known."""
-    return [f"{name:10}  {value}" for name, value in training.items() if value not in (None, [])]
+    lines = []
+    for name, value in training.items():
+        if name == "user":
+            lines += [f"{'note':10}  {key}: {text}" for key, text in value.items()]
+        elif name == "log":
+            lines.append(f"{name:10}  {log_line(value)}")
+        elif name == "dev":
+            lines.append(f"{name:10}  {', '.join(f'{key} {_number(number)}' for key, number in value.items())}")
+        elif value not in (None, []):
+            lines.append(f"{'corpus' if name == 'fingerprint' else name:10}  {value}")
+    return lines
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, repr=False)

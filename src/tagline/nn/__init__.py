@@ -10,7 +10,9 @@ try:
     compiled.let_torch_wait()
     import torch  # noqa: F401
 except ImportError as error:
-    raise ImportError(f"tagline.nn needs PyTorch ({error}); install it with: pip install 'tagline[torch]'") from None
+    from tagline.errors import MissingPackageError
+
+    raise MissingPackageError("tagline.nn", "torch", "pip install 'tagline[torch]'", error) from None
 
 from tagline.chain.tensors import tensor_engine, use_tensor_engine, using_tensor_engine
 from tagline.nn import losses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tagline.readers.adapters import as_corpus
+from tagline.readers.adapters import as_corpus, to_dataset
 from tagline.readers.arguments import check_choice
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.conllu import read_conllu, write_conllu
@@ -28,6 +28,7 @@ __all__ = [
     "read_conllu",
     "read_jsonl",
     "read_text",
+    "to_dataset",
     "tokenize",
     "write",
     "write_columns",

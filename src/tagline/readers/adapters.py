@@ -1,4 +1,4 @@
-"""Other people's containers where a corpus is expected: Hugging Face datasets, pandas data frames, plain lists.
+"""Other people's containers where a corpus is expected: Hugging Face datasets, data frames, plain lists; and back.
 
 Neither library is imported: an object is taken for a dataset or a data frame if it has their attributes.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from tagline.errors import InputError
+from tagline.errors import InputError, MissingPackageError
 from tagline.ragged import offsets_of
 from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import shown_value
+from tagline.readers.tables import Table, as_table, groups_of, is_frame
 
 TOKEN_NAMES = ("tokens", "words", "token", "word", "form")
 TAG_NAMES = ("tags", "ner_tags", "pos_tags", "chunk_tags", "labels", "tag", "label")
@@ -32,7 +31,7 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
         return data
     if _is_dataset(data):
         return _from_dataset(data, tokens, tags)
-    if _is_frame(data):
+    if is_frame(data):
         return _from_frame(data, tokens, tags, sentence)
     if not is_listing(data):
         wanted = "a Corpus, a dataset, a data frame or a list of sentences"
@@ -42,15 +41,17 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
 
 def is_foreign(data: Any) -> bool:
     """Say whether this is a dataset or a data frame of another library, which `as_corpus` turns into a corpus."""
-    return _is_dataset(data) or _is_frame(data)
+    return _is_dataset(data) or is_frame(data)
+
+
+def is_tagged_frame(data: Any) -> bool:
+    """Say whether a data frame has the usual columns of a corpus: a token in each row, and its sentence."""
+    names = as_table(data).names
+    return any(name in names for name in TOKEN_NAMES) and any(name in names for name in SENTENCE_NAMES)
 
 
 def _is_dataset(data: Any) -> bool:
     return hasattr(data, "column_names") and hasattr(data, "features")
-
-
-def _is_frame(data: Any) -> bool:
-    return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
 def _choose(argument: str, wanted: str | None, usual: Sequence[str], names: Sequence[str]) -> str | None:
@@ -67,8 +68,7 @@ def _from_dataset(data: Any, tokens: str | None, tags: str | None) -> Corpus:
     sentences = list(data[token_name])
     columns = {TOKEN: Column.of(word for words in sentences for word in words)}
     if tag_name is not None:
-        tag_names = getattr(getattr(data.features[tag_name], "feature", None), "names", None)
-        rows = [[tag_names[tag] if tag_names else str(tag) for tag in row] for row in data[tag_name]]
+        rows = [_tags(b, row, _class_names(data, tag_name)) for b, row in enumerate(data[tag_name])]
         for b, (words, row) in enumerate(zip(sentences, rows, strict=True)):
             if len(words) != len(row):
                 raise InputError(f"sentence {b}: expected {len(words)} tags, one a token, got {len(row)}")
@@ -76,8 +76,25 @@ def _from_dataset(data: Any, tokens: str | None, tags: str | None) -> Corpus:
     return Corpus(columns, offsets_of([len(words) for words in sentences]))
 
 
-def _from_frame(data: Any, tokens: str | None, tags: str | None, sentence: str | None) -> Corpus:
-    names = [str(name) for name in data.columns]
+def _class_names(data: Any, tag_name: str) -> Sequence[str] | None:
+    """The names behind the numbers of a column of class labels; None where tags are strings."""
+    names: Sequence[str] | None = getattr(getattr(data.features[tag_name], "feature", None), "names", None)
+    return names
+
+
+def _tags(b: int, row: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [str(tag) for tag in row]
+    if odd := [tag for tag in row if not 0 <= tag < len(names)]:
+        raise InputError(f"sentence {b}: expected tags from 0 to {len(names) - 1}, got {odd[0]}; is it not labelled?")
+    return [names[tag] for tag in row]
+
+
+def _from_frame(
+    data: Any, tokens: str | None, tags: str | None, sentence: str | None, columns: Sequence[str] = ()
+) -> Corpus:
+    table = as_table(data)
+    names = table.names
     token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, names), _choose("tags", tags, TAG_NAMES, names)
     group = _choose("sentence", sentence, SENTENCE_NAMES, names)
     if token_name is None or group is None:
@@ -85,11 +102,54 @@ def _from_frame(data: Any, tokens: str | None, tags: str | None, sentence: str |
             f"data frame: expected a column of tokens and one of sentence numbers, got {', '.join(names)}; "
             "name them with tokens= and sentence="
         )
-    keys = np.asarray(data[group])
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
-    if len(np.unique(keys)) != len(starts):
-        raise InputError(f"data frame: expected the rows of a sentence side by side, got {group} values that come back")
-    columns = {TOKEN: Column.of(str(word) for word in data[token_name])}
+    read = {TOKEN: token_name, **{name: name for name in columns}}
     if tag_name is not None:
-        columns[TAG] = Column.of(str(tag) for tag in data[tag_name])
-    return Corpus(columns, [*starts, len(keys)])
+        read[TAG] = tag_name
+    lengths = groups_of(table[group], group)
+    return Corpus({name: _strings(table, place) for name, place in read.items()}, offsets_of(lengths))
+
+
+def _strings(table: Table, name: str) -> Column:
+    """A column as strings; whole numbers are written without a point."""
+    values = table[name].tolist()
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise InputError(
+                f"data frame: expected a value in each row of {name}, got none in row {row}; where pandas took a word "
+                "such as NA for a missing value: read_csv(..., keep_default_na=False)"
+            )
+    return Column.of(str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values)
+
+
+def corpus_of_frame(
+    data: Any, token: str | None, tag: str | None, sentence: str | None, columns: Sequence[str]
+) -> Corpus:
+    """Return the corpus of a data frame with a token in each row; see `Corpus.from_pandas`."""
+    if not is_frame(data):
+        raise InputError(f"data: expected a data frame of pandas or polars, got {shown_value(data)}")
+    return _from_frame(data, token, tag, sentence, columns)
+
+
+def to_dataset(corpus: Corpus, *, tokens: str = "tokens", tags: str = "ner_tags") -> Any:
+    """Return a Hugging Face `Dataset` with a sentence in each row, tags as class labels by number.
+
+    Arguments:
+        corpus: sentences, with tags or without.
+        tokens, tags: names of the columns; further columns of the corpus keep theirs.
+    """
+    try:
+        from datasets import ClassLabel, Dataset, Features, Sequence, Value  # type: ignore[import-not-found]
+    except ImportError:
+        raise MissingPackageError("to_dataset", "datasets", "pip install datasets") from None
+    rows: dict[str, Any] = {}
+    features: dict[str, Any] = {}
+    for name in corpus.names:
+        if name == TAG:
+            labels = sorted(set(corpus.columns[TAG].vocabulary))
+            numbers = {label: number for number, label in enumerate(labels)}
+            rows[tags] = [[numbers[tag] for tag in row] for row in corpus.tags]
+            features[tags] = Sequence(ClassLabel(names=labels))
+        else:
+            place = tokens if name == TOKEN else name
+            rows[place], features[place] = corpus.sequences(name), Sequence(Value("string"))
+    return Dataset.from_dict(rows, features=Features(features))

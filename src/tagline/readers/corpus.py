@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -193,6 +193,28 @@ class Corpus:
                 raise InputError(f"sentence {b}: expected columns {names} of one length, got {lengths}")
         columns = {name: Column.of(string for row in rows for string in row[name]) for name in names}
         return cls(columns, offsets_of([len(row[names[0]]) for row in rows]))
+
+    @classmethod
+    def from_pandas(
+        cls,
+        data: Any,
+        *,
+        token: str | None = None,
+        tag: str | None = None,
+        sentence: str | None = None,
+        columns: Sequence[str] = (),
+    ) -> Corpus:
+        """Build a corpus from a data frame of pandas or polars with a token in each row.
+
+        Arguments:
+            token, tag: names of the columns; by default the usual ones, such as ``token`` and ``tag``. A frame without
+                tags makes a corpus without.
+            sentence: the column that says which sentence a row belongs to; its rows stand side by side.
+            columns: further ones to keep, which templates can look at.
+        """
+        from tagline.readers.adapters import corpus_of_frame
+
+        return corpus_of_frame(data, token, tag, sentence, columns)
 
     @property
     def names(self) -> list[str]:

@@ -4,6 +4,13 @@
 compiled core), `fused` (Triton, in `kernels`) or `batched` (plain PyTorch, with `conditionals` built on it).
 """
 
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    from tagline.errors import MissingPackageError
+
+    raise MissingPackageError("tagline.chain.tensors", "torch", "pip install 'tagline[torch]'", error) from None
+
 from tagline.chain.tensors.dispatch import tensor_engine, use_tensor_engine, using_tensor_engine
 from tagline.chain.tensors.operators import log_likelihood, log_partition, marginals, viterbi
 from tagline.chain.tensors.queries import entropy, k_best, sample, span_probability

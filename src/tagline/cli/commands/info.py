@@ -1,18 +1,16 @@
-"""`tagline info`: which engine answers here."""
+"""`tagline info`: the first lines of `tagline doctor`."""
 
 from __future__ import annotations
 
 from tagline.cli.speech import say
+from tagline.errors import InputError
 
 
 def command() -> None:
-    """Say which engine answers, on which instruction set and how many threads."""
-    import tagline
-    from tagline import compiled
-    from tagline.chain import engine
+    """Say which engine answers, on which instruction set and how many threads; doctor says more."""
+    from tagline.cli.health import examine
 
-    variants = ", ".join(compiled.supported_cpus()) or "none"
-    say(f"version  {tagline.__version__}")
-    say(f"engine   {engine()}")
-    say(f"cpu      {compiled.cpu() or 'no compiled core'} (this processor runs: {variants}; TAGLINE_CPU chooses)")
-    say(f"threads  {compiled.threads()} (TAGLINE_THREADS chooses)")
+    health = examine(gpu=False)
+    if health.engine is None or health.threads is None:
+        raise InputError(health.problems[0])
+    say(health.short(), nl=False)

@@ -13,7 +13,10 @@ from tagline.errors import InputError
 
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that tagline train wrote.")],
-    top: Annotated[int, typer.Option(help="Features of each label, and transitions, to show.")] = 5,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[OTHER]", help="Another model, to show what differs between the two.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Features of each label, transitions, or differences, to show.")] = 5,
     label: Annotated[str | None, typer.Option(help="Features of this label only.")] = None,
     as_json: AsJson = False,
     weights: Annotated[
@@ -23,22 +26,31 @@ def command(
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
 
+    Of two models: the settings, labels and facts that differ, and the weights that differ most.
+
     Of an HMM: what each tag emits most often, and which tag follows which, with their probabilities.
 
     \b
     Examples:
       tagline inspect model.tagline --top 10 --label B-PER
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
+      tagline inspect old.tagline new.tagline
     """
     from tagline.models.files import load
 
+    if top < 0:
+        raise InputError(f"--top: expected 0 or more, got {top}")
     loaded: Any = load(model)
+    if other is not None:
+        for option, value in (("--label", label), ("--weights", weights), ("--plot", plot)):
+            if value is not None:
+                raise InputError(f"{option}: expected one model, got two to compare; leave it out")
+        _compare(loaded, other, (model, other), top, as_json)
+        return
     for option, path in (("--weights", weights), ("--plot", plot)):
         if path and not hasattr(loaded, "write_weights"):
             raise InputError(f"{option}: expected a model with weights, got a {type(loaded).__name__}")
     names = [str(name) for name in loaded.labels_]
-    if top < 0:
-        raise InputError(f"--top: expected 0 or more, got {top}")
     if label is not None and label not in names:
         raise InputError(f"--label: expected one of {', '.join(names)}, got {label!r}")
     view = loaded.view(top, None if label is None else [label])
@@ -52,3 +64,15 @@ def command(
     if plot:
         loaded.plot_transitions(plot)
         say(f"wrote {plot}", err=True)
+
+
+def _compare(loaded: Any, path: str, names: tuple[str, str], top: int, as_json: bool) -> None:
+    """Say what differs between a model and that of another file."""
+    from tagline.models.comparison import compare
+    from tagline.models.files import load
+
+    differences = compare(loaded, load(path), names, top)
+    if as_json:
+        put_json(differences.as_dict())
+    else:
+        say(differences.text().rstrip("\n"))

@@ -85,10 +85,15 @@ def command(
       tagline tag -m model.tagline corpus/*.txt -o tagged/
     """
     from tagline.cli.meter import Meter
+    from tagline.cli.series import are_tables, tag_tables
     from tagline.cli.tagging import OUTPUTS, Listener, Questions, Source, load_tagger, output_for, tag_stream
     from tagline.cli.targets import targets_of, write_answers
 
     use_threads(threads)
+    if are_tables(files or [], form):
+        for target, inputs in targets_of(output, files or [], "spans-csv"):
+            write_answers(target, tag_tables(model, inputs, marginals=marginals, form=form, encoding=encoding))
+        return
     if output in OUTPUTS and shape is None:
         say(f"-o names a file now; {output} was taken as --as {output}", err=True)
         output, shape = None, output

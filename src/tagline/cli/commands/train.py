@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -64,6 +65,18 @@ def train(
     ] = "words",
     encoding: Encoding = "utf-8",
     lenient: Lenient = False,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(help="key=value to keep in the model file; may be given several times.", rich_help_panel=DATA),
+    ] = None,
+    date: Annotated[
+        bool,
+        typer.Option(
+            "--date/--no-date",
+            help="Whether the model file says when it was trained; SOURCE_DATE_EPOCH sets the date.",
+            rich_help_panel=DATA,
+        ),
+    ] = True,
     threads: Annotated[
         int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.", rich_help_panel=TRAINING)
     ] = None,
@@ -93,11 +106,14 @@ def train(
     from tagline.cli.plans import plan_of
     from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
+    from tagline.models.provenance import parse_note
     from tagline.readers.labelled import LabelledFiles
 
     use_threads(threads)
     files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
+    notes = dict(parse_note(text) for text in note or ())
     plan = plan_of(file, output, model, settings, on_command_line(context), dev=dev, files=files)
+    plan = replace(plan, notes=notes, date=date)
     try:
         with reporting(plan.recipe.budget, quiet=quiet or not speaks(), verbose=verbose) as tell:
             done = train_file(plan, tell)

@@ -25,6 +25,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.files import bad_file, labels_of, optional, reading
 from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.models.provenance import Printer
 from tagline.readers.arguments import is_listing
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import Corpus
@@ -48,6 +49,7 @@ class CompiledCorpus:
         labelled: the labels.
         template: the text of the template; None where features came otherwise.
         hash_bits: of the numbers of attributes; None where they have names.
+        fingerprint: of sentences and labels; empty in files of 0.1.0.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class CompiledCorpus:
     labelled: LabelledTokens
     template: str | None
     hash_bits: int | None = None
+    fingerprint: str = ""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CompiledCorpus:
@@ -79,7 +82,9 @@ class CompiledCorpus:
             features = Features(_offsets(file, "bounds", None, len(ids)), states, edges)
             template = optional(file, "template", str) if "template" in file.config else None
         labelled = LabelledTokens(labels, ids, {}, features.offsets)
-        return cls(Path(path), features, names["state"], names["edge"], labelled, template, hash_bits)
+        digits = optional(file, "fingerprint", str) if "fingerprint" in file.config else None
+        known = names["state"], names["edge"]
+        return cls(Path(path), features, *known, labelled, template, hash_bits, digits or "")
 
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
@@ -123,10 +128,11 @@ def compile_corpus(
     if not isinstance(source, str | os.PathLike) and not is_listing(source):
         raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
-    target = Path(checked_path(path))
+    target, printer = Path(checked_path(path)), Printer()
     with _saying_where(target), scratch_folder(target) as folder, contextlib.closing(_Parts(Path(folder))) as parts:
-        states, edges, labels = _append_all(blocks, extraction, parts, progress)
+        states, edges, labels = _append_all(blocks, extraction, parts, printer, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
+        config["fingerprint"] = printer.hexdigest()
         if extraction.template is not None:
             config["template"] = extraction.template.text
         tensors = parts.arrays()
@@ -160,7 +166,11 @@ def _saying_where(path: Path) -> Iterator[None]:
 
 
 def _append_all(
-    blocks: Iterator[Corpus], extraction: Extraction, parts: _Parts, progress: Callable[[int], None] | None
+    blocks: Iterator[Corpus],
+    extraction: Extraction,
+    parts: _Parts,
+    printer: Printer,
+    progress: Callable[[int], None] | None,
 ) -> tuple[Vocabulary | None, Vocabulary | None, list[str]]:
     states: Vocabulary | None = None
     edges: Vocabulary | None = None
@@ -170,6 +180,7 @@ def _append_all(
         if not isinstance(block, Corpus):
             raise InputError(f"source: expected corpora, got {shown_value(block)}")
         built = extraction.build(block)
+        printer.add(block)
         states = built.states if states is None else states.extended(built.states or ())
         if built.edges is not None:
             edges = built.edges if edges is None else edges.extended(built.edges)

@@ -7,7 +7,7 @@ question is answered by the chain engine (`tagline.models.answers`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -198,11 +198,13 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """
         check_crf(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         sentences = Sentences(X, y, edges)
         self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files))
+        self._record(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
@@ -213,8 +215,12 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         push the rest aside.
         """
         check_crf(self)
-        before = getattr(self, "parameters_", None)
+        X, y = as_sentences(X), as_sentences(y)
+        before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
         self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
+        if known is not None:
+            self.training_ = replace(self.training_, tokens=known.tokens, fingerprint=known.fingerprint)
+        self._record(X, y, more=known is not None)
         return self
 
     def _learn(self, fitted: FittedCRF) -> None:
@@ -325,13 +331,17 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     # Files.
 
-    def save(self, path: storage.Path) -> None:
+    def save(self, path: storage.Path, *, notes: Mapping[str, Any] | None = None, date: bool = True) -> None:
         """Write the model to one file, whole or not at all; `tagline.load` reads it.
+
+        Arguments:
+            notes: texts by name to keep in the file, with those that are there (`user_notes_`).
+            date: whether the file says when the model was trained.
 
         Weights are kept as float32, those that are 0 left out. A feature function and callbacks are code and stay
         outside: pass the function to `tagline.load` again.
         """
-        super().save(path)
+        super().save(path, notes=notes, date=date)
 
     @classmethod
     def from_file(cls, file: storage.ModelFile, *, features: Way = None) -> Self:

@@ -21,6 +21,8 @@ from tagline.models.explanations import Explanation, explain_chain
 from tagline.models.hmm.observations import Observed, observe
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.states import known_states, read_states
+from tagline.models.hmm.tables import read_series
+from tagline.models.hmm.topologies import as_topology
 from tagline.models.known import constrained
 from tagline.models.labelled import LabelledTokens, read_labels
 from tagline.models.ranking import Ranks
@@ -38,19 +40,24 @@ class HMMAnswers(ChainModel):
     explains: ClassVar[bool] = True
 
     unknown: str
+    topology: Any
 
-    def predict(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> Any:  # type: ignore[override]
+    def predict(  # type: ignore[override]
+        self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None, groups: Any = None
+    ) -> Any:
         """Return the most probable states: one list for each sentence, or one array ``[N]`` where X is one.
 
         Arguments:
-            X, lengths: as for `fit`.
+            X, lengths, groups: as for `fit`.
             known: states that are known, as y of `fit`; every answer keeps to them.
         """
-        return self.decode(X, known=known, lengths=lengths)[1]
+        return self.decode(X, known=known, lengths=lengths, groups=groups)[1]
 
-    def decode(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> tuple[float, Any]:
+    def decode(
+        self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None, groups: Any = None
+    ) -> tuple[float, Any]:
         """Return log P(O, I) of the most probable states I, summed over the sentences, and the states."""
-        observed = self._observe(X, lengths)
+        observed = self._observe(X, lengths, groups)
         chain = self._fitted().symbol_chain(observed.values, observed.offsets) if known is None else None
         if chain is not None:
             paths = symbols.viterbi(chain)
@@ -63,6 +70,7 @@ class HMMAnswers(ChainModel):
     def log_likelihood(self, X: Any, y: Any = None, **inputs: Any) -> Float64Array:
         """Return log p(y | x) of each sentence; without y log P(O)."""
         p = self._fitted()
+        X, y, inputs = self._without_tables(X, y, inputs)
         if y is None and p.symbols is not None and set(inputs) <= {"lengths"}:
             observed = self._observe(X, inputs.get("lengths"))
             chain = p.symbol_chain(observed.values, observed.offsets)
@@ -70,10 +78,27 @@ class HMMAnswers(ChainModel):
                 return log_z
         return super().log_likelihood(X, y, **inputs)
 
-    def predict_proba(self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None) -> NDArray[Any]:
+    def predict_proba(
+        self, X: Any, lengths: ArrayLike | None = None, *, known: Any = None, groups: Any = None
+    ) -> NDArray[Any]:
         """Return the probability of each state at each observation, all sentences joined, ``[N, K]``."""
-        rows = self.marginal_arrays(X, known=known, lengths=lengths)
+        rows = self.marginal_arrays(X, known=known, lengths=lengths, groups=groups)
         return np.concatenate([np.zeros((0, self._fitted().num_states)), *rows])
+
+    def score_samples(
+        self, X: Any, lengths: ArrayLike | None = None, *, groups: Any = None
+    ) -> tuple[float, NDArray[Any]]:
+        """Return log P(O), summed over the sentences, and the probability of each state ``[N, K]``, as hmmlearn does.
+
+        For log P(O) of each sentence see `log_likelihood`.
+        """
+        total = 0.0
+        rows: list[NDArray[Any]] = [np.zeros((0, self._fitted().num_states))]
+        for chain in self.chains(X, lengths=lengths, groups=groups):
+            answer = engine.marginals(chain)
+            total += float(answer.log_z.sum())
+            rows.append(answer.nodes)
+        return total, np.concatenate(rows)
 
     def predict_spans(self, X: Any, **inputs: Any) -> list[list[Entity]]:
         """Return the spans of the most probable states, each with its exact probability."""
@@ -81,23 +106,35 @@ class HMMAnswers(ChainModel):
             raise InputError("labels: expected names of a tag scheme to read spans from, got states by number")
         return super().predict_spans(X, **inputs)
 
-    def score(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None) -> float:  # type: ignore[override]
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None, groups: Any = None
+    ) -> float:
         """Return log P(O), summed over the sentences; with y, or tags in a `Corpus`, the share of right states."""
-        X, y = as_sentences(X), as_sentences(y)
+        X, y, inputs = self._without_tables(X, y, {"lengths": lengths, "groups": groups})
+        lengths = inputs.get("lengths")
         if y is None and not (isinstance(X, Corpus) and TAG in X.columns):
             return float(self.log_likelihood(X, lengths=lengths).sum())
         return super().score(X, y, lengths=lengths)
 
-    def aic(self, X: Any, lengths: ArrayLike | None = None) -> float:
+    def aic(self, X: Any, lengths: ArrayLike | None = None, *, groups: Any = None) -> float:
         """Return Akaike's criterion, −2 log P(O) + 2 p; the lower the better."""
-        p = self._fitted()
-        return -2 * float(self.log_likelihood(X, lengths=lengths).sum()) + 2 * p.num_parameters()
+        total = float(self.log_likelihood(X, lengths=lengths, groups=groups).sum())
+        return -2 * total + 2 * self.num_free_parameters()
 
-    def bic(self, X: Any, lengths: ArrayLike | None = None) -> float:
+    def bic(self, X: Any, lengths: ArrayLike | None = None, *, groups: Any = None) -> float:
         """Return the Bayesian criterion, −2 log P(O) + p log N; the lower the better."""
-        X, p = as_sentences(X), self._fitted()
-        N = max(1, int(self._observe(X, lengths).offsets[-1]))
-        return -2 * float(self.log_likelihood(X, lengths=lengths).sum()) + p.num_parameters() * float(np.log(N))
+        X, _, inputs = self._without_tables(X, None, {"lengths": lengths, "groups": groups})
+        N = max(1, int(self._observe(X, inputs.get("lengths")).offsets[-1]))
+        return -2 * float(self.log_likelihood(X, **inputs).sum()) + self.num_free_parameters() * float(np.log(N))
+
+    def num_free_parameters(self) -> int:
+        """Return p: how many numbers learning was free to choose.
+
+        Zeros of the topology and of the scheme are not among them, nor those of a model that was made of numbers.
+        """
+        p = self._fitted()
+        given = self.training_.reason == "given"
+        return p.num_parameters(None if given else as_topology(self.topology, p.num_states))
 
     def sample(self, n: int = 1, seed: int | np.random.Generator | None = None) -> tuple[Any, Any]:
         """Draw one sentence of n observations and the states behind them.
@@ -139,21 +176,33 @@ class HMMAnswers(ChainModel):
 
     # Inside.
 
-    def chains(self, X: Any, *, known: Any = None, lengths: ArrayLike | None = None) -> Iterator[Chain]:  # type: ignore[override]
+    def chains(  # type: ignore[override]
+        self, X: Any, *, known: Any = None, lengths: ArrayLike | None = None, groups: Any = None
+    ) -> Iterator[Chain]:
         """Score sentences: blocks of them as `Chain` over the states; log Z is log P(O).
 
         Arguments:
-            X, lengths: as for `fit`.
+            X, lengths, groups: as for `fit`.
             known: states that are known, as y of `fit`; all else is forbidden.
         """
-        return self._observed_chains(self._observe(X, lengths), known)
+        return self._observed_chains(self._observe(X, lengths, groups), known)
 
-    def _known(self, known: Any, X: Any, *, lengths: ArrayLike | None = None) -> Any:  # type: ignore[override]
-        return known_states(known, self._observe(X, lengths).offsets)
+    def _known(  # type: ignore[override]
+        self, known: Any, X: Any, *, lengths: ArrayLike | None = None, groups: Any = None
+    ) -> Any:
+        return known_states(known, self._observe(X, lengths, groups).offsets)
 
-    def _observe(self, X: Any, lengths: ArrayLike | None) -> Observed:
+    def _observe(self, X: Any, lengths: ArrayLike | None, groups: Any = None) -> Observed:
         p = self._fitted()
-        return observe(p.emission, as_sentences(X), lengths, p.symbols, self.unknown)
+        series = read_series(X, lengths, groups, layout=p.layout, symbols=p.symbols is not None)
+        return observe(p.emission, series.X, series.lengths, p.symbols, self.unknown)
+
+    def _without_tables(self, X: Any, y: Any, inputs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """Observations, states and the other inputs, where tables have become arrays with lengths."""
+        p, rest = self._fitted(), dict(inputs)
+        lengths, groups = rest.pop("lengths", None), rest.pop("groups", None)
+        series = read_series(X, lengths, groups, y, layout=p.layout, symbols=p.symbols is not None)
+        return series.X, series.y, rest if series.lengths is None else {**rest, "lengths": series.lengths}
 
     def _observed_chains(self, observed: Observed, known: Any) -> Iterator[Chain]:
         p, offsets = self._fitted(), observed.offsets
@@ -174,9 +223,10 @@ class HMMAnswers(ChainModel):
 
     def _beside(self, X: Any, y: Any, inputs: Any) -> tuple[LabelledTokens, list[list[str]]]:
         """The names of states that should be there, and of those that are predicted."""
-        X, p = as_sentences(X), self._fitted()
+        p = self._fitted()
+        X, y, inputs = self._without_tables(X, y, inputs)
         observed = self._observe(X, inputs.get("lengths"))
-        states = read_states(X, as_sentences(y), observed.offsets)
+        states = read_states(X, y, observed.offsets)
         labelled = read_labels(X, y) if states is None else states.labelled
         chains = self._observed_chains(observed, inputs.get("known"))
         best = np.concatenate([np.zeros(0, np.int64), *(engine.viterbi(chain).labels for chain in chains)])
@@ -187,7 +237,10 @@ class HMMAnswers(ChainModel):
         """One column of words, where emissions are words."""
         if self._fitted().symbols is not None and self.known_tokens():
             return Input()
-        family = self._fitted().emission.family
+        family, columns = self._fitted().emission.family, self._fitted().layout.columns
+        if columns:
+            named = ", ".join(columns)
+            return Input(refusal=f"expected a .csv or .tsv file with the columns {named}, as in training, got another")
         return Input(refusal=f"expected a model that emits words, got {family} emissions of numbers")
 
     @property

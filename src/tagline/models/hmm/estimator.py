@@ -8,11 +8,12 @@ engine's to answer (`answers`); docs/hmm.md sets it beside the CRF.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
@@ -21,13 +22,14 @@ from tagline.models.crf.estimator import CRF
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.conversion import crf_of
-from tagline.models.hmm.emissions import Categorical, Emission, Symbols
+from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
 from tagline.models.hmm.fitting import FittedHMM, fit_hmm
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
+from tagline.models.hmm.selection import Selection, select_states
 from tagline.models.hmm.settings import Fitting
-from tagline.models.sentences import as_sentences
+from tagline.models.hmm.tables import NO_TABLE, read_series
 from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
 from tagline.training.checkpoints import SECONDS
@@ -70,7 +72,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         callbacks: called with a `TrainingState` after each step of EM, or once where states are counted; True stops.
 
     X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
-    of all observations with ``lengths=``, and then answers come as one array, too. None and NaN are missing.
+    of all observations with ``lengths=``, and then answers come as one array, too; or a data frame of pandas or polars,
+    whose columns are what is observed, with ``groups=``. None and NaN are missing.
 
     After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
     `stop_reason_`, `objective_`, `notes_`.
@@ -191,6 +194,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         y: Any = None,
         *,
         lengths: ArrayLike | None = None,
+        groups: Any = None,
         checkpoint: Path | None = None,
         resume: bool = False,
         save_every: float = SECONDS,
@@ -200,12 +204,14 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """Learn from sentences.
 
         Arguments:
-            X: observations.
+            X: observations; of a data frame all columns that are not named otherwise.
             y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
-                known. One array ``[N]`` where X is one, −1 where nothing is known. Left out: nothing is known, but for
-                the tags of a `Corpus`.
+                known. One array ``[N]`` where X is one, −1 where nothing is known; a column of a data frame, by name.
+                Left out: nothing is known, but for the tags of a `Corpus`.
             lengths: of the sentences, where X is one array; left out, it is one sentence.
+            groups: instead of lengths the column of a data frame that says which sentence a row belongs to, or a key
+                for each observation; rows of a sentence stand side by side.
             checkpoint: a file to write the state of EM to, between two steps; counting is done at once and has none.
             resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
             save_every: seconds between two checkpoints; 0 for after each step.
@@ -214,11 +220,36 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """
         how = Fitting.of(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
-        X = as_sentences(X)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
+        layout = NO_TABLE if before is None else before.layout
+        series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
         with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-            self._become(fit_hmm(self, how, X, y, lengths, before, tell, files))
+            fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
+        self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
+        self._record(series.X, series.y, series.lengths)
         return self
+
+    def select(
+        self,
+        X: Any,
+        states: Iterable[int] = range(1, 9),
+        criterion: str = "bic",
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+    ) -> Selection:
+        """Learn one model for each number of states, and say which suits the observations best.
+
+        Arguments:
+            X, lengths, groups: as for `fit`.
+            states: the numbers to try.
+            criterion: "bic" or "aic"; the lowest is the best.
+
+        >>> X = np.concatenate([np.zeros(30), np.full(30, 9.0)]) + np.random.default_rng(0).normal(size=60)
+        >>> HMM(emission="gaussian").select(X, states=(1, 2, 3)).best_.n_states
+        2
+        """
+        return select_states(self, X, states, criterion, {"lengths": lengths, "groups": groups})
 
     @property
     def labels_(self) -> list[Any]:  # type: ignore[override]
@@ -246,6 +277,59 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """What EM reached, log P(O) + log prior; of counted models log P(O, I)."""
         self._fitted()
         return self.training_.objective
+
+    # The names of hmmlearn.
+
+    @property
+    def startprob_(self) -> Float64Array:
+        """π, ``[K]``."""
+        return self.start_
+
+    @property
+    def transmat_(self) -> Float64Array:
+        """A, ``[K, K]``."""
+        return self.transitions_
+
+    @property
+    def means_(self) -> Float64Array:
+        """Of Gaussians ``[K, D]``, of mixtures ``[K, M, D]``."""
+        return self._emitted("means_", "means", Gaussian, Mixture)
+
+    @property
+    def covars_(self) -> Float64Array:
+        """Of Gaussians as matrices ``[K, D, D]``, of mixtures in the shape of their `covariance`."""
+        covars = self._emitted("covars_", "covars", Gaussian, Mixture)
+        return self.emission_.matrices() if isinstance(self.emission_, Gaussian) else covars
+
+    @property
+    def weights_(self) -> Float64Array:
+        """Of mixtures, ``[K, M]``."""
+        return self._emitted("weights_", "weights", Mixture)
+
+    @property
+    def lambdas_(self) -> Float64Array:
+        """The rates of Poisson emissions, ``[K, D]``."""
+        return self._emitted("lambdas_", "rates", Poisson)
+
+    @property
+    def emissionprob_(self) -> Float64Array:
+        """p(symbol | state) ``[K, V]``, of categorical and multinomial emissions."""
+        return self._emitted("emissionprob_", "probabilities", Categorical, Multinomial)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The columns of the data frame that the model has learned from, as scikit-learn names them."""
+        if not (columns := self._fitted().layout.columns):
+            raise AttributeError("feature_names_in_: expected a model that has learned from a data frame, got another")
+        return np.array(columns, object)
+
+    def _emitted(self, name: str, parameter: str, *families: type[Emission]) -> Float64Array:
+        """A parameter of the emissions; those that other families have are no attributes."""
+        emission = self.emission_
+        if not isinstance(emission, families):
+            wanted = " or ".join(family.family for family in families)
+            raise AttributeError(f"{name}: expected {wanted} emissions, got {emission.family}")
+        return np.asarray(getattr(emission, parameter))
 
     def to_crf(self) -> CRF:
         """Return the CRF with the same posterior P(I | O), whose weights are logarithms of probabilities.

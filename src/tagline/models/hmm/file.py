@@ -7,6 +7,7 @@ Probabilities are float64, so that log P(O) is the same to the last bit. Whateve
     scheme              the tag scheme whose rules hold
     emission            family and options, as the family itself writes them
     symbols             "words", "integers" or null
+    columns, groups     names of a table's columns, where it has learned from one
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``start [K]``, ``transitions [K, K]``, ``emission.*``, and ``symbols.integers`` or ``symbols.bytes``, ….
@@ -38,6 +39,7 @@ from tagline.models.files import (
 )
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm.parameters import HMMParameters, checked
+from tagline.models.hmm.tables import Layout
 from tagline.storage import ModelFile
 
 MODEL, VERSION = "hmm", 1
@@ -58,7 +60,9 @@ def pack(saved: SavedHMM) -> Packed:
     """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
     p = saved.parameters
     kind, symbols = _packed_symbols(p.symbols)
-    own = {"numbers": p.numbers, "scheme": p.scheme, "emission": p.emission.config(), "symbols": kind}
+    own: dict[str, Any] = {"numbers": p.numbers, "scheme": p.scheme, "emission": p.emission.config(), "symbols": kind}
+    if p.layout.columns:
+        own |= {"columns": list(p.layout.columns), "groups": p.layout.groups}
     emitted = {f"{_EMISSION}{name}": np.asarray(array) for name, array in p.emission.arrays().items()}
     config = config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training)
     return config, {"start": p.start, "transitions": p.transitions, **emitted, **symbols}
@@ -102,9 +106,18 @@ def _parameters(file: ModelFile) -> HMMParameters:
     wanted = emission.num_symbols if isinstance(emission, Categorical) else None
     if wanted != (None if symbols is None else len(symbols)):
         raise bad_file(file, f"{wanted or 'no'} symbols", None if symbols is None else len(symbols))
-    parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols)
+    parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols, _layout(file))
     _ = parameters.rules  # labels that are not of the scheme
     return checked(parameters)
+
+
+def _layout(file: ModelFile) -> Layout:
+    columns, groups = file.config.get("columns", []), file.config.get("groups")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise bad_file(file, "names of columns", columns)
+    if groups is not None and not isinstance(groups, str):
+        raise bad_file(file, "the name of a column as groups", groups)
+    return Layout(tuple(columns), groups)
 
 
 def _symbols(file: ModelFile) -> Symbols | None:

@@ -159,7 +159,7 @@ class HMMViews:
         return HMMSummary(
             list(p.labels),
             p.scheme,
-            _described(p.emission),
+            _described(p.emission) + (f" of {', '.join(p.layout.columns)}" if p.layout.columns else ""),
             None if p.symbols is None else len(p.symbols),
             p.num_parameters(),
             int((p.transitions == 0).sum()),

@@ -56,6 +56,7 @@ def observe_new(
         known = Symbols.of(range(begun.num_symbols))
     if known is None:
         symbols, ids, offsets = Symbols.read(X, lengths)
+        _refuse_reals(symbols)
         if not len(symbols) and offsets[-1]:
             raise InputError("X: expected symbols, got missing ones only")
     else:
@@ -64,6 +65,16 @@ def observe_new(
             n = int(np.flatnonzero(ids == UNKNOWN)[0])
             raise InputError(f"observation {n}: expected one of the {len(symbols)} symbols of the model, got another")
     return Observed(ids, offsets, _is_flat(X, lengths)), symbols
+
+
+def _refuse_reals(symbols: Symbols) -> None:
+    """Raise where symbols are real numbers: each would be a symbol of its own, and nothing be learned."""
+    real = next((value for value in symbols.values if isinstance(value, float) and not value.is_integer()), None)
+    if real is not None:
+        raise InputError(
+            f'X: expected symbols, for emission="categorical", got real numbers such as {real:g}; emission="gaussian" '
+            'or "mixture" models numbers, str(number) makes a symbol of one'
+        )
 
 
 def observe(emission: Emission, X: Any, lengths: ArrayLike | None, symbols: Symbols | None, unknown: str) -> Observed:

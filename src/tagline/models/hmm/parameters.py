@@ -17,6 +17,8 @@ from tagline.chain.symbols import SymbolChain
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import Categorical, Emission, Symbols
 from tagline.models.hmm.emissions.discrete import check_rows, log, probabilities
+from tagline.models.hmm.tables import NO_TABLE, Layout
+from tagline.models.hmm.topologies import Topology
 from tagline.readers.rules import Rules, legal
 from tagline.types import Chain, Float64Array, IntArray
 
@@ -33,6 +35,7 @@ class HMMParameters:
         transitions: A ``[K, K]`` as ``[previous, next]``.
         emission: B, a family with its parameters.
         symbols: the symbols by number, of categorical emissions.
+        layout: what it reads of tables.
     """
 
     labels: tuple[str, ...]
@@ -42,6 +45,7 @@ class HMMParameters:
     transitions: Float64Array
     emission: Emission
     symbols: Symbols | None = None
+    layout: Layout = NO_TABLE
 
     @property
     def num_states(self) -> int:
@@ -80,9 +84,17 @@ class HMMParameters:
         table, ids = self.emission.with_unseen(observations)
         return SymbolChain(table, ids, self.log_transitions, self.log_start, self.log_end, offsets)
 
-    def num_parameters(self) -> int:
-        """How many numbers are free, those that are 0 by topology left out."""
-        rows = np.concatenate([self.start[None] > 0, self.transitions > 0])
+    def num_parameters(self, topology: Topology | None = None) -> int:
+        """How many numbers are free.
+
+        Arguments:
+            topology: what may be more than 0; where left out, what is. EM drives probabilities to 0 that were free.
+        """
+        start, transitions = self.start > 0, self.transitions > 0
+        if topology is not None:
+            allowed = topology.within(self.rules)
+            start, transitions = allowed.start, allowed.transitions
+        rows = np.concatenate([start[None], transitions])
         return int((rows.sum(axis=1) - 1).sum()) + self.emission.num_parameters()
 
     def with_emission(self, emission: Emission) -> HMMParameters:

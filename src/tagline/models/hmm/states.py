@@ -76,12 +76,13 @@ def read_states(X: Any, y: Any, offsets: IntArray) -> States | None:
 def _rows(y: Any, offsets: IntArray) -> Any:
     """One list a sentence, from lists or from one flat array."""
     flat = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype != object
-    if isinstance(y, list | tuple) and y and all(isinstance(state, str | int | np.integer) for state in y):
-        flat = True
+    plain = str | int | np.integer
+    if isinstance(y, list | tuple) and all(state is None or isinstance(state, plain) for state in y):
+        flat = any(isinstance(state, plain) for state in y)  # None alone: a sentence each, of which nothing is known
     if not flat:
         return y
     N, B = int(offsets[-1]), len(offsets) - 1
-    states = np.asarray(y)
+    states = np.asarray(y, object) if isinstance(y, list | tuple) and None in y else np.asarray(y)
     if len(states) != N:
         looks = states.dtype.kind in "iu" and len(states) > 0 and states.sum() == N
         hint = "; these look like lengths: pass lengths=" if looks else ""

@@ -6,4 +6,10 @@ and the network (`tagline.nn`) turns these into emissions; `fitting` is what the
 
 from tagline import compiled
 
-compiled.let_torch_wait()
+try:
+    compiled.let_torch_wait()
+    import torch  # noqa: F401
+except ImportError as error:
+    from tagline.errors import MissingPackageError
+
+    raise MissingPackageError("tagline.models.neural", "torch", "pip install 'tagline[torch]'", error) from None

@@ -112,7 +112,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """
         self._check_settings()
         begun = time.perf_counter()
-        X = as_sentences(X)
+        X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         if (unknown := labelled.unknown()) is not None:
@@ -136,6 +136,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
         done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
         told(self.callbacks, TrainingState.of(done, self._copied))
+        self._record(X, y)
         return self
 
     def _copied(self) -> dict[str, NDArray[Any]]:

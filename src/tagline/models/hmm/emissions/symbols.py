@@ -129,7 +129,11 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"{name}: expected one symbol an observation, shape [N] or [N, 1], got {list(values.shape)}")
+        raise InputError(
+            f"{name}: expected one symbol an observation, shape [N] or [N, 1], got {list(values.shape)}"
+            + ('; emission="gaussian" or "mixture" takes vectors of numbers' if values.dtype.kind == "f" else "")
+            + ('; emission="multinomial" or "poisson" takes counts' if values.dtype.kind in "iu" else "")
+        )
     return values if values.dtype.kind in "iu" else list(values.tolist())
 
 
