@@ -35,7 +35,7 @@ LIBRARIES = {
     "transformers": ("nn", "models"),
     "matplotlib": ("plots", "evaluation"),
     "typer": ("cli",),
-    "rich": ("cli",),
+    "rich": ("training", "cli"),
 }
 
 

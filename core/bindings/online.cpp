@@ -52,6 +52,14 @@ void bind(nb::module_& m, const char* name) {
             self.online.get(weights.data(), averaged);
             return weights;
         }, "averaged"_a, "Return the weights [size] of now, or their average over the sentences so far.")
+        .def("keep", [](const Own& self) {
+            Result<double> values = make<double>({3, size_t(self.own->likelihood.size())});
+            const double seen = self.online.keep(values.data());
+            return std::make_tuple(values, seen);
+        }, "Return what restore needs to go on from here: (values [3, size], sentences seen).")
+        .def("restore", [](Own& self, const Array& values, double seen) {
+            self.online.restore(checked<double>("values", values, {3, self.own->likelihood.size()}), seen);
+        }, "values"_a, "seen"_a, "Go on from where keep was called, bit for bit.")
         .def("run", [](Own& self, const Array& order) {
             const int64_t* sentences = as_order(order, self.own->likelihood.examples().B);
             double loss = 0;

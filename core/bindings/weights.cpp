@@ -137,6 +137,14 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
             way.descent.get(weights.data());
             return weights;
         }, "Return the weights [size] as they are now.")
+        .def("keep", [](Way& way) {
+            Result<double> values = make<double>({size_t(way.own->likelihood.size())});
+            const double scale = way.descent.keep(values.data());
+            return std::make_tuple(values, scale);
+        }, "Return what restore needs to go on from here, besides seen: (values [size], their scale).")
+        .def("restore", [](Way& way, const Array& values, double scale) {
+            way.descent.restore(checked<double>("values", values, {way.own->likelihood.size()}), scale);
+        }, "values"_a, "scale"_a, "Go on from where keep was called, bit for bit.")
         .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
                      [](Way& way, double seen) { way.descent.set_steps(seen); })
         .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn) {

@@ -46,6 +46,21 @@ void Descent<Real>::get(double* weights) {
     transition_weights_.add_to(likelihood_.transitions(), weights + layout.size());
 }
 
+template <class Real>
+double Descent<Real>::keep(double* values) {
+    const double scale = scale_;
+    scale_ = 1;
+    get(values);
+    scale_ = scale;
+    return scale;
+}
+
+template <class Real>
+void Descent<Real>::restore(const double* values, double scale) {
+    set(values);
+    scale_ = scale;
+}
+
 // Bring the weights of these sentences up to date with the L1 penalty.
 template <class Real>
 void Descent<Real>::pay(const int64_t* members, int count) {

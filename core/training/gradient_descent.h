@@ -18,6 +18,10 @@ public:
     void set(const double* weights);  // [size]
     void get(double* weights);        // [size], all penalties paid
 
+    // What a descent needs to go on from here bit for bit, besides steps(): v [size], all penalties paid, and the scale.
+    double keep(double* values);
+    void restore(const double* values, double scale);
+
     // One step for every `batch` sentences of `order`: w ← w − η ∇, η = rate / (1 + rate · decay · sentences so far).
     // `loss` becomes Σ weight · −log p, each as it was before its step. Without `learn` only the loss is computed.
     Outcome pass(const int64_t* order, int64_t count, int64_t batch, double rate, double decay, bool learn,

@@ -59,6 +59,35 @@ void Online<Real>::get(double* weights, bool averaged) const {
 }
 
 template <class Real>
+double Online<Real>::keep(double* values) const {
+    const Layout& layout = likelihood_.layout();
+    std::fill(values, values + 3 * likelihood_.size(), 0.0);
+    const auto flatten = [&](const WeightMemory<Real>& memory, const TransitionTable<double>& table) {
+        layout.each(memory.table(), 0, layout.attributes(), [&](int64_t k, Real value) { values[k] = double(value); });
+        table.add_to(likelihood_.transitions(), values + layout.size());
+        values += likelihood_.size();
+    };
+    flatten(weights_, transition_weights_);
+    flatten(sums_, transition_sums_);
+    if (options_.rule == Rule::arow) flatten(variances_, transition_variances_);
+    return seen_;
+}
+
+template <class Real>
+void Online<Real>::restore(const double* values, double seen) {
+    const Layout& layout = likelihood_.layout();
+    const auto load = [&](const WeightMemory<Real>& memory, TransitionTable<double>& table) {
+        layout.load(values, memory.table());
+        table.load(likelihood_.transitions(), values + layout.size());
+        values += likelihood_.size();
+    };
+    load(weights_, transition_weights_);
+    load(sums_, transition_sums_);
+    if (options_.rule == Rule::arow) load(variances_, transition_variances_);
+    seen_ = seen;
+}
+
+template <class Real>
 Real* Online<Real>::weight_at(const WeightMemory<Real>& memory, uint64_t key) const {
     return key & kCell ? &memory.table().cells[key & ~kCell].value : memory.table().rows + key;
 }

@@ -32,6 +32,11 @@ public:
     void set(const double* weights);                // [size]; averages and variances begin anew
     void get(double* weights, bool averaged) const;  // [size]
 
+    // What learning needs to go on from here bit for bit: weights, sums and variances, [3, size], and the sentences seen.
+    // Without AROW there are no variances: zeros.
+    double keep(double* values) const;
+    void restore(const double* values, double seen);
+
     // Learn from the sentences of `order`. `loss` becomes the sum of l, `wrong` the number of wrong labels.
     Outcome pass(const int64_t* order, int64_t count, double& loss, int64_t& wrong, const Interrupted& interrupted);
 

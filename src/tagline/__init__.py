@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.showing import show
+    from tagline.training.callbacks import TrainingState
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _HOMES = {
     "tagline.models.frames": ("entities_frame",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.showing": ("show",),
+    "tagline.training.callbacks": ("TrainingState",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
 _MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers")
@@ -63,6 +65,7 @@ __all__ = [
     "TaglineError",
     "Template",
     "TrainingError",
+    "TrainingState",
     "TransformerCRF",
     "TrigramTagger",
     "__version__",

@@ -134,6 +134,14 @@ class Online32:
         Return the weights [size] of now, or their average over the sentences so far.
         """
 
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here: (values [3, size], sentences seen).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], seen: float) -> None:
+        """Go on from where keep was called, bit for bit."""
+
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
 
@@ -149,6 +157,14 @@ class Online64:
         """
         Return the weights [size] of now, or their average over the sentences so far.
         """
+
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here: (values [3, size], sentences seen).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], seen: float) -> None:
+        """Go on from where keep was called, bit for bit."""
 
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
@@ -347,6 +363,14 @@ class Descent32:
     def get(self) -> NDArray[numpy.float64]:
         """Return the weights [size] as they are now."""
 
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here, besides seen: (values [size], their scale).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], scale: float) -> None:
+        """Go on from where keep was called, bit for bit."""
+
     @property
     def seen(self) -> float: ...
 
@@ -386,6 +410,14 @@ class Descent64:
 
     def get(self) -> NDArray[numpy.float64]:
         """Return the weights [size] as they are now."""
+
+    def keep(self) -> tuple[NDArray[numpy.float64], float]:
+        """
+        Return what restore needs to go on from here, besides seen: (values [size], their scale).
+        """
+
+    def restore(self, values: Annotated[NDArray, dict(device='cpu', writable=False)], scale: float) -> None:
+        """Go on from where keep was called, bit for bit."""
 
     @property
     def seen(self) -> float: ...

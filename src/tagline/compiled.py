@@ -8,6 +8,7 @@ the engine falls back to NumPy. Environment: ``TAGLINE_CPU=v2|v3|v4`` forces an 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from importlib import import_module
 from types import ModuleType
@@ -46,6 +47,18 @@ def require() -> None:
             f'engine "native": expected the compiled core, got none ({_missing}); '
             'build it with: pip install . in the source tree, or use the "naive" engine'
         )
+
+
+def let_torch_wait() -> bool:
+    """Let threads of PyTorch sleep while they wait for one another; return False where PyTorch is loaded already.
+
+    By default they spin, and burn the time of those that work: on two cores that others use, too, an epoch takes seven
+    times as long. OpenMP reads ``OMP_WAIT_POLICY`` once, when it is loaded with PyTorch; a value that is set stays.
+    """
+    if "torch" in sys.modules:
+        return False
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    return True
 
 
 def supported_cpus() -> tuple[str, ...]:

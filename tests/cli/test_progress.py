@@ -81,7 +81,7 @@ def test_the_time_left_of_a_network() -> None:
 def test_each_epoch_of_a_network_has_a_line() -> None:
     for every, first in (
         (False, "epoch 3 of 9  loss 1.0000  dev 50.00  100 tokens/s  6 s  about 12 s left"),
-        (True, epochs(3, 3)[0].line()),
+        (True, f"{epochs(3, 3)[0].line()}  about 12 s left"),
     ):
         out = io.StringIO()
         lines = Lines(Console(file=out), Budget(passes=9, period=0), every_pass=every)

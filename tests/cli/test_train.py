@@ -273,3 +273,40 @@ def test_one_label_alone_teaches_nothing(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("Rome N\n")
     line = line_of(tagline("train", tmp_path / "train.txt", "-o", tmp_path / "m"))
     assert "train.txt: expected two tags or more to learn, got 'N' at all 1 tokens; name the column" in line
+
+
+def test_a_run_goes_on_from_its_checkpoint(folder: Path, tmp_path: Path) -> None:
+    words = ("train", folder / "train.txt", "-q", "-a", "lbfgs", "--log", tmp_path / "log")
+    assert tagline(*words, "-o", tmp_path / "whole", "--max-iterations", 9).code == 0
+    kept = ("--checkpoint", tmp_path / "state", "--save-every", 0)
+    assert tagline(*words, *kept, "-o", tmp_path / "half", "--max-iterations", 4).code == 0
+    again = ("train", folder / "train.txt", "-a", "lbfgs", *kept, "--resume", "-o", tmp_path / "again")
+    done = tagline(*again, "--max-iterations", 9)
+    assert f"going on from {tmp_path / 'state'}" in done.err
+    models = [package.load(tmp_path / name) for name in ("whole", "again", "half")]
+    weights = [np.asarray(model.parameters_.weights).tobytes() for model in models]  # type: ignore[attr-defined]
+    assert weights[0] == weights[1] != weights[2]
+    events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
+    assert events == ["start", *["pass"] * 9, "end", "start", *["pass"] * 4, "end"]
+    other = tagline(*again, "--c2", 3)
+    assert other.code == 1
+    assert (
+        "expected a checkpoint of the same settings and data, got one that differs: c2 was 1.0 and is 3.0" in other.err
+    )
+
+
+def test_files_of_a_run_are_checked_first(folder: Path, tmp_path: Path) -> None:
+    for words, message in (
+        (("--resume",), "--resume: expected --checkpoint FILE to go on from, got none"),
+        (("--save-every", 3), "--save-every: expected --checkpoint FILE to save to, got none"),
+        (("--log", tmp_path / "none" / "log"), "--log: expected a file in an existing folder"),
+        (("--checkpoint", folder / "train.txt"), "--checkpoint: expected a file of its own"),
+    ):
+        for kind in ("crf", "hmm"):
+            done = tagline("train", folder / "train.txt", "-o", tmp_path / "m", "--model", kind, *words)
+            assert done.code == 1
+            assert message in done.err
+    done = tagline("train", folder / "train.txt", "-o", tmp_path / "m", "--model", "hmm", "--log", tmp_path / "log")
+    assert done.code == 0
+    events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
+    assert events == ["start", "pass", "end"]

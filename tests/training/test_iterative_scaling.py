@@ -136,7 +136,7 @@ def test_solve_does_not_overflow() -> None:
 def test_a_point_stays_when_the_next_one_comes() -> None:
     """Ctrl-C in a pass returns the weights before it."""
     likelihood = some_likelihood(1)
-    points = module._points(LabellingSums(likelihood), np.zeros(3), 0.0)
+    points = module._Scaling(LabellingSums(likelihood), np.zeros(3), 0.0).points()
     first = next(points)
     next(points)
     assert first.weights.tolist() == [0.0, 0.0, 0.0]

@@ -143,7 +143,7 @@ def test_convergence_is_said_before_other_reasons() -> None:
 
 def test_reports_each_pass() -> None:
     lines: list[str] = []
-    run([5.0, 4.0, 3.0], report=lambda done: lines.append(done.line()), clock=ticking(0.25).__next__)
+    run([5.0, 4.0, 3.0], reports=[lambda done: lines.append(done.line())], clock=ticking(0.25).__next__)
     assert lines == [
         "   1  objective 4.0000  gradient 1.00e+00  active 1  step 5.0e-01  evaluations 2  0.2 s",
         "   2  objective 3.0000  gradient 1.00e+00  active 2  step 5.0e-01  evaluations 3  0.5 s",

@@ -34,9 +34,7 @@ def use_threads(count: int | None) -> None:
     """Let the core and PyTorch work with so many threads; None for as many as they choose."""
     from tagline import compiled
 
-    # Threads of PyTorch that wait for one another burn the time of those that work: on two cores that others use, too,
-    # an epoch takes seven times as long.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    compiled.let_torch_wait()
     if count is not None:
         compiled.set_threads(count, "--threads")
         os.environ["OMP_NUM_THREADS"] = str(count)  # PyTorch reads it when it is loaded

@@ -8,7 +8,10 @@ anything, and half precision is worked out in float32. `torch.jit.script` works:
 recursions in plain PyTorch. For more than this interface offers, use `tagline.nn.CRF`.
 """
 
+from tagline import compiled
+
 try:
+    compiled.let_torch_wait()
     import torch
 except ImportError as error:
     from tagline.errors import MissingPackageError

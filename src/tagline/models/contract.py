@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from tagline.training.callbacks import Progress
+
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
     from tagline.models.answers import Answer, Labelling
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from tagline.models.files import Exported
     from tagline.models.views import ModelView
     from tagline.types import Chain, Float64Array
+
+__all__ = ["Input", "Model", "Progress", "Summary"]
 
 
 @dataclass(frozen=True)
@@ -53,41 +57,6 @@ class Summary(Protocol):
 
     def text(self) -> str:
         """Write a line for each fact."""
-
-
-class Progress(Protocol):
-    """One pass over the training sentences: `Pass` of a feature CRF or an HMM, `Epoch` of a network."""
-
-    noun: ClassVar[str]
-    plural: ClassVar[str]
-    lasting: ClassVar[bool]
-    """Whether passes are few and long, so that each is worth a line."""
-
-    @property
-    def number(self) -> int:
-        """Which pass it is, from 1."""
-
-    @property
-    def objective(self) -> float:
-        """What is made smaller: the objective with its penalties, or the mean loss."""
-
-    @property
-    def seconds(self) -> float:
-        """Since training began."""
-
-    @property
-    def dev_score(self) -> float | None:
-        """On the dev set; None where there is none."""
-
-    def line(self) -> str:
-        """Write all of it as one line."""
-
-    def headline(self) -> str:
-        """Say in a few words what it reached."""
-
-    @property
-    def speed(self) -> str:
-        """How fast it was, in words; empty where that is not told."""
 
 
 class Model(Protocol):

@@ -11,6 +11,7 @@ from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts
 from tagline.models.views import ModelView, Outline, called
 from tagline.plots.tables import facts
+from tagline.readers.sources import PathLike
 
 
 class DescribedModel:
@@ -58,6 +59,21 @@ class DescribedModel:
     def kept_pass_(self) -> Progress | None:
         """The pass whose weights were kept for its dev score; None where those of the last pass were."""
         return None
+
+    def plot_training(self, path: PathLike | None = None, *, ax: Any = None) -> Any:
+        """Draw the objective after each pass, and the dev score where there is a dev set; needs the extra ``plot``.
+
+        Arguments:
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
+        """
+        from tagline.plots.training import plot_training
+
+        _ = self.labels_
+        return plot_training(getattr(self, "training_log_", ()), path, ax=ax)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that the model has seen; none where that is not known."""

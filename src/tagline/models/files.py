@@ -27,13 +27,12 @@ from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
+from tagline.training.checkpoints import KIND as CHECKPOINT
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
 
 MOST_NESTED = 16  # lists and dicts of settings in one another
-
-CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints` writes; that needs PyTorch
 
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
@@ -164,7 +163,7 @@ class StoredModel:
     def _settings(self) -> dict[str, Any]:
         """The estimator's settings that may be plain data."""
         settings: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return settings
+        return {name: value for name, value in settings.items() if name != "callbacks"}  # these are code
 
     def _set(self, settings: Mapping[str, Any]) -> None:
         """Take over the settings of a file, as far as this version knows them."""

@@ -238,22 +238,6 @@ _TABLE = (
         of_run=True,
     ),
     Option(
-        "checkpoint",
-        str,
-        "A file for the state of training, written after each epoch.",
-        panel=NETWORK,
-        of_run=True,
-    ),
-    Option("resume", bool, "Go on from --checkpoint, if it is there.", False, panel=NETWORK, of_run=True),
-    Option("log", str, "Add a line of JSON to this file after each epoch.", panel=NETWORK, of_run=True),
-    Option(
-        "tensorboard",
-        str,
-        "A folder for TensorBoard, which must be installed.",
-        panel=NETWORK,
-        of_run=True,
-    ),
-    Option(
         "algorithm",
         str,
         "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, iis, ap, pa, arow.",
@@ -293,6 +277,30 @@ _TABLE = (
         flags=("--seed",),
         panel=TRAINING,
         least=0,
+    ),
+    Option(
+        "checkpoint",
+        str,
+        "A file for the state of training, written between passes, and after each epoch of a network.",
+        panel=TRAINING,
+        of_run=True,
+    ),
+    Option("resume", bool, "Go on from --checkpoint, if it is there.", False, panel=TRAINING, of_run=True),
+    Option(
+        "save_every",
+        float,
+        "Seconds between two checkpoints; 30 if left out, and of networks one an epoch. 0: after each pass.",
+        panel=TRAINING,
+        least=0,
+        of_run=True,
+    ),
+    Option("log", str, "Add a line of JSON to this file after each pass.", panel=TRAINING, of_run=True),
+    Option(
+        "tensorboard",
+        str,
+        "A folder for TensorBoard, which must be installed.",
+        panel=TRAINING,
+        of_run=True,
     ),
 )
 

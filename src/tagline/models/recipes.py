@@ -7,49 +7,21 @@ and have no passes to watch; others override what they do differently.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from tagline.errors import InputError
-from tagline.models.contract import Model, Progress
+from tagline.models.contract import Model
 from tagline.models.registry import Kind
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
+from tagline.training.progress import Budget, Reporter
 
-
-@dataclass(frozen=True)
-class Budget:
-    """When training stops at the latest, and by tolerance.
-
-    Attributes:
-        passes: the largest number there can be; None for no limit.
-        seconds: None for no limit.
-        period, delta: training has converged where the objective changes by less than `delta` in `period` passes; a
-            period of 0 where that is no way to stop.
-    """
-
-    passes: int | None = None
-    seconds: float | None = None
-    period: int = 0
-    delta: float = 0.0
-
-
-class Reporter(Protocol):
-    """Who is told how training goes."""
-
-    def say(self, text: str) -> None:
-        """Hear a line for people."""
-
-    def stage(self, text: str) -> None:
-        """Hear what is being done now."""
-
-    def passed(self, done: Progress, weights: Any = None) -> None:
-        """Hear that a pass is done: a callback of `CRF`, and of networks."""
-
-    def stepped(self, done: int, total: int, loss: float) -> None:
-        """Hear that so many batches of an epoch are done, with this mean loss."""
+__all__ = ["Budget", "Material", "Recipe", "Reporter", "check_progress", "introduce"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +77,32 @@ class Recipe:
         return {}
 
     def writes(self) -> dict[str, Any]:
-        """Return further files that are written, by their options."""
-        return {}
+        """Return further files that are written, by their options: what a run leaves on the way."""
+        return {"--checkpoint": self.run.get("checkpoint"), "--log": self.run.get("log")}
 
     def check(self, tell: Reporter) -> None:
         """Refuse what cannot be meant, before anything is read."""
+        self.check_files()
         self.model = self.kind.estimator(**self.settings)
+
+    def check_files(self) -> None:
+        """Refuse files of a run that cannot be meant."""
+        for option in ("resume", "save_every"):
+            if self.run.get(option) not in (None, False) and self.run.get("checkpoint") is None:
+                wanted = "to go on from" if option == "resume" else "to save to"
+                raise InputError(f"--{option.replace('_', '-')}: expected --checkpoint FILE {wanted}, got none")
+        for option, path in Recipe.writes(self).items():
+            if path is not None and (Path(path).is_dir() or not Path(path).parent.is_dir()):
+                raise InputError(f"{option}: expected a file in an existing folder, got {path}; make its folder first")
+
+    def files(self, tell: Reporter) -> dict[str, Any]:
+        """Return the arguments of `fit` that name files of the run; say where a run goes on."""
+        checkpoint = self.run.get("checkpoint")
+        if self.run.get("resume"):
+            there = os.path.exists(checkpoint or "")
+            tell.say(f"going on from {checkpoint}" if there else f"{checkpoint} is not there yet: beginning anew")
+        names = ("checkpoint", "resume", "save_every", "log", "tensorboard")
+        return {name: self.run[name] for name in names if self.run.get(name) not in (None, False)}
 
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read the sentences to learn from, and say what there is."""
@@ -124,7 +116,7 @@ class Recipe:
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""
         tell.stage("counting")
-        model: Model = self.model.fit(material.data)
+        model: Model = self.model.fit(material.data, **self.files(tell))
         return model
 
 

@@ -73,9 +73,11 @@ def _imported(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
+_FILES = ("checkpoint", "resume", "save_every", "log", "tensorboard")  # of a run
+
 _NETWORK_OPTIONS = (
     *("scheme", "on_illegal", "label_weights", "head", "epochs", "batch_size", "learning_rate", "max_seconds"),
-    *("patience", "random_state", "device", "config", "checkpoint", "resume", "log", "tensorboard"),
+    *("patience", "random_state", "device", "config", *_FILES),
 )
 
 _KINDS: dict[str, Kind] = {}
@@ -125,6 +127,7 @@ register(
             *("template", "cache", "scheme", "on_illegal", "min_frequency", "all_possible_states"),
             *("all_possible_transitions", "start_end", "label_weights", "hash_bits", "algorithm", "c1", "c2"),
             *("max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta", "period", "random_state"),
+            *_FILES,
         ),
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
@@ -137,7 +140,7 @@ register(
         "--states it learns hidden states of a series, a .csv file",
         options_named(
             *("scheme", "on_illegal", "smoothing", "k", "unknown", "n_states", "emission", "columns", "group"),
-            *("covariance", "n_components", "n_init", "max_iterations", "max_seconds", "random_state"),
+            *("covariance", "n_components", "n_init", "max_iterations", "max_seconds", "random_state", *_FILES),
         ),
         recipe="tagline.models.hmm.recipe:HMMRecipe",
     )

@@ -4,7 +4,10 @@
 make up the networks of `tagline.models`. Everything is answered by `tagline.chain.tensors`.
 """
 
+from tagline import compiled
+
 try:
+    compiled.let_torch_wait()
     import torch  # noqa: F401
 except ImportError as error:
     from tagline.errors import MissingPackageError

@@ -5,5 +5,6 @@
 sentences a step; `auto` does both in turn. `averaged_perceptron`, `passive_aggressive` and `arow` learn from mistakes
 (`online`). `iterative_scaling` solves for each weight on its own (`scaling_sums`). `likelihood` is the feature CRF's
 objective. `expectation_maximisation` climbs by the expected counts of HMMs (`expectations`). `monitor` watches and
-stops all but the last; `neural/` trains networks.
+stops all but the last; `neural/` trains networks. What all of them share: `callbacks`, `checkpoints` (`standing`,
+`runs`), the `journal`, and `progress` with its `bars`.
 """

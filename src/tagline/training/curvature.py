@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagline.errors import StorageError
+from tagline.training.checkpoints import DAMAGED, State
 from tagline.types import Float64Array, IntArray
 
 SMALLEST = 1e-10  # share of |s|·|y|: a pair with less curvature is not remembered
@@ -70,6 +72,22 @@ class Curvature:
         self.used = slots[1:] if full else slots
         self.spare = int(slots[0]) if full else len(slots)
         return True
+
+    def keep(self) -> State:
+        """Return what is remembered."""
+        arrays = {"s_y": self._s_y, "y_dy": self._y_dy, "s_p": self._s_p, "y_dp": self._y_dp, "used": self.used}
+        return State({"spare": self.spare, "scale": self.scale}, arrays)
+
+    def restore(self, state: State) -> None:
+        """Go back to where `keep` was called."""
+        slots = len(self._s_p)
+        self._s_y, self._y_dy = (state.array(name, np.float64, slots, slots) for name in ("s_y", "y_dy"))
+        self._s_p, self._y_dp = (state.array(name, np.float64, slots) for name in ("s_p", "y_dp"))
+        self.used, self.spare = state.array("used", np.int64, None), state.value("spare", int)
+        self.scale = None if state.values.get("scale") is None else state.value("scale", float)
+        places = [*self.used.tolist(), self.spare]
+        if len(set(places)) < len(places) or not all(-1 <= place < max(slots, 1) for place in places):
+            raise StorageError(f"{state.source}: expected slots from 0 to {slots - 1}, got {places}; {DAMAGED}")
 
     def coefficients(self) -> Coefficients:
         """Return the coefficients of −H·p; of steepest descent, −γ·D·p, where nothing is remembered."""

@@ -33,13 +33,14 @@ def gd(
     [1.5, 1.5]
     """
     walk = Walk(objective, start, (c1, c2), noise=noise)
-    return (monitor or Monitor()).follow(_points(walk), walk.weights)
+    return (monitor or Monitor()).follow(_points(walk), walk.weights, stage="gd", algorithm=walk)
 
 
 def _points(walk: Walk) -> Points:
-    walk.begin()
-    yield walk.point()
-    step = 1 / max(walk.gradient_norm, np.finfo(np.float64).tiny)
+    if not walk.begun:
+        walk.begin()
+        yield walk.point()
+    step = 1 / max(walk.gradient_norm, np.finfo(np.float64).tiny) if walk.step is None else 2 * walk.step
     while not walk.stalled:
         trial = None
         if walk.aim(step) < 0:
@@ -47,6 +48,6 @@ def _points(walk: Walk) -> Points:
         if trial is None:
             return FAILED
         walk.accept()
-        yield walk.point(trial.step)
+        yield walk.point()
         step = 2 * trial.step
     return STALLED

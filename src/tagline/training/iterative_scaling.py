@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.training.checkpoints import State
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import as_weights
@@ -48,20 +49,38 @@ def iis(
     weights = np.zeros(K) if start is None else as_weights("start", start)
     if weights.shape != (K,):
         raise InputError(f"start: expected {K} weights, one a feature, got {len(weights)}")
-    return (monitor or Monitor()).follow(_points(sums, weights, c2), weights)
+    scaling = _Scaling(sums, weights, c2)
+    return (monitor or Monitor()).follow(scaling.points(), weights, stage="iis", algorithm=scaling)
 
 
-def _points(sums: LabellingSums | SentenceSums, weights: Float64Array, c2: float) -> Points:
-    passes = 0
-    while True:
-        expected = sums.at(weights)
-        if not passes and not c2:
-            _check_observed(expected, sums.observed)
-        objective = expected.log_z - float(weights @ sums.observed) + c2 * float(weights @ weights)
-        gradient = expected.features.sum(axis=0) - sums.observed + 2 * c2 * weights
-        passes += 1
-        yield Point(weights, objective, norm(gradient), norm(weights), int(np.count_nonzero(weights)), passes)
-        weights = weights + solve(expected.totals, expected.features, sums.observed, weights, c2)
+class _Scaling:
+    """The weights of now, and how often the sums were computed; `told` says whether this point is known already."""
+
+    def __init__(self, sums: LabellingSums | SentenceSums, weights: Float64Array, c2: float) -> None:
+        self.sums, self.weights, self.c2 = sums, weights, c2
+        self.evaluations, self.told = 0, False
+
+    def points(self) -> Points:
+        sums, c2 = self.sums, self.c2
+        while True:
+            weights = self.weights
+            expected = sums.at(weights)
+            if not self.told:
+                if not self.evaluations and not c2:
+                    _check_observed(expected, sums.observed)
+                objective = expected.log_z - float(weights @ sums.observed) + c2 * float(weights @ weights)
+                gradient = expected.features.sum(axis=0) - sums.observed + 2 * c2 * weights
+                self.evaluations += 1
+                active = int(np.count_nonzero(weights))
+                yield Point(weights, objective, norm(gradient), norm(weights), active, self.evaluations)
+            self.told = False
+            self.weights = weights + solve(expected.totals, expected.features, sums.observed, weights, c2)
+
+    def keep(self) -> State:
+        return State({"evaluations": self.evaluations})
+
+    def restore(self, state: State, weights: Float64Array) -> None:
+        self.weights, self.evaluations, self.told = weights, state.value("evaluations", int), True
 
 
 def _check_observed(expected: FeatureSums, observed: Float64Array) -> None:

@@ -54,7 +54,7 @@ def lbfgs(
     def search(slope: float, step: float) -> Trial | None:
         return wolfe(walk.attempt, walk.value, slope, step, noise=noise, most=max_linesearch)
 
-    return (monitor or Monitor()).follow(descend(walk, search), walk.weights)
+    return (monitor or Monitor()).follow(descend(walk, search), walk.weights, stage="lbfgs", algorithm=walk)
 
 
 def descend(walk: Walk, search: Callable[[float, float], Trial | None]) -> Points:
@@ -63,15 +63,16 @@ def descend(walk: Walk, search: Callable[[float, float], Trial | None]) -> Point
     Arguments:
         search: finds the step, from the slope at its start and the first step to try.
     """
-    walk.begin()
-    yield walk.point()
+    if not walk.begun:
+        walk.begin()
+        yield walk.point()
     while not walk.stalled:
         step = first_step(walk)
         slope = walk.aim(step)
         trial = search(slope, step) if slope < 0 else None
         if trial is not None:
             walk.accept()
-            yield walk.point(trial.step)
+            yield walk.point()
         elif len(walk.curvature.used):
             walk.curvature.forget()
         else:

@@ -3,7 +3,7 @@
 Every algorithm is an iterator of `Point`, one a pass. `Monitor.follow` draws them, keeps the history, tells callbacks
 and decides when to stop: as CRFsuite does (a relative improvement over `period` passes below `delta`, or
 ‖g‖ / max(1, ‖w‖) below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C,
-which loses nothing.
+which loses nothing. Between two passes it writes the checkpoint (`standing` has what of the run is in it).
 """
 
 from __future__ import annotations
@@ -12,85 +12,21 @@ import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.training.callbacks import TrainingState, told
+from tagline.training.checkpoints import Checkpoint, State, Stateful
 from tagline.training.checks import as_float, check_functions, check_number, check_whole
+from tagline.training.passes import Pass, Point
+from tagline.training.standing import Standing
 from tagline.types import Float64Array
 
+__all__ = ["DIVERGED", "Monitor", "Pass", "Point", "Points", "Stopped", "Trained", "norm"]
+
 DIVERGED = "diverged"  # the reason of a run whose objective or weights are no longer finite begins so
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Where an algorithm stands after a pass.
-
-    Attributes:
-        weights: ``[n]``; valid until the algorithm is asked for its next point but one.
-        objective: with the penalties.
-        gradient_norm: of the whole objective (of its pseudo-gradient with c1); NaN where an algorithm has none.
-        weight_norm: ‖w‖.
-        active: how many weights are not 0.
-        evaluations: of the objective, since the start.
-        step: how far along its direction the pass went.
-        noisy: whether the objective was added up while the weights changed; `delta` does not compare such numbers.
-    """
-
-    weights: Float64Array
-    objective: float
-    gradient_norm: float = math.nan
-    weight_norm: float = math.nan
-    active: int = 0
-    evaluations: int = 0
-    step: float | None = None
-    noisy: bool = False
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One line of a training history; `seconds` count from the start."""
-
-    iteration: int
-    objective: float
-    gradient_norm: float
-    active: int
-    seconds: float
-    evaluations: int
-    dev_score: float | None = None
-    step: float | None = None
-
-    noun: ClassVar[str] = "pass"
-    plural: ClassVar[str] = "passes"
-    lasting: ClassVar[bool] = False  # passes are many and short
-    speed: ClassVar[str] = ""
-
-    @property
-    def number(self) -> int:
-        """Which pass it is, from 1."""
-        return self.iteration
-
-    def headline(self) -> str:
-        """Say in a few words what it reached."""
-        return f"objective {self.objective:.2f}"
-
-    def line(self) -> str:
-        """Write it as one line of text.
-
-        >>> Pass(7, 12887.25, 0.034, 456468, 4.2, 8, dev_score=0.9356, step=1.0).line()
-        '   7  objective 12887.2500  gradient 3.40e-02  active 456468  step 1.0e+00  evaluations 8  dev 0.9356  4.2 s'
-        """
-        parts = [f"{self.iteration:4d}", f"objective {self.objective:.4f}"]
-        if not math.isnan(self.gradient_norm):
-            parts.append(f"gradient {self.gradient_norm:.2e}")
-        parts.append(f"active {self.active}")
-        if self.step is not None:
-            parts.append(f"step {self.step:.1e}")
-        parts.append(f"evaluations {self.evaluations}")
-        if self.dev_score is not None:
-            parts.append(f"dev {self.dev_score:.4f}")
-        return "  ".join([*parts, f"{self.seconds:.1f} s"])
 
 
 class Stopped:
@@ -122,7 +58,6 @@ class Trained(Stopped):
     history: tuple[Pass, ...]
 
 
-Callback: TypeAlias = Callable[[Pass, Float64Array], bool | None]
 ScoreOfWeights: TypeAlias = Callable[[Float64Array], float]
 Points: TypeAlias = Generator[Point, None, str]
 """Yields the start, then a point a pass; returns the reason where the algorithm itself cannot go on."""
@@ -139,8 +74,9 @@ class Monitor:
         max_seconds: budget of the whole run, looked at after each pass.
         dev: a score of the weights, the higher the better, asked after each pass.
         patience: stop after so many passes without a better dev score, and return the best weights.
-        callbacks: called as ``callback(pass, weights)`` after each pass, with weights of their own; True stops.
-        report: called with each `Pass`, to show it.
+        callbacks: called with a `TrainingState` after each pass; True stops.
+        reports: called with each `Pass`, to show it or to write it down.
+        checkpoint: the file of the run; it may hold the state to go on from.
         clock: seconds, for tests.
 
     One monitor may follow several algorithms in turn: the history and the clock go on, the tolerances start afresh.
@@ -156,8 +92,9 @@ class Monitor:
         max_seconds: float | None = None,
         dev: ScoreOfWeights | None = None,
         patience: int | None = None,
-        callbacks: Sequence[Callback] = (),
-        report: Callable[[Pass], None] | None = None,
+        callbacks: Sequence[Callable[..., Any]] = (),
+        reports: Sequence[Callable[[Pass], object]] = (),
+        checkpoint: Checkpoint | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         check_number("epsilon", epsilon, least=0, finite=False, wanted="0 or more")
@@ -172,28 +109,42 @@ class Monitor:
         self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
         self.max_iterations, self.max_seconds = max_iterations, max_seconds
         self.dev, self.patience = dev, patience
-        self.callbacks, self.report, self.clock = tuple(callbacks), report, clock
+        self.callbacks, self.reports, self.clock = tuple(callbacks), list(reports), clock
+        self.checkpoint = checkpoint
         self.history: list[Pass] = []
         self._started: float | None = None
         self._best: Point | None = None
         self._best_score = -math.inf
         self._waited = 0
 
-    def follow(self, points: Points, start: Float64Array) -> Trained:
+    def is_past(self, stage: str) -> bool:
+        """Say whether the run that goes on from a checkpoint has left this stage behind."""
+        state = None if self.checkpoint is None else self.checkpoint.state
+        return state is not None and state.value("stage", str) != stage
+
+    def follow(
+        self, points: Points, start: Float64Array, *, stage: str = "", algorithm: Stateful | None = None
+    ) -> Trained:
         """Draw points until it is time to stop, and return the weights of the best or the last.
 
         Arguments:
             points: the algorithm, its first point being the start.
             start: ``[n]``, returned where Ctrl-C comes before the first point.
+            stage, algorithm: the name of the algorithm, and what its state is asked of; it is kept in the checkpoint
+                and put back. An algorithm that was put back does not yield the start.
 
         A second Ctrl-C, while the result is put together, is not caught.
         """
         last = Point(start, math.nan)
         objectives: list[float] = []  # of this algorithm, the start's first
+        reason, saved = None, 0
         try:
+            if algorithm is not None and self.checkpoint is not None and self.checkpoint.state is not None:
+                last, objectives = self._resume(self.checkpoint.state, stage, algorithm, len(start))
+                saved, reason = len(objectives), self._judge(last, objectives) or self._impatience()
             if self._started is None:
                 self._started = self.clock()
-            while True:
+            while reason is None:
                 try:
                     point = next(points)
                 except StopIteration as stopped:
@@ -201,19 +152,42 @@ class Monitor:
                     break
                 if objectives and not (math.isfinite(point.objective) and np.isfinite(point.weights).all()):
                     reason = f"{DIVERGED} in pass {len(objectives)}"
+                    saved = len(objectives)  # what the algorithm holds now is of no use
                     break
                 last = point
                 objectives.append(point.objective)
                 stop = self._record(point) if len(objectives) > 1 else None
-                stop = self._judge(point, objectives) or stop
-                if stop:
-                    reason = stop
-                    break
+                reason = self._judge(point, objectives) or stop
+                if reason is None and algorithm is not None and len(objectives) > 1 and self._due():
+                    self._save(stage, algorithm, last, objectives)
+                    saved = len(objectives)
+            if algorithm is not None and saved < len(objectives) > 1:
+                self._save(stage, algorithm, last, objectives)
         except KeyboardInterrupt:
             reason = "interrupted"
         points.close()
         end = self._best or last
         return Trained(end.weights, end.objective, reason, tuple(self.history))
+
+    def _due(self) -> bool:
+        return self.checkpoint is not None and self.checkpoint.due()
+
+    def _save(self, stage: str, algorithm: Stateful, last: Point, objectives: list[float]) -> None:
+        if self.checkpoint is not None and self.checkpoint.path is not None:
+            run = Standing(
+                stage, tuple(self.history), self._seconds(), tuple(objectives), last, self._best, self._waited
+            )
+            self.checkpoint.save(run.state(self._best_score).joined("algorithm", algorithm.keep()))
+
+    def _resume(self, state: State, stage: str, algorithm: Stateful, size: int) -> tuple[Point, list[float]]:
+        """Go back to where a checkpoint was written."""
+        assert self.checkpoint is not None
+        run, self._best_score = Standing.of(state, stage, size)
+        algorithm.restore(state.part("algorithm"), run.last.weights)
+        self.checkpoint.state = None
+        self.history, self._best, self._waited = list(run.history), run.best, run.waited
+        self._started = self.clock() - run.seconds
+        return run.last, list(run.objectives)
 
     def _seconds(self) -> float:
         assert self._started is not None
@@ -233,23 +207,25 @@ class Monitor:
             point.step,
         )
         self.history.append(done)
-        reason = None if score is None else self._await(point, score)
-        if self.report is not None:
-            self.report(done)
-        for callback in self.callbacks:
-            if callback(done, point.weights.copy()):
-                reason = "callback"
-        return reason
+        if score is not None:
+            self._await(point, score)
+        for report in self.reports:
+            report(done)
+        if told(self.callbacks, TrainingState.of(done, lambda: point.weights.copy())):
+            return "callback"
+        return self._impatience()
 
-    def _await(self, point: Point, score: float) -> str | None:
+    def _await(self, point: Point, score: float) -> None:
         if self.patience is None:
-            return None
+            return
         if score > self._best_score:
             self._best_score, self._waited = score, 0
             self._best = replace(point, weights=point.weights.copy())
-            return None
-        self._waited += 1
-        return "patience" if self._waited >= self.patience else None
+        else:
+            self._waited += 1
+
+    def _impatience(self) -> str | None:
+        return "patience" if self.patience is not None and self._waited >= self.patience else None
 
     def _judge(self, point: Point, objectives: list[float]) -> str | None:
         if point.gradient_norm < self.epsilon * max(1.0, point.weight_norm):

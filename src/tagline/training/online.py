@@ -6,15 +6,18 @@ minimised: the numbers that a pass reports are the summed losses of the sentence
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
+from tagline.training.checkpoints import State, restored_generator
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import as_weights
+from tagline.types import Float64Array
 
 PASSES = 100
 
@@ -41,24 +44,50 @@ def learn(
         monitor: when to stop and whom to tell.
         settings: of the rule.
     """
-    assert compiled.core is not None
-    kind = compiled.core.Online32 if likelihood.precision == "float32" else compiled.core.Online64
-    core = kind(likelihood.core, rule, **settings)
     weights = as_weights("start", start)
-    core.set(weights)
+    run = _Lessons(likelihood, rule, bool(averaged), seed, settings)
+    run.core.set(weights)
     watch = monitor or Monitor(epsilon=0, delta=0)
-    return watch.follow(
-        _points(core, weights, likelihood.num_sentences, PASSES if passes is None else passes, averaged, seed), weights
-    )
+    points = run.points(weights, PASSES if passes is None else passes)
+    return watch.follow(points, weights, stage=rule, algorithm=run)
 
 
-def _points(core: Any, start: Any, B: int, passes: int, averaged: bool, seed: int) -> Points:
-    yield Point(start, float("nan"))
-    random = np.random.default_rng(seed)
-    for _ in range(passes):
-        loss, wrong = core.run(random.permutation(B).astype(np.int64))
-        weights = core.get(bool(averaged))
-        yield Point(weights, loss, weight_norm=norm(weights), active=int(np.count_nonzero(weights)))
-        if wrong == 0:
-            return "converged: every sentence is labelled right"
-    return "passes"
+class _Lessons:
+    """The core's learner, the order of the sentences, and how far it is.
+
+    Attributes:
+        passed: passes that are done.
+        wrong: labels, in the last of them.
+    """
+
+    def __init__(
+        self, likelihood: Likelihood, rule: str, averaged: bool, seed: int, settings: Mapping[str, Any]
+    ) -> None:
+        assert compiled.core is not None
+        kind = compiled.core.Online32 if likelihood.precision == "float32" else compiled.core.Online64
+        self.core: Any = kind(likelihood.core, rule, **settings)
+        self.B, self.size, self.averaged = likelihood.num_sentences, likelihood.size, averaged
+        self.random = np.random.default_rng(seed)
+        self.passed, self.wrong = 0, -1
+
+    def points(self, start: Float64Array, passes: int) -> Points:
+        if not self.passed:
+            yield Point(start, float("nan"))
+        while self.wrong != 0:
+            if self.passed >= passes:
+                return "passes"
+            loss, self.wrong = self.core.run(self.random.permutation(self.B).astype(np.int64))
+            self.passed += 1
+            weights = self.core.get(self.averaged)
+            yield Point(weights, loss, weight_norm=norm(weights), active=int(np.count_nonzero(weights)))
+        return "converged: every sentence is labelled right"
+
+    def keep(self) -> State:
+        values, seen = self.core.keep()
+        random = self.random.bit_generator.state
+        return State({"passed": self.passed, "wrong": self.wrong, "seen": seen, "random": random}, {"values": values})
+
+    def restore(self, state: State, weights: Float64Array) -> None:
+        restored_generator(self.random, state, "random")
+        self.core.restore(state.array("values", np.float64, 3, self.size), state.value("seen", float))
+        self.passed, self.wrong = state.value("passed", int), state.value("wrong", int)

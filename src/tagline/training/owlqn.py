@@ -43,4 +43,4 @@ def owlqn(
     def search(slope: float, step: float) -> Trial | None:
         return backtrack(walk.attempt, walk.value, walk.gradient_norm, step, noise=noise, most=max_linesearch)
 
-    return (monitor or Monitor()).follow(descend(walk, search), walk.weights)
+    return (monitor or Monitor()).follow(descend(walk, search), walk.weights, stage="owlqn", algorithm=walk)

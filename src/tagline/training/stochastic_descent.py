@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.training.checkpoints import State, restored_generator
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import Penalty, as_weights
@@ -60,7 +61,8 @@ def sgd(
     weights = as_weights("start", start)
     steps = _Steps(likelihood, c1, c2, batch, seed)
     steps.descent.set(weights)
-    trained = (monitor or Monitor()).follow(steps.points(weights, rate, passes, averaged), weights)
+    points = steps.points(weights, rate, passes, averaged)
+    trained = (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
     try:
         value, _ = likelihood(trained.weights)
     except KeyboardInterrupt:  # the weights are complete; only their objective is not known
@@ -70,7 +72,13 @@ def sgd(
 
 
 class _Steps:
-    """The core's descent, the order of the sentences and the average."""
+    """The core's descent, the order of the sentences and the average.
+
+    Attributes:
+        passed: passes that are done.
+        eta: the first step size; NaN before it is known.
+        total, count: sum of the weights that are averaged, and how many.
+    """
 
     def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
         assert compiled.core is not None
@@ -81,6 +89,8 @@ class _Steps:
         self.decay = 2 * (c1 + c2 or UNPENALISED) / max(self.B, 1)
         self.random = np.random.default_rng(seed)
         self.penalty = Penalty.of(c1, c2, likelihood.size)
+        self.passed, self.eta = 0, float("nan")
+        self.total, self.count = np.zeros(likelihood.size), 0
 
     def run(self, order: IntArray, eta: float, learn: bool = True) -> float:
         loss: float = self.descent.run(order, self.batch, eta, self.decay, learn)
@@ -112,19 +122,20 @@ class _Steps:
         return best
 
     def points(self, start: Float64Array, rate: float | None, passes: int, averaged: float) -> Points:
-        yield Point(start, float("nan"))
-        eta = self.find_rate(start) if rate is None else rate
-        total, count = np.zeros_like(start), 0
+        if not self.passed:
+            yield Point(start, float("nan"))
+            self.eta = self.find_rate(start) if rate is None else rate
         first = passes - round(passes * averaged)
-        weights = start
-        for number in range(passes):
+        while self.passed < passes:
+            averages = self.passed >= first
             loss = 0.0
             for part in np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS):
-                loss += self.run(part, eta)
-                if number >= first:
-                    total += self.descent.get()
-                    count += 1
-            weights = self.descent.get() if number < first or not count else total / count
+                loss += self.run(part, self.eta)
+                if averages:
+                    self.total += self.descent.get()
+                    self.count += 1
+            weights = self.total / self.count if averages else self.descent.get()
+            self.passed += 1
             yield Point(
                 weights,
                 loss + self.penalty.value(weights),
@@ -133,3 +144,22 @@ class _Steps:
                 noisy=True,
             )
         return "passes"
+
+    def keep(self) -> State:
+        values, scale = self.descent.keep()
+        random = self.random.bit_generator.state
+        return State(
+            {
+                **{"passed": self.passed, "eta": self.eta, "count": self.count},
+                **{"scale": scale, "seen": self.descent.seen, "random": random},
+            },
+            {"values": values, "total": self.total},
+        )
+
+    def restore(self, state: State, weights: Float64Array) -> None:
+        n = len(self.total)
+        restored_generator(self.random, state, "random")
+        self.descent.restore(state.array("values", np.float64, n), state.value("scale", float))
+        self.descent.seen = state.value("seen", float)
+        self.total, self.count = state.array("total", np.float64, n), state.value("count", int)
+        self.passed, self.eta = state.value("passed", int), state.value("eta", float)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.readers.sources import shown_value
+from tagline.training.checkpoints import State
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial
 from tagline.training.monitor import Point
@@ -74,9 +75,12 @@ class Walk:
         self.evaluations = 0
         self._aimed = 0.0
         self._lowest, self._flattest, self._idle = math.inf, math.inf, 0
+        self.begun = False
+        self.step: float | None = None  # how far along its direction the last pass went
 
     def begin(self) -> None:
         """Evaluate the start."""
+        self.begun = True
         self._diagonal = _as_diagonal(self._given_diagonal, self.weights)
         value, smooth = self._evaluate(self.weights)
         self._sums, _ = self._measure(self.weights, smooth, -1, self.gradient)
@@ -97,7 +101,7 @@ class Walk:
         """Whether an initial inverse Hessian was given."""
         return len(self._diagonal) > 0
 
-    def point(self, step: float | None = None) -> Point:
+    def point(self) -> Point:
         """Return where the walk stands."""
         return Point(
             self.weights,
@@ -106,7 +110,7 @@ class Walk:
             float(np.sqrt(self._sums[3])),
             int(self._sums[4]),
             self.evaluations,
-            step,
+            self.step,
         )
 
     def aim(self, step: float) -> float:
@@ -138,7 +142,7 @@ class Walk:
             self.curvature.remember(self._products, self._next_sums[6], self._next_sums[7])
         self.weights, self._next_weights = self._next_weights, self.weights
         self.gradient, self._next_gradient = self._next_gradient, self.gradient
-        self.value, self._sums = self._next_value, self._next_sums
+        self.value, self._sums, self.step = self._next_value, self._next_sums, self._aimed
         lower, flatter = self.value < self._lowest, self.gradient_norm < self._flattest
         self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
         self._idle = 0 if lower or flatter else self._idle + 1
@@ -147,6 +151,31 @@ class Walk:
     def stalled(self) -> bool:
         """Whether many passes brought neither a lower objective nor a smaller gradient than any pass before."""
         return self._idle >= IDLE
+
+    def keep(self) -> State:
+        """Return where the walk stands, but for its weights."""
+        arrays = {"gradient": self.gradient, "memory": self._memory[:, self.curvature.used], "sums": self._sums}
+        values = {
+            **{name: getattr(self, name) for name in ("value", "evaluations", "step")},
+            **{"lowest": self._lowest, "flattest": self._flattest, "idle": self._idle},
+        }
+        return State(values, {**arrays, "diagonal": self._diagonal}).joined("curvature", self.curvature.keep())
+
+    def restore(self, state: State, weights: Float64Array) -> None:
+        """Go back to where `keep` was called, at these weights; nothing is evaluated."""
+        n = len(self.weights)
+        self.begun = True
+        self.weights[:] = weights
+        self.gradient = state.array("gradient", np.float64, n)
+        self._sums = state.array("sums", np.float64, None)
+        self.curvature.restore(state.part("curvature"))
+        used = self.curvature.used
+        self._memory[:, used] = state.array("memory", self._memory.dtype, 2, len(used), n)
+        self._diagonal = state.array("diagonal", np.float64, 0 if self._given_diagonal is None else n)
+        self.value, self.evaluations = state.value("value", float), state.value("evaluations", int)
+        self.step = None if state.values.get("step") is None else state.value("step", float)
+        self._lowest, self._flattest = state.value("lowest", float), state.value("flattest", float)
+        self._idle = state.value("idle", int)
 
     def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
         self.evaluations += 1

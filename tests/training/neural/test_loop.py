@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tagline import storage
 from tagline.errors import InputError
+from tagline.training.callbacks import TrainingState
 from tagline.training.neural import checkpoints, loop, steps, watch
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.interrupts import SOON, Interrupts
@@ -192,11 +193,31 @@ def test_patience_needs_scores() -> None:
 
 
 def test_callbacks_see_each_epoch_and_stop() -> None:
-    seen: list[Epoch] = []
+    seen: list[TrainingState] = []
     done = train(ToyTask(), DESCENT, callbacks=[seen.append, lambda epoch: epoch.epoch == 2, seen.append])
     assert done.reason == "callback"
     assert [epoch.epoch for epoch in seen] == [1, 1, 2, 2]
-    assert tuple(seen[::2]) == done.history
+    assert tuple(state.progress for state in seen[::2]) == done.history
+    assert [(state.objective, state.gap) for state in seen[::2]] == [(epoch.loss, None) for epoch in done.history]
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_callbacks_copy_the_weights_that_are_scored(average: float) -> None:
+    """The last copy is what the network holds at the end; what the callback does with its copy changes nothing."""
+    copies: list[dict[str, torch.Tensor]] = []
+
+    def keep(state: TrainingState) -> None:
+        copies.append(state.weights())
+        for tensor in state.weights().values():
+            tensor.zero_()
+
+    task = ToyTask()
+    task.dev_score = lambda: None  # type: ignore[method-assign]
+    train(task, replace(DESCENT, average=average, epochs=2), callbacks=[keep])
+    final = task.module.state_dict()
+    assert copies[1].keys() == final.keys()
+    assert all(torch.equal(copies[1][name], final[name]) for name in final)
+    assert not all(torch.equal(copies[0][name], final[name]) for name in final)
 
 
 def test_the_time_budget_ends_an_epoch_between_two_steps() -> None:
@@ -507,7 +528,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
     class Boards:
         SummaryWriter = Writer
 
-    monkeypatch.setattr("tagline.training.neural.journal.import_module", lambda name: Boards)
+    monkeypatch.setattr("tagline.training.journal.import_module", lambda name: Boards)
     done = train(ToyTask(), DESCENT, tensorboard=tmp_path / "board")
     assert calls[0] == (str(tmp_path / "board"),)
     assert ("loss", done.history[1].loss, 2) in calls
@@ -516,7 +537,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
     def missing(name: str) -> Any:
         raise ImportError("No module named 'tensorboard'")
 
-    monkeypatch.setattr("tagline.training.neural.journal.import_module", missing)
+    monkeypatch.setattr("tagline.training.journal.import_module", missing)
     with pytest.raises(
         InputError, match=r"tensorboard: expected TensorBoard to be installed, .*; pip install tensorboard"
     ):

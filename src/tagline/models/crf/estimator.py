@@ -38,7 +38,10 @@ from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.readers.arguments import is_listing
-from tagline.training.monitor import DIVERGED, Callback, Pass
+from tagline.training.callbacks import Callback
+from tagline.training.checkpoints import SECONDS
+from tagline.training.monitor import DIVERGED, Pass
+from tagline.training.runs import RunFiles
 from tagline.types import BoolArray, Chain
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
@@ -79,8 +82,8 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
         warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
         random_state: seed of stochastic algorithms.
-        verbose: True prints a line a pass to stderr.
-        callbacks: called with (pass, weights) after each pass; True stops.
+        verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line a pass elsewhere.
+        callbacks: called with a `TrainingState` after each pass; True stops.
 
     After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
     `objective_`, `notes_` (what was repaired or dropped), and those of `CRFViews`. The log is not kept in files.
@@ -170,6 +173,11 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         edges: Any = None,
         edges_dev: Any = None,
         sample_weight: ArrayLike | None = None,
+        checkpoint: storage.Path | None = None,
+        resume: bool = False,
+        save_every: float = SECONDS,
+        log: storage.Path | None = None,
+        tensorboard: storage.Path | None = None,
     ) -> CRF:
         """Learn weights from labelled sentences.
 
@@ -180,13 +188,22 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
             sample_weight: how much each sentence counts, ``[B]``.
+            checkpoint: a file to write the state of training to, between two passes.
+            resume: go on from that file where it exists; the weights are those of a run that was never stopped.
+            save_every: seconds between two checkpoints; 0 for after each pass.
+            log: a file to append a line of JSON to after each pass.
+            tensorboard: a folder for TensorBoard, which must be installed.
+
+        Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
         """
         check_crf(self)
+        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, dev=dev))
+        sentences = Sentences(X, y, edges)
+        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files))
         self._record(X, y)
         return self
 

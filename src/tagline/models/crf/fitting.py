@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.features.attributes import Features
@@ -34,9 +33,12 @@ from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
-from tagline.training.algorithms import Settings, train
+from tagline.training.algorithms import ALGORITHMS, Settings, train
+from tagline.training.checkpoints import checksum
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
+from tagline.training.progress import Budget, narrating
+from tagline.training.runs import RunFiles
 from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ def fit_crf(
     sample_weight: ArrayLike | None = None,
     dev: Sentences | None = None,
     increment: bool = False,
+    files: RunFiles | None = None,
 ) -> FittedCRF:
     """Learn weights as the settings of an estimator say.
 
@@ -91,6 +94,7 @@ def fit_crf(
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
+        files: where the state of the run and its log are kept.
     """
     extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
     numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
@@ -110,10 +114,20 @@ def fit_crf(
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
-    monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
-    with folder_beside(sentences.X) as scratch:
-        weights = np.asarray(start.weights, np.float64)
+    held = None if dev is None else _Held(dev, extraction, start)
+    monitor = _monitor(crf, None if held is None else held.score, increment)
+    weights = np.asarray(start.weights, np.float64)
+    files = files or RunFiles()
+    run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
+    with (
+        narrating(crf.verbose, budget_of(crf)) as tell,
+        files.opened(run_facts) as (monitor.checkpoint, journal),
+        folder_beside(sentences.X) as scratch,
+    ):
+        monitor.reports = [tell.passed, journal.passed]
         trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
+        seconds = trained.history[-1].seconds if trained.history else 0.0
+        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = () if extraction.template is None else extraction.template.notes
     facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
     return FittedCRF(replace(start, weights=trained.weights), extraction, facts, trained.history)
@@ -223,14 +237,67 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
 
 
-def _dev_score(dev: Sentences, extraction: Extraction, start: Parameters) -> Callable[[Float64Array], float]:
-    """What scores weights on a dev set, whose features are looked up once."""
-    labelled = read_labels(dev.X, dev.y)
-    features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
-    match_lengths(features.offsets, labelled)
-    held = DevSet(labelled, start.labels)
-    scorer = Scorer(start.structure, start.weights, start.rules)
-    return lambda weights: held.score(feature_chains(scorer.with_weights(weights), features))
+class _Held:
+    """A dev set, whose features are looked up once."""
+
+    def __init__(self, dev: Sentences, extraction: Extraction, start: Parameters) -> None:
+        labelled = read_labels(dev.X, dev.y)
+        self._features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
+        match_lengths(self._features.offsets, labelled)
+        self._set = DevSet(labelled, start.labels)
+        self._scorer = Scorer(start.structure, start.weights, start.rules)
+
+    def score(self, weights: Float64Array) -> float:
+        """Score weights."""
+        return self._set.score(feature_chains(self._scorer.with_weights(weights), self._features))
+
+    def mark(self) -> str:
+        """Return a checksum of sentences and labels."""
+        features, gold = self._features, self._set.gold
+        labels = "\n".join(gold.vocabulary).encode(errors="surrogatepass")
+        return checksum(*_arrays(features), gold.ids, np.frombuffer(labels, np.uint8))
+
+
+def _arrays(features: Features) -> list[NDArray[Any] | None]:
+    arrays: list[NDArray[Any] | None] = [features.offsets]
+    for part in (features.states, features.edges):
+        if part is not None:
+            arrays += [part.offsets, part.ids, part.values]
+    return arrays
+
+
+def _facts(
+    crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: _Held | None
+) -> dict[str, Any]:
+    """What must be the same for a run to be resumed; when to stop need not be."""
+    names = [vocabulary.parts[0] for vocabulary in (start.states, start.edges) if vocabulary is not None]
+    structure = start.structure
+    layout = [value for value in vars(structure).values() if isinstance(value, np.ndarray)]
+    return {
+        "model": crf.kind,
+        **vars(settings),
+        # `auto` deals the passes out to its two algorithms.
+        **({"max_iterations": crf.max_iterations} if settings.algorithm == "auto" else {}),
+        "labels": list(start.labels),
+        "scheme": start.scheme,
+        "sentences": features.num_sentences,
+        "tokens": features.num_tokens,
+        "weights": structure.size,
+        "lengths": checksum(features.offsets),
+        "words": checksum(*_arrays(features), *names),
+        "tags": checksum(targets.labels, targets.allowed, targets.weights),
+        "layout": checksum(*layout),
+        "start": checksum(np.asarray(start.weights, np.float64)),
+        "dev": None if held is None else held.mark(),
+    }
+
+
+def budget_of(crf: CRF) -> Budget:
+    """Return when training stops at the latest, and by tolerance."""
+    uses = ALGORITHMS[crf.algorithm].uses
+    passes = crf.passes if "passes" in uses and "memory" not in uses else None  # no other passes follow
+    limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
+    return Budget(min(limits, default=None), crf.max_seconds, crf.period, crf.delta)
 
 
 def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
@@ -243,5 +310,4 @@ def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: b
         dev=dev,
         patience=None if increment else crf.patience,
         callbacks=crf.callbacks,
-        report=(lambda done: print(done.line(), file=sys.stderr)) if crf.verbose else None,
     )

@@ -14,12 +14,12 @@ from tagline.features.templates import Template
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
+from tagline.models.crf.fitting import budget_of
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
 from tagline.readers import format_of
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
-from tagline.training.algorithms import ALGORITHMS
 
 
 class CRFRecipe(Recipe):
@@ -31,11 +31,7 @@ class CRFRecipe(Recipe):
     @property
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
-        of = self.settings.get
-        uses = ALGORITHMS[of("algorithm", "auto")].uses
-        passes = of("passes") if "passes" in uses and "memory" not in uses else None  # no other passes follow
-        limits = [limit for limit in (of("max_iterations"), passes) if limit is not None]
-        return Budget(min(limits, default=None), of("max_seconds"), of("period", 0), of("delta", 0.0))
+        return budget_of(CRF(**self.settings))
 
     @property
     def template(self) -> str | None:
@@ -47,11 +43,12 @@ class CRFRecipe(Recipe):
         return {"--template": self.run.get("template")}
 
     def writes(self) -> dict[str, Any]:
-        """Return the folder of compiled data."""
-        return {"--cache": self.run.get("cache")}
+        """Return the folder of compiled data, and what a run leaves on the way."""
+        return {"--cache": self.run.get("cache"), **super().writes()}
 
     def check(self, tell: Reporter) -> None:
         """Refuse a template that is not there, and options that exclude each other."""
+        self.check_files()
         if self.run.get("cache") is not None and self.settings.get("min_frequency", 0) > 1:
             raise InputError(
                 "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
@@ -82,10 +79,11 @@ class CRFRecipe(Recipe):
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
         model = CRF(self.chosen, **self.settings, callbacks=(tell.passed,))
+        files = self.files(tell)
         tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev)
+        model.fit(material.data, X_dev=dev, **files)
         model.callbacks = ()
-        check_progress(model, self.noun)
+        check_progress(model, self.noun, resumable="checkpoint" in files)
         return model
 
     def _compiled(self, files: LabelledFiles, path: str, template: Template, tell: Reporter) -> CompiledCorpus:

@@ -20,7 +20,7 @@ from tagline.models.hmm.emissions import Categorical, Emission, Gaussian
 from tagline.models.hmm.emissions.discrete import log_density, shares
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import Topology
-from tagline.training.expectation_maximisation import Climbed, Step, climb
+from tagline.training.expectation_maximisation import Climbed, Ledge, Step, climb
 from tagline.training.expectations import (
     Expectations,
     best_expectations,
@@ -139,39 +139,62 @@ class Limits:
     max_seconds: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where learning from one start stands.
+
+    Attributes:
+        ledge: of the climb that is under way.
+        revivals: how often states were revived before it.
+        best: the best climb before it; None for the first.
+    """
+
+    ledge: Ledge[HMMParameters]
+    revivals: int = 0
+    best: Climbed[HMMParameters] | None = None
+
+
 def learn(
     problem: Problem,
-    start: HMMParameters,
+    start: HMMParameters | Place,
     limits: Limits,
     random: np.random.Generator,
     callback: Callable[[Pass, HMMParameters], bool | None] | None = None,
+    keep: Callable[[Place], None] | None = None,
 ) -> Climbed[HMMParameters]:
-    """Climb from a start; states that have died out are revived, and what explains the data better is kept."""
+    """Climb from a start; states that have died out are revived, and what explains the data better is kept.
 
-    def go(begin: HMMParameters) -> Climbed[HMMParameters]:
+    Arguments:
+        start: the first parameters, or where learning stood that goes on.
+        keep: called after each step with where learning stands.
+    """
+    place = start if isinstance(start, Place) else Place(Ledge(start, start))
+
+    def go(at: Place) -> Climbed[HMMParameters]:
         step: Step[HMMParameters] = problem.step
+        begun = at.ledge.history  # some of what was free at the start is 0 by now
         return climb(
             step,
-            begin,
+            at.ledge,
             max_iterations=limits.max_iterations,
             tolerance=limits.tolerance,
             max_seconds=limits.max_seconds,
-            active=begin.num_parameters(),
+            active=begun[0].active if begun else at.ledge.now.num_parameters(),
             callback=callback,
+            keep=None if keep is None else lambda ledge: keep(replace(at, ledge=ledge)),
         )
 
-    best = go(start)
-    for _ in range(REVIVALS):
-        if not best.converged or problem.allowed is not None:
-            break
-        dead = _dead(problem, best.parameters)
+    while True:
+        climbed, best = go(place), place.best
+        if best is not None and not climbed.objective > best.objective:
+            return best
+        if place.revivals == REVIVALS or not climbed.converged or problem.allowed is not None:
+            return climbed
+        dead = _dead(problem, climbed.parameters)
         if not dead.any():
-            break
-        again = go(_revived(problem, best.parameters, dead, random))
-        if not again.objective > best.objective:
-            break
-        best = again
-    return best
+            return climbed
+        revived = _revived(problem, climbed.parameters, dead, random)
+        place = Place(Ledge(revived, revived), place.revivals + 1, climbed)
 
 
 def _dead(problem: Problem, p: HMMParameters) -> BoolArray:

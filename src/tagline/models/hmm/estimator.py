@@ -8,7 +8,6 @@ engine's to answer (`answers`); docs/hmm.md sets it beside the CRF.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -31,8 +30,12 @@ from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.selection import Selection, select_states
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
-from tagline.storage import ModelFile
+from tagline.storage import ModelFile, Path
+from tagline.training.callbacks import Callback
+from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import Pass
+from tagline.training.progress import Budget, narrating
+from tagline.training.runs import RunFiles
 from tagline.types import Float64Array
 
 
@@ -65,7 +68,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             nothing where it keeps none; or it is an "error".
         warm_start: begin EM from the parameters of now.
         random_state: seed of the random starts; None for others each time.
-        verbose: True prints a line a step to stderr.
+        verbose: True shows on stderr how EM goes: a bar in terminals and notebooks, a line a step elsewhere.
+        callbacks: called with a `TrainingState` after each step of EM, or once where states are counted; True stops.
 
     X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
     of all observations with ``lengths=``, and then answers come as one array, too; or a data frame of pandas or polars,
@@ -113,6 +117,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         warm_start: bool = False,
         random_state: int | None = 0,
         verbose: bool | int = False,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.n_states = n_states
         self.emission = emission
@@ -139,6 +144,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.callbacks = callbacks
 
     @classmethod
     def from_parameters(
@@ -182,7 +188,19 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))
         return out
 
-    def fit(self, X: Any, y: Any = None, *, lengths: ArrayLike | None = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        save_every: float = SECONDS,
+        log: Path | None = None,
+        tensorboard: Path | None = None,
+    ) -> Self:
         """Learn from sentences.
 
         Arguments:
@@ -194,12 +212,19 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             lengths: of the sentences, where X is one array; left out, it is one sentence.
             groups: instead of lengths the column of a data frame that says which sentence a row belongs to, or a key
                 for each observation; rows of a sentence stand side by side.
+            checkpoint: a file to write the state of EM to, between two steps; counting is done at once and has none.
+            resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
+            save_every: seconds between two checkpoints; 0 for after each step.
+            log: a file to append a line of JSON to after each step.
+            tensorboard: a folder for TensorBoard, which must be installed.
         """
         how = Fitting.of(self)
+        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
-        fitted = fit_hmm(how, series.X, series.y, series.lengths, before, self._tell)
+        with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
+            fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
         return self
@@ -225,10 +250,6 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         2
         """
         return select_states(self, X, states, criterion, {"lengths": lengths, "groups": groups})
-
-    def _tell(self, done: Pass, parameters: HMMParameters) -> None:
-        if self.verbose:
-            print(done.line(), file=sys.stderr)
 
     @property
     def labels_(self) -> list[Any]:  # type: ignore[override]

@@ -6,9 +6,11 @@ Some known: EM from what the known ones show, with the known ones held.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +18,23 @@ from numpy.typing import ArrayLike
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
-from tagline.models.hmm.baum_welch import Problem, learn, random_chain
+from tagline.models.hmm.baum_welch import Place, Problem, learn, random_chain
 from tagline.models.hmm.counting import counted_chain, counted_emission
 from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
+from tagline.models.hmm.resuming import Search, arrays_of, facts_of, keeper, restored
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
-from tagline.training.expectation_maximisation import Climbed
+from tagline.training.callbacks import TrainingState, told
+from tagline.training.checkpoints import Checkpoint
 from tagline.training.monitor import Pass
+from tagline.training.progress import Reporter
+from tagline.training.runs import RunFiles
+
+if TYPE_CHECKING:
+    from tagline.models.hmm.estimator import HMM
 
 Callback: TypeAlias = Callable[[Pass, HMMParameters], bool | None]
 
@@ -42,13 +51,22 @@ class FittedHMM:
 
 
 def fit_hmm(
-    how: Fitting, X: Any, y: Any, lengths: ArrayLike | None, before: HMMParameters | None, tell: Callback
+    hmm: HMM,
+    how: Fitting,
+    X: Any,
+    y: Any,
+    lengths: ArrayLike | None,
+    before: HMMParameters | None,
+    tell: Reporter,
+    files: RunFiles,
 ) -> FittedHMM:
     """Learn from sentences; see `HMM.fit`.
 
     Arguments:
+        hmm: the estimator, whose callbacks are told.
         before: where EM begins; None for a random start.
-        tell: called after each step of EM.
+        tell: hears of each step of EM.
+        files: where the state of the run and its log are kept; where states are counted, there is no state to keep.
     """
     given = how.emission if before is None else before.emission
     observed, symbols = observe_new(how.family, given, X, lengths, None if before is None else before.symbols)
@@ -57,19 +75,38 @@ def fit_hmm(
     states = read_states(X, y, observed.offsets)
     lesson = observed_lesson(how, observed, symbols, states, before)
     check_priors(how.smoothing, len(lesson.labels))
-    return _count(how, lesson) if lesson.complete else _climb(how, lesson, before, tell)
+    facts = facts_of(hmm, how, lesson, before) if files != RunFiles() else {}
+    if lesson.complete:
+        files = replace(files, checkpoint=None, resume=False)
+    with files.opened(facts) as (checkpoint, journal):
+        stopped = False
+
+        def passed(done: Pass, parameters: HMMParameters) -> bool:
+            nonlocal stopped
+            tell.passed(done)
+            journal.passed(done)
+            stopped = told(hmm.callbacks, TrainingState.of(done, lambda: arrays_of(parameters))) or stopped
+            return stopped
+
+        fitted = _count(how, lesson, passed) if lesson.complete else _climb(how, lesson, before, passed, checkpoint)
+        if stopped:
+            fitted = replace(fitted, training=replace(fitted.training, reason="callback"))
+        journal.write("end", {"reason": fitted.training.reason, "objective": fitted.training.objective})
+    return fitted
 
 
-def _count(how: Fitting, lesson: ObservedLesson) -> FittedHMM:
+def _count(how: Fitting, lesson: ObservedLesson, tell: Callback) -> FittedHMM:
     assert lesson.states is not None
+    begun_at = time.perf_counter()
     random = np.random.default_rng(how.random_state)
     begun = _begun(how, lesson, random, counted=True)
     start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, how.smoothing)
     emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
     parameters = checked(lesson.parameters(start, transitions, emission))
     joint = engine.score(parameters.chain(lesson.observed.values, lesson.observed.offsets), lesson.states)
-    B = len(lesson.observed.offsets) - 1
-    return FittedHMM(parameters, TrainingFacts(B, 1, float(joint.sum()), "counted", lesson.notes))
+    B, objective = len(lesson.observed.offsets) - 1, float(joint.sum())
+    tell(Pass(1, objective, math.nan, parameters.num_parameters(), time.perf_counter() - begun_at, 1), parameters)
+    return FittedHMM(parameters, TrainingFacts(B, 1, objective, "counted", lesson.notes))
 
 
 def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, counted: bool = False) -> Any:
@@ -77,7 +114,9 @@ def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, co
     return how.begun(lesson.observed.values, size, len(lesson.labels), random, counted)
 
 
-def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback) -> FittedHMM:
+def _climb(
+    how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback, checkpoint: Checkpoint
+) -> FittedHMM:
     random = np.random.default_rng(how.random_state)
     warn_of_cost(len(lesson.observed.values), len(lesson.labels))
     problem = Problem(
@@ -90,13 +129,22 @@ def _climb(how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, t
         how.frozen,
         how.algorithm,
     )
-    best: Climbed[HMMParameters] | None = None
-    for _ in range(1 if before is not None else how.n_init):
-        start = checked(_start(how, lesson, random)) if before is None else _continued(how, before)
-        climbed = learn(problem, start, how.limits, random, tell)
+    starts, search = 1 if before is not None else how.n_init, Search()
+    if checkpoint.state is not None:
+        like = _start(how, lesson, np.random.default_rng(0)) if before is None else _continued(how, before)
+        search = restored(checkpoint.state, like, starts, random)
+    best = search.best
+    for number in range(search.number, starts):
+        start: HMMParameters | Place
+        if search.place is not None and number == search.number:
+            start = search.place
+        else:
+            start = checked(_start(how, lesson, random)) if before is None else _continued(how, before)
+        keep = keeper(checkpoint, Search(number, None, best), random)
+        climbed = learn(problem, start, how.limits, random, tell, keep)
         if best is None or climbed.objective > best.objective:
             best = climbed
-        if climbed.reason == "interrupted":
+        if climbed.reason in ("interrupted", "callback"):
             break
     assert best is not None
     B = len(lesson.observed.offsets) - 1

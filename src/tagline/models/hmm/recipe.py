@@ -105,8 +105,11 @@ class HMMRecipe(Recipe):
         """Count, or learn by EM; Ctrl-C before the first step is done is a `KeyboardInterrupt`."""
         if not isinstance(material.data, SeriesData):
             return super().fit(material, dev, tell)
+        files = self.files(tell)
         tell.stage("learning")
-        model: Any = self.model.fit(material.data.table, groups=material.data.group)
-        check_progress(model, self.noun)
+        model: Any = self.model.set_params(callbacks=(tell.passed,))
+        model.fit(material.data.table, groups=material.data.group, **files)
+        model.callbacks = ()
+        check_progress(model, self.noun, resumable="checkpoint" in files)
         fitted: Model = model
         return fitted

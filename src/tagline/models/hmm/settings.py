@@ -19,7 +19,14 @@ from tagline.models.labelled import check_labelling_settings
 from tagline.models.sizes import MOST_LABELS
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
-from tagline.training.checks import check_choice, check_mapping, check_switch, check_verbose, check_whole
+from tagline.training.checks import (
+    check_choice,
+    check_functions,
+    check_mapping,
+    check_switch,
+    check_verbose,
+    check_whole,
+)
 from tagline.training.expectation_maximisation import check_limits
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
@@ -73,6 +80,7 @@ class Fitting:
         check_limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds)
         check_switch("warm_start", hmm.warm_start)
         check_verbose(hmm.verbose)
+        check_functions("callbacks", hmm.callbacks)
         check_mapping("emission_options", hmm.emission_options)
         return cls(
             None if hmm.n_states is None else int(hmm.n_states),

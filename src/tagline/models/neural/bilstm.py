@@ -24,7 +24,7 @@ from tagline.features.words import KNOWN, Forms, FormTable
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
-from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
@@ -32,6 +32,7 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
+from tagline.training.callbacks import Callback
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.embeddings")
@@ -116,8 +117,8 @@ class BiLSTMCRF(NeuralTagger):
         device: "auto", "cpu", "cuda", …
         warm_start: begin `fit` with the network of the last one.
         random_state: seed.
-        verbose: True prints a line an epoch to stderr.
-        callbacks: called with each `Epoch`; True stops.
+        verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line an epoch elsewhere.
+        callbacks: called with a `TrainingState` after each epoch; True stops.
 
     After `fit`: `labels_`, `network_`, `training_log_` (one `Epoch` each), `stop_reason_`, `notes_`.
 

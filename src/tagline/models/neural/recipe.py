@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
-from tagline.errors import InputError
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
 from tagline.readers.corpus import Corpus
@@ -29,17 +26,9 @@ class NetworkRecipe(Recipe):
         """Return the file of word vectors."""
         return {"--embeddings": self.settings.get("embeddings")}
 
-    def writes(self) -> dict[str, Any]:
-        """Return what a run leaves on the way."""
-        return {"--checkpoint": self.run.get("checkpoint"), "--log": self.run.get("log")}
-
     def check(self, tell: Reporter) -> None:
         """Refuse files that cannot be meant, and let the estimator check its settings."""
-        if self.run.get("resume") and self.run.get("checkpoint") is None:
-            raise InputError("--resume: expected --checkpoint FILE to go on from, got none")
-        for option, path in self.writes().items():
-            if path is not None and (Path(path).is_dir() or not Path(path).parent.is_dir()):
-                raise InputError(f"{option}: expected a file in an existing folder, got {path}; make its folder first")
+        self.check_files()
         self.model = self.kind.estimator(**self.settings, callbacks=(tell.passed,))
         self.model.check()
 
@@ -56,21 +45,10 @@ class NetworkRecipe(Recipe):
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
-        checkpoint, resume = self.run.get("checkpoint"), bool(self.run.get("resume"))
-        if resume:
-            there = os.path.exists(checkpoint or "")
-            tell.say(f"going on from {checkpoint}" if there else f"{checkpoint} is not there yet: beginning anew")
+        files = self.files(tell)
         tell.stage("making the network")
-        model = self.model.fit(
-            material.data,
-            X_dev=dev,
-            checkpoint=checkpoint,
-            resume=resume,
-            log=self.run.get("log"),
-            tensorboard=self.run.get("tensorboard"),
-            progress=tell.stepped,
-        )
+        model = self.model.fit(material.data, X_dev=dev, progress=tell.stepped, **files)
         model.callbacks = ()
-        check_progress(model, self.noun, resumable=checkpoint is not None)
+        check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model
         return trained

@@ -5,7 +5,6 @@ A kind of tagger says how it turns sentences into numbers and what network score
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -43,12 +42,12 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
-from tagline.training.neural.journal import Epoch
+from tagline.training.callbacks import Callback
 from tagline.training.neural.loop import train
 from tagline.training.neural.settings import Descent
+from tagline.training.progress import Budget, narrating
 from tagline.types import Chain
 
-Callback = Callable[[Epoch], bool | None]
 Progress = Callable[[int, int, float], None]
 
 DESCENT = (
@@ -85,6 +84,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         sample_weight: ArrayLike | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
+        save_every: float | None = None,
         log: Path | None = None,
         tensorboard: Path | None = None,
         progress: Progress | None = None,
@@ -99,6 +99,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             sample_weight: how much each sentence counts, ``[B]``.
             checkpoint: a file to write the state of training to after each epoch.
             resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
+            save_every: seconds after which it is written within an epoch, too; 0 for after each step.
             log: a file to append a line of JSON to after each epoch.
             tensorboard: a folder for TensorBoard, which must be installed.
             progress: called with (batches done, of how many, mean loss) a few times a second.
@@ -124,18 +125,19 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held)
-        printing: tuple[Callback, ...] = (lambda done: print(done.line(), file=sys.stderr),) if self.verbose else ()
-        trained = train(
-            task,
-            descent,
-            callbacks=(*printing, *self.callbacks),
-            checkpoint=checkpoint,
-            resume=resume,
-            facts=task.facts(self.kind),
-            log=log,
-            tensorboard=tensorboard,
-            progress=progress,
-        )
+        with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
+            trained = train(
+                task,
+                descent,
+                callbacks=(*((tell.passed,) if self.verbose else ()), *self.callbacks),
+                checkpoint=checkpoint,
+                save_every=save_every,
+                resume=resume,
+                facts=task.facts(self.kind),
+                log=log,
+                tensorboard=tensorboard,
+                progress=tell.stepped if progress is None and self.verbose else progress,
+            )
         tagger.eval()
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history

@@ -19,7 +19,7 @@ from tagline.features.wordpieces import wordpiece_rules
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
-from tagline.models.neural.tagger import Callback, NeuralTagger, plain
+from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.dropout import check_probability
 from tagline.nn.heads import Tagger
@@ -29,6 +29,7 @@ from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
+from tagline.training.callbacks import Callback
 from tagline.types import IntArray
 
 _TOKENIZER = "tokenizer"

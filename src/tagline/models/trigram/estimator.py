@@ -7,7 +7,9 @@ each token, exactly. `chains` gives the same distribution as chains over pairs o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, Self
@@ -33,7 +35,9 @@ from tagline.models.trigram.parameters import LONGEST_ENDING, CandidateLists, Ta
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.storage import ModelFile
-from tagline.training.checks import check_number, check_switch, check_whole, random_generator
+from tagline.training.callbacks import Callback, TrainingState, told
+from tagline.training.checks import check_functions, check_number, check_switch, check_whole, random_generator
+from tagline.training.passes import Pass
 from tagline.types import BoolArray, Float64Array, IntArray
 
 MOST_RANKS = 2**62  # labellings that the core can be asked for
@@ -67,6 +71,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         rare: words that are not more frequent show by their endings what tags unknown words have.
         longest_ending: characters of an ending.
         ratio: tags that are so many times less probable for a word, or an ending, than its best are no candidates.
+        callbacks: called with a `TrainingState` when the words are counted, once.
 
     After `fit`: `labels_`, `parameters_`, `weights_` (λ1, λ2, λ3).
 
@@ -84,12 +89,19 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     training_log_: ClassVar[tuple[()]] = ()
 
     def __init__(
-        self, *, capitals: bool = True, rare: int = 10, longest_ending: int = 10, ratio: float = 1000.0
+        self,
+        *,
+        capitals: bool = True,
+        rare: int = 10,
+        longest_ending: int = 10,
+        ratio: float = 1000.0,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.capitals = capitals
         self.rare = rare
         self.longest_ending = longest_ending
         self.ratio = ratio
+        self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any = None) -> TrigramTagger:
         """Learn from tagged sentences.
@@ -99,6 +111,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             y: tags of each sentence; left out where X is a corpus with tags.
         """
         self._check_settings()
+        begun = time.perf_counter()
         X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
@@ -121,13 +134,19 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             ratio=float(self.ratio),
         )
         self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
+        done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
+        told(self.callbacks, TrainingState.of(done, self._copied))
         self._record(X, y)
         return self
+
+    def _copied(self) -> dict[str, NDArray[Any]]:
+        return {name: array.copy() for name, array in self._packed()[1].items()}
 
     def _check_settings(self) -> None:
         check_switch("capitals", self.capitals)
         check_whole("rare", self.rare, 0)
         check_whole("longest_ending", self.longest_ending, 0)
+        check_functions("callbacks", self.callbacks)
         check_number("ratio", self.ratio, least=1, most=1e100, wanted="a number from 1 to 1e100")
 
     @property

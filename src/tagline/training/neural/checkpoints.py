@@ -10,10 +10,7 @@ The settings hold where the run stands, its history, and the facts that a resume
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
-import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -27,8 +24,9 @@ from torch import Tensor
 from torch.nn import Module
 from torch.optim import SGD, AdamW
 
-from tagline.errors import InputError, StorageError
-from tagline.storage import ModelFile, Path, read, write
+from tagline.errors import StorageError
+from tagline.storage import ModelFile, Path, write
+from tagline.training.checkpoints import DAMAGED, KIND, check_facts, opened, read_number, written
 from tagline.training.neural import randomness
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.optimisers import parameters_of
@@ -36,17 +34,6 @@ from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps, Totals
 from tagline.types import IntArray
 
-KIND = "training checkpoint"
-MOST_NAMED = 6  # differences, in a message
-_CHECKSUMS = {
-    "lengths": "other sentences",
-    "words": "other words",
-    "tags": "other tags or weights",
-    "dev": "another dev set",
-    "shapes": "a network of other sizes",
-}
-"""What a message says where a checksum differs."""
-_DAMAGED = "the file is damaged; start anew without resume"
 _NUMBER = re.compile("[0-9]{1,9}")
 
 
@@ -78,7 +65,7 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
         "model": KIND,
         "facts": dict(facts),
         **{name: getattr(standing, name) for name in ("epoch", "step", "seconds", "training")},
-        "history": [{name: _written(value) for name, value in asdict(epoch).items()} for epoch in standing.history],
+        "history": [{name: written(value) for name, value in asdict(epoch).items()} for epoch in standing.history],
         "best": None if best is None else {"epoch": best.epoch, "score": best.score},
         "scaler": steps.scaler.state_dict(),
         "totals": asdict(steps.totals()),
@@ -93,24 +80,14 @@ def save(path: Path, facts: Mapping[str, Any], standing: Standing, steps: Steps,
     write(path, config, {name: _stored(value) for name, value in tensors.items()})
 
 
-def check_place(path: Path) -> None:
-    """Raise where a file that is no checkpoint would be overwritten."""
-    with contextlib.suppress(StorageError):
-        if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
-            return
-    raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
-
-
 def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     """Put network, optimiser and random numbers back to a checkpoint, and return where the run stands.
 
     The network is not changed unless the whole file fits. A file of other settings or data is an error that says what
     differs.
     """
-    file = read(path)
-    if (kind := file.setting("model", str)) != KIND:
-        raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
-    _check_facts(file.source, file.setting("facts", dict), facts)
+    file = opened(path)
+    check_facts(file.source, file.setting("facts", dict), facts)
     standing = _standing(file, facts, steps.module)
     totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
     mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
@@ -162,22 +139,6 @@ def put(module: Module, weights: Mapping[str, Tensor]) -> None:
             value.copy_(weights[name])
 
 
-def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -> None:
-    now = json.loads(json.dumps(facts))
-    differ = [name for name in {**saved, **now} if saved.get(name) != now.get(name)]
-    if differ:
-        if "model" in differ:  # everything else differs, too
-            differ = ["model"]
-        texts = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ]
-        texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
-        more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
-        what = ", ".join([*texts[:MOST_NAMED], *more])
-        raise InputError(
-            f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
-            "those, or start anew without resume, which overwrites it"
-        )
-
-
 def _standing(file: ModelFile, facts: Mapping[str, Any], module: Module) -> Standing:
     epoch = _counted(file, file.setting("epoch", int), "the epoch", 1, facts["epochs"] + 1)
     step = _counted(file, file.setting("step", int), "the step", 0, facts["sentences"])
@@ -197,13 +158,13 @@ def _history(file: ModelFile, count: int) -> list[Epoch]:
     history: list[Epoch] = []
     try:
         for row in file.setting("history", list):
-            entries = {name: _read(value) for name, value in row.items()}
+            entries = {name: read_number(value) for name, value in row.items()}
             for name, value in entries.items():
                 if not isinstance(value, types[name]):
                     raise TypeError(f"{name} {value!r:.60}")
             history.append(Epoch(**entries))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{file.source}: expected epochs in the history, got: {error!s:.200}; {_DAMAGED}") from None
+        raise StorageError(f"{file.source}: expected epochs in the history, got: {error!s:.200}; {DAMAGED}") from None
     if [epoch.number for epoch in history] != list(range(1, count + 1)):
         raise _damaged(file, f"{count} epochs in the history, in order", f"{len(history)}")
     return history
@@ -217,22 +178,13 @@ def _counted(file: ModelFile, number: int, what: str, least: int = 0, most: int 
 
 
 def _damaged(file: ModelFile, expected: str, got: str) -> StorageError:
-    return StorageError(f"{file.source}: expected {expected}, got {got}; {_DAMAGED}")
+    return StorageError(f"{file.source}: expected {expected}, got {got}; {DAMAGED}")
 
 
 def _totals(file: ModelFile) -> Totals:
     stored = ModelFile(file.setting("totals", dict), {}, source=file.source)
     counted = _counted(file, stored.setting("counted", int), "steps that were counted")
     return Totals(stored.setting("loss", float), stored.setting("norms", float), counted)
-
-
-def _written(value: Any) -> Any:
-    """Return a number as JSON has it; as a string where it is not finite."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _read(value: Any) -> Any:
-    return float(value) if isinstance(value, str) else value
 
 
 def _weights(file: ModelFile, group: str, module: Module) -> dict[str, Tensor]:
@@ -244,7 +196,7 @@ def _restore_generators(file: ModelFile, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {_DAMAGED}") from None
+        raise StorageError(f"{file.source}: expected states of generators, got: {error}; {DAMAGED}") from None
 
 
 def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tensor]]:

@@ -21,17 +21,21 @@ import torch
 
 from tagline.errors import InputError, StorageError
 from tagline.storage import Path
+from tagline.training.callbacks import Callback
+from tagline.training.checkpoints import check_place
+from tagline.training.journal import Journal
 from tagline.training.neural import checkpoints, randomness
 from tagline.training.neural.batching import bucketed, loaded
 from tagline.training.neural.checkpoints import Best, Standing
 from tagline.training.neural.interrupts import Interrupts
-from tagline.training.neural.journal import Epoch, Journal, TrainedNetwork
+from tagline.training.neural.journal import Epoch, TrainedNetwork
 from tagline.training.neural.optimisers import optimiser_of
 from tagline.training.neural.processes import joined
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Part, Steps, Totals
-from tagline.training.neural.task import EpochCallback, Progress, Task, dev_score_of
+from tagline.training.neural.task import Progress, Task, dev_score_of
+from tagline.training.neural.waiting import let_threads_sleep
 from tagline.training.neural.watch import Watch
 from tagline.types import IntArray
 
@@ -46,7 +50,7 @@ def train(
     task: Task,
     descent: Descent,
     *,
-    callbacks: Sequence[EpochCallback] = (),
+    callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     save_every: float | None = None,
     resume: bool = False,
@@ -60,7 +64,7 @@ def train(
     Arguments:
         task: network and sentences.
         descent: how to train.
-        callbacks: called with each `Epoch`; True stops.
+        callbacks: called with a `TrainingState` after each epoch; True stops.
         checkpoint: a file to write at the start, after each epoch and when the run is stopped; seen by all processes.
         save_every: seconds after which it is written within an epoch, too; 0 for after each step.
         resume: go on from the checkpoint; from the start where there is none yet.
@@ -80,6 +84,8 @@ def train(
     if (first := next(task.module.parameters(), None)) is None:
         raise InputError("module: expected parameters to train, got none")
     device, mode = first.device, task.module.training
+    if device.type == "cpu":
+        let_threads_sleep()
     with (
         joined(device) as world,
         randomness.seeded(descent.seed, world.rank, device),
@@ -118,7 +124,7 @@ class _Run:
             self.watch.begun -= self.standing.seconds
         else:
             if self.checkpoint is not None:
-                checkpoints.check_place(self.checkpoint)
+                check_place(self.checkpoint)
             world.share_weights(self.task.module)
             self.save()
         journal.write("start", {**self.facts, "epoch": self.standing.epoch, "step": self.standing.step})
@@ -197,9 +203,14 @@ class _Run:
         now.history.append(done)
         now.epoch, now.step, now.training = now.epoch + 1, 0, 0.0
         self.steps.reset(Totals())
-        stop = self.watch.tell(done)
+        stop = self.watch.tell(done, self.weights)
         self.save()
         return "callback" if stop else self.watch.between(now)
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Copy the weights as they would be scored."""
+        with self.steps.average.in_place():
+            return checkpoints.copy_of(self.task.module)
 
     def save(self) -> None:
         """Write a checkpoint if one is wanted."""

@@ -8,12 +8,8 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
-from tagline.training.neural.journal import Epoch
 from tagline.training.neural.processes import Processes
 from tagline.types import IntArray
-
-EpochCallback: TypeAlias = Callable[[Epoch], bool | None]
-"""Called after each epoch; True stops the run."""
 
 Progress: TypeAlias = Callable[[int, int, float], None]
 """Called within epochs: batches done, batches of the epoch, mean loss so far."""

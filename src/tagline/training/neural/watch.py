@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tagline.errors import InputError
+from tagline.training.callbacks import Callback, TrainingState, told
+from tagline.training.journal import Journal
 from tagline.training.neural.checkpoints import Standing
 from tagline.training.neural.interrupts import Interrupts
-from tagline.training.neural.journal import Epoch, Journal
+from tagline.training.neural.journal import Epoch
 from tagline.training.neural.processes import Processes
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps
-from tagline.training.neural.task import EpochCallback, Progress
+from tagline.training.neural.task import Progress
 from tagline.types import IntArray
 
 STRIDE = 8  # steps after which several processes agree on whether to stop; one process looks after each step
@@ -37,7 +40,7 @@ class Watch:
     world: Processes
     interrupts: Interrupts
     journal: Journal
-    callbacks: Sequence[EpochCallback] = ()
+    callbacks: Sequence[Callback] = ()
     progress: Progress | None = None
     begun: float = field(default_factory=time.perf_counter)
     shown: float = field(default_factory=time.perf_counter)
@@ -73,12 +76,12 @@ class Watch:
             return "epochs"
         return "time budget" if late else None
 
-    def tell(self, done: Epoch) -> bool:
+    def tell(self, done: Epoch, weights: Callable[[], Any]) -> bool:
         """Record an epoch and call the callbacks; return whether one of them wants the run to stop."""
-        if self.world.first:
-            self.journal.passed(done)
-        asked = [callback(done) for callback in self.callbacks] if self.world.first else []
-        return self.world.any(any(asked))[0]
+        if not self.world.first:
+            return self.world.any(False)[0]
+        self.journal.passed(done)
+        return self.world.any(told(self.callbacks, TrainingState.of(done, weights)))[0]
 
     def show(self, steps: Steps, step: int, plan: Sequence[IntArray]) -> None:
         """Call progress if it is time for that; only then wait for the device."""
