@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_online(m);
     tagline::bindings::bind_runs(m);
     tagline::bindings::bind_runtime(m);
+    tagline::bindings::bind_text(m);
     tagline::bindings::bind_trigram(m);
     tagline::bindings::bind_vectors(m);
     tagline::bindings::bind_weights(m);

@@ -41,7 +41,8 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
+        remedy = "; for raw text there is tag: model.tag(text)" if isinstance(X, str) else ""
+        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}{remedy}")
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
     names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
     return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
@@ -51,7 +52,12 @@ def _columns(b: int, sentence: Any) -> Any:
     """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
     if isinstance(sentence, Sentence):
         return sentence
-    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+    if isinstance(sentence, str):
+        raise InputError(
+            f"X[{b}]: expected a sentence, a list of tokens, got a string, {shown_value(sentence)}; for raw text there "
+            "is tag: model.tag(texts); X is a list of sentences: for one sentence of tokens pass [sentence]"
+        )
+    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
         raise InputError(
             f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
             "for one sentence pass [sentence]"
