@@ -11,7 +11,8 @@ from tagline.readers import split_sentences
 
 PIECES = (
     *("Dr.", "U.S.", "e.g.", "Inc.", "J.", "The", "he", "I", "3.14", "1.", "etc.", "北京", "走"),
-    *(".", "!", "?", "...", "…", "。", "！", "？", '"', "”", "’", ")", "」", "“", "(", " ", "  ", "\n", "\n\n", "\r\n", "\t"),
+    *(".", "!", "?", "...", "…", "。", "！", "？", '"', "”", "’", ")", "」", "“", "("),
+    *(" ", "  ", "\n", "\n\n", "\r\n", "\t"),
 )
 texts = st.one_of(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.text(max_size=60))
 

@@ -13,10 +13,12 @@ from tagline.readers.tokens import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_func
 
 NAMES = (*TOKENIZERS, BY_SCRIPT)
 PIECES = (
-    *("a", "I", "J", "U", "S", "é", "e\u0301", "ß", "Dr", "Mr", "St", "dont", "Anna", "n't", "'s", "’ll", "1", "42", "٣"),
+    *("a", "I", "J", "U", "S", "é", "e\u0301", "ß", "Dr", "Mr", "St", "dont", "Anna", "n't"),
+    *("'s", "’ll", "1", "42", "٣"),
     *(".", "..", ",", ":", "'", "’", "-", "--", "_", "`", "@", "%", "+", "/", "(", ")", "!", "?", "#", " ", "\n", "\t"),
     *("http://", "HTTPS://", "ftp://", "www.", "a.b@c-d.org", "x.y", "U.S.", "e.g."),
-    *("北", "京", "が", "か\u3099", "・", "。", "हि", "न्", "\u200c", "\u200d", "\ufe0f", "\u20e3", "\ud800", "\x00", "\u2003"),
+    *("北", "京", "が", "か\u3099", "・", "。", "हि", "न्", "\u200c", "\u200d", "\ufe0f"),
+    *("\u20e3", "\ud800", "\x00", "\u2003"),
     *("👩", "👍", "\U0001f3fd", "❤", "🇩", "🇪", "©", "Ⓐ", "①", "🏴", "\U000e0067", "\U000e007f", "𠀀", "𝒳"),
 )
 texts = st.one_of(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.text(max_size=40))
@@ -65,7 +67,8 @@ def test_the_core_and_the_regular_expressions_agree(name: str, text: str) -> Non
     spans = Tokenizer(name)(text)
     assert spans == plain_cut(text, name)
     edges = [0, *(edge for span in spans for edge in span), len(text)]
-    assert edges == sorted(edges) and all(start < end for start, end in spans)
+    assert edges == sorted(edges)
+    assert all(start < end for start, end in spans)
     covered = "".join(text[start:end] for start, end in spans)
     assert covered == "".join(text.split())  # only blanks are left out
 

@@ -97,7 +97,7 @@ class LabelledBlock(Sequence[Sequence[ShownLabelling]]):
         elif self.reading is not None:
             found = self.reading.spans(arrays.labels, arrays.offsets).to_lists(B)
             spans = [[ShownSpan(*span) for span in row] for row in found]
-        rows = zip(arrays.labellings, repeat(None), marginals, spans)  # noqa: B905  # some are endless
+        rows = zip(arrays.labellings, repeat(None), marginals, spans, strict=False)  # some are endless
         return [[ShownLabelling(*row)] for row in rows]
 
     def __len__(self) -> int:

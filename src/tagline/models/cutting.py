@@ -1,7 +1,8 @@
 """How raw text is cut for a model: as the tokens were that it learned from.
 
 A model says which tokens it has seen. One that knows hardly anything but single characters cuts every text into
-characters; one that knows Chinese characters beside words cuts each text by its script; one that knows the endings 's or n't, as English treebanks have them, cuts them off; any other cuts words.
+characters; one that knows Chinese characters beside words cuts each text by its script; one that knows the endings 's
+or n't, as English treebanks have them, cuts them off; any other cuts words.
 """
 
 from __future__ import annotations

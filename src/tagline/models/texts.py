@@ -96,7 +96,7 @@ class TextModel:
     """Whether the kind tells the probabilities of spans."""
 
     @overload
-    def tag(
+    def tag(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too
         self, texts: str, *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
     ) -> TaggedText: ...
     @overload

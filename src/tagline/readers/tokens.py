@@ -223,5 +223,3 @@ def _core_tokenizer() -> Any:
     )
     ranges = [(ord(match[0][0]), ord(match[0][-1]), bit) for text, bit in sets for match in _RANGE.finditer(text)]
     return compiled.core.Tokenizer(np.array(ranges, np.int64), list(TITLES))
-
-

@@ -120,7 +120,8 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
         x = x.tolist()  # None where masked
     if isinstance(x, str | bytes) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(
-            f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it"
+            f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it; "
+            "for raw text there is tag: model.tag(text)"
         )
     if not hasattr(x, "__array__"):
         return [symbol[0] if isinstance(symbol, list | np.ndarray) and len(symbol) == 1 else symbol for symbol in x]
