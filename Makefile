@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types check-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
+.PHONY: demo test test-long lint types check-core fuzz fuzz-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -43,8 +43,20 @@ check-core: $(SANITIZED)/installed
 	  tests/training/test_online.py tests/training/test_stochastic_descent.py tests/training/test_vectors.py --ignore=tests/chain/test_dispatch.py \
 	  --ignore=tests/chain/test_runs.py -k "not naive and not (test_engines and (128 or 130 or k_best and (v2 or v3)))"
 	PYTHONMALLOC=malloc $(SANITIZED_PYTEST) tests/chain/test_runs.py tests/readers/test_columns.py \
-	  tests/features/test_expansion.py tests/features/test_items.py tests/features/test_vocabulary.py \
+	  tests/features/test_expansion.py tests/features/test_items.py tests/features/test_patterns.py tests/features/test_vocabulary.py \
 	  tests/models/crf/test_damage.py tests/models/trigram/test_core.py
+
+# Damaged inputs at every door, by hand: make fuzz FUZZ="--seconds 600 --doors crf,chain --seed 7". What is found lies in
+# build/finds, as files that `python -m tests.fuzz --replay` tries again; see docs/reliability.md.
+FUZZ ?= --seconds 30
+fuzz: $(VENV)/tested
+	TAGLINE_THREADS=1 $(BIN)/python -m tests.fuzz $(FUZZ)
+
+# The same on the sanitized core. It takes terabytes of addresses, so that memory is not limited by those.
+fuzz-core: $(SANITIZED)/fuzzed
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc TAGLINE_THREADS=1 $(SANITIZED)/bin/python -m tests.fuzz --unlimited $(FUZZ)
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py
@@ -94,6 +106,10 @@ $(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.p
 	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt --no-deps --force-reinstall . \
 	  --config-settings=build-dir=build/sanitized --config-settings=cmake.define.TAGLINE_SANITIZE=ON \
 	  --config-settings=cmake.build-type=None --config-settings=install.strip=false
+	touch $@
+
+$(SANITIZED)/fuzzed: $(SANITIZED)/installed
+	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt scikit-learn
 	touch $@
 
 clean:

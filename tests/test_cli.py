@@ -33,7 +33,7 @@ def test_version() -> None:
 def test_help_lists_the_commands() -> None:
     done = tagline_command("--help")
     assert done.returncode == 0
-    for word in ("train", "tag", "inspect", "explain", "demo", "info", "--version"):
+    for word in ("train", "tag", "inspect", "explain", "export", "demo", "info", "--version"):
         assert word in done.stdout
 
 

@@ -164,7 +164,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "k": (lambda: counted(k="x"), "k: expected a pseudo-count of 0 or more, got 'x'"),
     "smoothing": (lambda: counted(smoothing=[1]), r"smoothing: expected one of .*, got \[1\]"),
     "scheme of an HMM": (lambda: counted(scheme=3), "scheme: expected one of IO, .*, got 3"),
-    "n_init": (lambda: hmm(n_init=None), "n_init: expected a whole number of 1 or more, got None"),
+    "n_init": (lambda: hmm(n_init=None), "n_init: expected a whole number from 1 to 10000, got None"),
     "n_states": (lambda: HMM(2**70).fit([[0, 1]]), "n_states: expected a whole number from 1 to 16384, got"),
     "ratio": (lambda: trigram(ratio="x"), "ratio: expected a number from 1 to 1e100, got 'x'"),
     "capitals": (lambda: trigram(capitals="x"), "capitals: expected True or False, got 'x'"),

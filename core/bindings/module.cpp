@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_features(m);
     tagline::bindings::bind_items(m);
     tagline::bindings::bind_online(m);
+    tagline::bindings::bind_patterns(m);
     tagline::bindings::bind_runs(m);
     tagline::bindings::bind_runtime(m);
     tagline::bindings::bind_text(m);

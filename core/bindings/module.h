@@ -11,6 +11,7 @@ void bind_columns(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_items(nanobind::module_& m);
 void bind_online(nanobind::module_& m);
+void bind_patterns(nanobind::module_& m);
 void bind_runs(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
 void bind_text(nanobind::module_& m);

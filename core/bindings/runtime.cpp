@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 void bind_runtime(nb::module_& m) {
     using namespace nb::literals;
+    active_variant();  // chosen now: a fork while another thread chooses would leave the child waiting for it
     m.def(
         "supported_cpus",
         [] {

@@ -2,7 +2,7 @@
 
 #include "runtime/memory.h"
 
-#include <mutex>
+#include <atomic>
 #include <utility>
 
 namespace tagline {
@@ -10,46 +10,49 @@ namespace tagline {
 namespace {
 
 // The memory of the rows that were given back last, for the next ones: clearing fresh pages is a twentieth of a
-// look-up.
+// look-up. Its first bytes hold its size. There is no lock: at a fork another thread could hold it, and the child would
+// wait for ever.
 class Spare {
 public:
-    static Spare& instance() {
-        static Spare* spare = new Spare;  // never deleted: rows may be given back at the very end
-        return *spare;
+    static void* take(size_t bytes) {
+        if (bytes < kLeast) return nullptr;
+        void* memory = memory_.exchange(nullptr);
+        if (!memory) return nullptr;
+        const size_t size = *static_cast<const size_t*>(memory);
+        if (bytes <= size && bytes >= size / 4) return memory;
+        keep(memory);
+        return nullptr;
     }
 
-    void* take(size_t bytes) {
-        const std::lock_guard lock(mutex_);
-        if (bytes < kLeast || bytes > bytes_ || bytes < bytes_ / 4) return nullptr;
-        return std::exchange(memory_, nullptr);
-    }
-
-    void give(void* memory, size_t bytes) {
+    static void give(void* memory, size_t bytes) {
         if (bytes >= kLeast && bytes <= kMost) {
-            const std::lock_guard lock(mutex_);
-            std::swap(memory, memory_);
-            bytes_ = bytes;
+            *static_cast<size_t*>(memory) = bytes;
+            memory = memory_.exchange(memory);
         }
         if (memory) aligned_release(memory);
     }
 
 private:
+    // Put memory back, unless there is other memory by now.
+    static void keep(void* memory) {
+        void* none = nullptr;
+        if (!memory_.compare_exchange_strong(none, memory)) aligned_release(memory);
+    }
+
     static constexpr size_t kLeast = size_t{1} << 20, kMost = size_t{1} << 23;
-    std::mutex mutex_;
-    void* memory_ = nullptr;
-    size_t bytes_ = 0;
+    static inline constinit std::atomic<void*> memory_{nullptr};  // never released: rows may be given back at the end
 };
 
 std::unique_ptr<int32_t[], GiveBack> allocate(int64_t count) {
     const size_t bytes = size_t(count) * sizeof(int32_t);
-    void* memory = Spare::instance().take(bytes);
+    void* memory = Spare::take(bytes);
     if (!memory) memory = aligned_allocate(size_t(count), sizeof(int32_t));
     return {static_cast<int32_t*>(memory), GiveBack{bytes}};
 }
 
 }  // namespace
 
-void GiveBack::operator()(void* memory) const { Spare::instance().give(memory, bytes); }
+void GiveBack::operator()(void* memory) const { Spare::give(memory, bytes); }
 
 size_t most_macros(const Expansion& expansion) {
     size_t most = 1;

@@ -26,12 +26,17 @@ struct Job {
 
 class Pool {
 public:
-    // Threads do not survive a fork: a child process makes its own pool and forgets its parent's.
+    // Threads do not survive a fork: a child process makes its own pool and forgets its parent's. No lock is taken to
+    // find it: another thread of the parent could hold it at the moment of the fork, and nobody would ever release it
+    // in the child.
     static Pool& instance() {
-        static std::mutex making;
-        static Pool* pool = nullptr;
-        const std::lock_guard lock(making);
-        if (!pool || pool->process_ != getpid()) pool = new Pool;
+        static std::atomic<Pool*> current{nullptr};
+        Pool* pool = current.load();
+        while (!pool || pool->process_ != getpid()) {
+            Pool* fresh = new Pool;
+            if (current.compare_exchange_strong(pool, fresh)) return *fresh;
+            delete fresh;  // another thread was first; this one has no workers yet
+        }
         return *pool;
     }
 

@@ -87,7 +87,7 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
     """
 
-def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
+def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, most: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
     """
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
     """
@@ -152,6 +152,29 @@ class Online64:
 
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
+
+class Pattern:
+    """A regular expression that is searched without backtracking."""
+
+    def __init__(self, states: Annotated[NDArray, dict(device='cpu', writable=False)], first: int, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], letters: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
+        """
+        Take a program: states [S, 3], the first of them, the bounds of its sets of characters, one set behind the other, and those of the word characters.
+        """
+
+    def find(self, words: list) -> NDArray[numpy.int64]:
+        """
+        Find the match in each word: where it begins and ends, one word behind the other [2 n]; -1 for none.
+        """
+
+    def texts(self, words: list[str | None]) -> list[str | None]:
+        """
+        Return the text of the match in each word, empty for none; None for None.
+        """
+
+    def answers(self, words: list[str | None]) -> list[str | None]:
+        """
+        Say "true" or "false" of each word, whether there is a match; None for None.
+        """
 
 class Runs:
     """

@@ -40,4 +40,4 @@ class TrainingError(TaglineError, ValueError):
 
 
 class StorageError(TaglineError, ValueError):
-    """A model file that cannot be read or written."""
+    """A model file that cannot be read, or any file that cannot be written."""

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.writing import open_new
+from tagline.writing import REMEDIES, open_new
 
 VERSION = 1
 ALIGNMENT = 64
@@ -113,26 +113,27 @@ def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
 
     The same settings and arrays make the same bytes.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     pieces = _pack(config, tensors)
     try:
         with open_new(name) as stream:
             stream.writelines(pieces)
     except OSError as error:
-        raise StorageError(
-            f"{name}: expected a place to write to, got: {error.strerror}; make its folder or choose another"
-        ) from error
+        remedy = REMEDIES.get(error.errno or 0, "make its folder or choose another")
+        raise StorageError(f"{name:.400}: expected a place to write to, got: {error.strerror}; {remedy}") from error
 
 
-def read(path: Path, *, verify: bool = True) -> ModelFile:
+def read(path: Path, *, verify: bool = True, mapped: bool = True) -> ModelFile:
     """Open a model file; its arrays are mapped, so that what is not used is not read.
 
     Arguments:
-        path: of the file. It must not be cut short while the model is in use; `write` never does that.
+        path: of the file. While it is mapped it must not be cut short or written over in place, as cp does; `write`
+            never does that.
+        mapped: False reads the file into memory, and nobody can take it away from there.
         verify: compare the checksum, which reads the whole file once (3 to 7 ms for 12 MB that are in memory).
             A file without a checksum, written by another tool, is taken as it is.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     try:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):
@@ -141,7 +142,7 @@ def read(path: Path, *, verify: bool = True) -> ModelFile:
         if not status.st_size:
             raise _bad(name, "a model file", "an empty file", "copy it again or save the model anew")
         with open(name, "rb") as stream:
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if mapped else stream.read()
     except FileNotFoundError:
         raise _bad(name, "a model file", "none of that name", "check the path") from None
     except OSError as error:
@@ -161,6 +162,12 @@ def dumps(config: dict[str, Any], tensors: Tensors) -> bytes:
 def loads(data: bytes | bytearray | memoryview, *, source: str = "<bytes>", verify: bool = True) -> ModelFile:
     """Read what `dumps` made; the arrays are views of the bytes."""
     return _unpack(data, source, verify)
+
+
+def _name_of(path: Path) -> str:
+    if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str) or "\0" in name:
+        raise StorageError(f"path: expected the name of a file, got {type(path).__name__}")
+    return name
 
 
 def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:

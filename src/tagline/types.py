@@ -105,6 +105,12 @@ class Chain:
         end: ArrayLike | None = None,
     ) -> Chain:
         """Join the emissions ``[T_b, L]`` of several sentences into one chain with shared transitions ``[L, L]``."""
+        if (
+            isinstance(emissions, str | bytes)
+            or not isinstance(emissions, Iterable)
+            or getattr(emissions, "ndim", 1) < 1
+        ):
+            raise InputError(f"emissions: expected a list of sentences, got {type(emissions).__name__}")
         rows = [as_array(f"emissions of sentence {b}", sentence) for b, sentence in enumerate(emissions)]
         matrix = as_array("transitions", transitions)
         if matrix.ndim != 2:

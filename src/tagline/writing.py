@@ -5,17 +5,21 @@ gets the permissions of the file that it replaces, and takes its place in one st
 behind it is replaced. Whatever is not a regular file (a device, a pipe, ``/dev/stdout``) is written through.
 
 Neighbours have names that nobody can guess, and are locked while they are written. So the leftovers of a run that was
-killed can be told from what another run is writing: the next write of the same file removes them.
+killed can be told from what another run is writing: the next write of the same file removes them. Folders for what does
+not fit into memory (`scratch_folder`) are neighbours, too; a folder of files that belong together (`new_folder`) takes
+its place whole.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, TypeAlias
 
 try:
@@ -27,6 +31,18 @@ Path: TypeAlias = str | os.PathLike[str]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _TRIES = 100
+_FILE, _FOLDER = "part", "scratch"  # how the names of neighbours end
+
+# What a disk may answer to somebody who writes, and what to do then. Other errors are no matter of the target.
+REMEDIES = {
+    errno.ENOSPC: "make room there or choose another place",
+    errno.EDQUOT: "make room there or ask for a larger quota",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f) or choose another place",
+    errno.EROFS: "choose another place",
+    errno.EACCES: "choose another place or see who may write there",
+    errno.EPERM: "choose another place or see who may write there",
+    errno.EIO: "see whether the disk is sound",
+}
 
 
 @contextlib.contextmanager
@@ -44,6 +60,65 @@ def open_new(path: Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def check_place(path: Path) -> None:
+    """Raise an `OSError` unless a file can be made beside a target; nothing that is there is touched."""
+    neighbour, number = _neighbour(os.path.realpath(os.fspath(path)))
+    os.close(number)
+    os.unlink(neighbour)
+
+
+@contextlib.contextmanager
+def scratch_folder(path: Path) -> Iterator[str]:
+    """Make a folder beside a target, for what belongs to it for a while; those of runs that were killed go first."""
+    target = os.path.realpath(os.fspath(path))
+    _remove_leftovers(target)
+    folder, lock = _locked(target, _FOLDER, _open_folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _open_folder(path: str) -> int | None:
+    os.mkdir(path)
+    return None if fcntl is None else os.open(path, os.O_RDONLY)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, mix: bool = False) -> Iterator[str]:
+    """Give an empty folder to fill: it takes its place whole when the block ends, or not at all where that raises.
+
+    Arguments:
+        path: the place; a folder that is there is replaced, with everything in it.
+        mix: leave such a folder where it is and move the new files into it, one after the other; others stay.
+    """
+    target = os.path.realpath(path)
+    with scratch_folder(target) as neighbour:
+        yield neighbour
+        if mix and os.path.isdir(target):
+            for entry in sorted(os.listdir(neighbour)):
+                os.replace(os.path.join(neighbour, entry), os.path.join(target, entry))
+        else:
+            _take_the_place(neighbour, target)
+    _sync_folder(os.path.dirname(target))
+
+
+def _take_the_place(folder: str, target: str) -> None:
+    """Rename a folder; one that has the name already goes."""
+    before = f"{folder}.old"
+    if os.path.isdir(target):
+        os.rename(target, before)
+    try:
+        os.rename(folder, target)
+    except BaseException:
+        if os.path.isdir(before):
+            os.rename(before, target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
 def _status(name: str) -> os.stat_result | None:
     try:
         return os.stat(name)
@@ -52,8 +127,12 @@ def _status(name: str) -> os.stat_result | None:
 
 
 def _is_stream(name: str) -> bool:
-    """Say whether a name stands for a stream that is open already, such as /dev/stdout: what is behind it must stay."""
-    return os.path.abspath(name).startswith(("/dev/", "/proc/"))
+    """Say whether a name stands for a stream that is open already: what is behind it must stay.
+
+    Not all of /dev is streams: files in /dev/shm are files.
+    """
+    path = os.path.abspath(name)
+    return path in ("/dev/stdin", "/dev/stdout", "/dev/stderr") or path.startswith(("/dev/fd/", "/proc/"))
 
 
 @contextlib.contextmanager
@@ -84,12 +163,19 @@ def _replacing(target: str, status: os.stat_result | None) -> Iterator[IO[bytes]
 
 def _neighbour(target: str) -> tuple[str, int]:
     """Make a new file beside the target and lock it."""
+    path, number = _locked(target, _FILE, lambda path: os.open(path, _NEW, 0o666))  # less the umask, as any new file
+    assert number is not None
+    return path, number
+
+
+def _locked(target: str, ending: str, make: Callable[[str], int | None]) -> tuple[str, int | None]:
+    """Make a neighbour and lock it; `make` gives what is open of it."""
     folder, name = os.path.split(target)
     for _ in range(_TRIES):
         # A long name leaves no room for more: the file system's limit is 255 bytes.
-        path = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.part")
-        number = os.open(path, _NEW, 0o666)  # less the umask, as any new file
-        if fcntl is None:
+        path = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.{ending}")
+        number = make(path)
+        if fcntl is None or number is None:
             return path, number
         try:
             fcntl.flock(number, fcntl.LOCK_EX)
@@ -110,7 +196,7 @@ def _remove_leftovers(target: str) -> None:
     if fcntl is None:
         return
     folder, name = os.path.split(target)
-    ours = re.compile(re.escape(f".{_stem(name)}.") + r"[0-9a-f]{16}\.part")
+    ours = re.compile(re.escape(f".{_stem(name)}.") + rf"[0-9a-f]{{16}}\.({_FILE}|{_FOLDER})")
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
         paths = [entry.path for entry in entries if ours.fullmatch(entry.name)]
         for path in paths:
@@ -122,9 +208,12 @@ def _remove_unlocked(path: str) -> None:
     assert fcntl is not None
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if stat.S_ISREG(os.fstat(number).st_mode):
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mode = os.fstat(number).st_mode
+        if stat.S_ISREG(mode) and path.endswith(_FILE):
             os.unlink(path)
+        elif stat.S_ISDIR(mode) and path.endswith(_FOLDER):
+            shutil.rmtree(path)
     finally:
         os.close(number)
 

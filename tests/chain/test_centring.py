@@ -80,3 +80,9 @@ def test_differences_beyond_a_score_are_no_prohibition(name: str) -> None:
     apart = Chain([[9e289, -9e289]], np.zeros((2, 2)))
     with engine.using_engine(name):
         assert engine.k_best(apart, 2)[0].probabilities.tolist() == [1.0, 0.0]
+
+
+def test_no_tokens_with_a_table_for_each(name: str) -> None:
+    nothing = Chain(np.empty((0, 2)), np.empty((0, 2, 2)), [1e16, 0.0], [0.0, 0.0], [0, 0])
+    with engine.using_engine(name):
+        assert engine.k_best(nothing, 2)[0].probabilities.tolist() == [1.0]

@@ -68,7 +68,7 @@ def test_tagging_and_scoring(hmm: Path, folder: Path) -> None:
     dev = read_columns(folder / "dev.txt")
     lines = [line.split("\t") for line in tagged.out.splitlines() if line]
     assert [line[-1] for line in lines] == [tag for row in model.predict(dev) for tag in row]
-    more = tagline("tag", "-m", hmm, "--format", "text", "--spans", "-o", "jsonl", input="Anna lives in Rome.\n")
+    more = tagline("tag", "-m", hmm, "--format", "text", "--spans", "--as", "jsonl", input="Anna lives in Rome.\n")
     assert {"tokens", "tags", "spans"} <= set(json.loads(more.out))
     best = tagline("tag", "-m", hmm, "--format", "text", "-k", 2, "--marginals", input="Anna lives in Rome.\n")
     assert best.out.startswith("# 0 ")

@@ -343,7 +343,7 @@ def test_tagging_and_scoring(bilstm: Path, folder: Path) -> None:
     lines = [line.split("\t") for line in tagged.out.splitlines() if line]
     assert [line[-1] for line in lines] == [tag for row in model.predict(dev) for tag in row]
     text = "Anna lives in Rome.\n他住在北京\n"
-    more = tagline("tag", "-m", bilstm, "--format", "text", "--spans", "-o", "jsonl", input=text)
+    more = tagline("tag", "-m", bilstm, "--format", "text", "--spans", "--as", "jsonl", input=text)
     items = [json.loads(line) for line in more.out.splitlines()]
     assert all({"tokens", "tags", "spans"} <= set(item) for item in items)
     assert items[1]["tokens"] == list("他住在北京"), "cut as the words were"

@@ -60,7 +60,7 @@ def test_marginals(model: Path, loaded: CRF) -> None:
     expected = loaded.predict_marginals([["Rome", "sings"]])[0]
     for (_, tag, probability), row in zip(rows, expected, strict=True):
         assert probability == f"{row[tag]:.6f}"
-    item = json.loads(tagline("tag", "-m", model, "--marginals", "-o", "jsonl", input="Rome\nsings\n").out)
+    item = json.loads(tagline("tag", "-m", model, "--marginals", "--as", "jsonl", input="Rome\nsings\n").out)
     assert item["probabilities"] == [row[tag] for row, tag in zip(expected, item["tags"], strict=True)]
 
 
@@ -71,11 +71,11 @@ def test_k_best_is_written_as_crfpp_writes_it(model: Path, loaded: CRF) -> None:
         f"# {rank} {one.probability:.6f}\nRome\t{one.labels[0]}\nsings\t{one.labels[1]}\n\n"
         for rank, one in enumerate(expected)
     )
-    item = json.loads(tagline("tag", "-m", model, "-k", 3, "-o", "jsonl", input="Rome\nsings\n").out)
+    item = json.loads(tagline("tag", "-m", model, "-k", 3, "--as", "jsonl", input="Rome\nsings\n").out)
     assert [(one["tags"], one["probability"]) for one in item["k_best"]] == [
         (one.labels, one.probability) for one in expected
     ]
-    lines = tagline("tag", "-m", model, "-k", 2, "-o", "brackets", input="Rome\nsings\n").out.splitlines()
+    lines = tagline("tag", "-m", model, "-k", 2, "--as", "brackets", input="Rome\nsings\n").out.splitlines()
     assert [line.split("\t")[0] for line in lines] == [f"{one.probability:.6f}" for one in expected[:2]]
     both = rows_of(tagline("tag", "-m", model, "-k", 2, "--marginals", input="Rome\n").out)
     node = loaded.predict_marginals([["Rome"]])[0][0]
@@ -106,7 +106,7 @@ def test_json_lines_keep_what_they_bring(model: Path, loaded: CRF) -> None:
         {"text": ENGLISH, "spans": [[0, 5, "PER"]]},
         {"text": None, "tokens": []},
     ]
-    done = tagline("tag", "-m", model, "--format", "jsonl", "-o", "jsonl", input="\n".join(map(json.dumps, lines)))
+    done = tagline("tag", "-m", model, "--format", "jsonl", "--as", "jsonl", input="\n".join(map(json.dumps, lines)))
     first, second, third = map(json.loads, done.out.splitlines())
     tags = loaded.predict([["New York", "is"], words_of(ENGLISH)])
     assert first == {"id": 7, "tokens": ["New York", "is"], "gold_tags": ["B-LOC", "O"], "tags": tags[0]}
@@ -115,23 +115,23 @@ def test_json_lines_keep_what_they_bring(model: Path, loaded: CRF) -> None:
 
 
 def test_spans_of_json_lines_name_their_characters(model: Path) -> None:
-    item = json.loads(tagline("tag", "-m", model, "--format", "text", "--spans", "-o", "jsonl", input=ENGLISH).out)
+    item = json.loads(tagline("tag", "-m", model, "--format", "text", "--spans", "--as", "jsonl", input=ENGLISH).out)
     assert item["spans"]
     for span in item["spans"]:
         assert ENGLISH[span["char_start"] : span["char_end"]] == span["text"]
         assert 0 < span["probability"] <= 1
-    tokens = json.loads(tagline("tag", "-m", model, "--spans", "-o", "jsonl", input="Rome\nsings\n").out)
+    tokens = json.loads(tagline("tag", "-m", model, "--spans", "--as", "jsonl", input="Rome\nsings\n").out)
     assert all("char_start" not in span for span in tokens["spans"])
 
 
 def test_the_input_decides_the_output_by_its_name(model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "In Rome."}\n')
     assert json.loads(tagline("tag", "-m", model, tmp_path / "a.jsonl").out)["tokens"] == ["In", "Rome", "."]
-    assert tagline("tag", "-m", model, tmp_path / "a.jsonl", "-o", "columns").out.startswith("In\t")
+    assert tagline("tag", "-m", model, tmp_path / "a.jsonl", "--as", "columns").out.startswith("In\t")
 
 
 def test_brackets(model: Path, loaded: CRF) -> None:
-    out = tagline("tag", "-m", model, "--format", "text", "-o", "brackets", input=f"{ENGLISH}\n\n{CHINESE}\n").out
+    out = tagline("tag", "-m", model, "--format", "text", "--as", "brackets", input=f"{ENGLISH}\n\n{CHINESE}\n").out
     lines = out.split("\n")
     assert lines[1:2] == [""]
     for line, text in ((lines[0], ENGLISH), (lines[2], CHINESE)):
@@ -142,18 +142,18 @@ def test_brackets(model: Path, loaded: CRF) -> None:
     for one in found:
         assert f"[{one.type} {''.join(words_of(CHINESE)[one.start : one.end])}]" in lines[2]
     first = found[0]
-    likely = tagline("tag", "-m", model, "--format", "text", "-o", "brackets", "--spans", input=CHINESE).out
+    likely = tagline("tag", "-m", model, "--format", "text", "--as", "brackets", "--spans", input=CHINESE).out
     assert f" {first.probability:.3f}]" in likely
 
 
 def test_brackets_of_columns_put_words_together(folder: Path, model: Path) -> None:
-    out = tagline("tag", "-m", model, "-o", "brackets", input="The\ncat\n\n北\n京\n2\n，\n").out
+    out = tagline("tag", "-m", model, "--as", "brackets", input="The\ncat\n\n北\n京\n2\n，\n").out
     assert re.sub(r"\[[A-Z]+ |\]", "", out) == "The cat\n北京2，\n"
 
 
 def test_html_is_a_page_and_escapes(model: Path) -> None:
     text = f"<b>&\n{ENGLISH}\n"
-    out = tagline("tag", "-m", model, "--format", "text", "-o", "html", "--spans", input=text).out
+    out = tagline("tag", "-m", model, "--format", "text", "--as", "html", "--spans", input=text).out
     assert out.startswith("<!DOCTYPE html>")
     assert out.endswith("</html>\n")
     assert "<b>" not in out
@@ -162,14 +162,14 @@ def test_html_is_a_page_and_escapes(model: Path) -> None:
     assert shown == text.splitlines()
     assert re.search(r'<mark style="background:#\w+" title="[A-Z]+ [01]\.\d{4}">', out)
     assert "http" not in out, "nothing is loaded from elsewhere"
-    ranked = tagline("tag", "-m", model, "--format", "text", "-o", "html", "-k", 2, input=text).out
+    ranked = tagline("tag", "-m", model, "--format", "text", "--as", "html", "-k", 2, input=text).out
     assert ranked.count("<p>") == 4
 
 
 def test_tags_without_spans(pos: Path) -> None:
-    words = ("tag", "-m", pos, "--format", "text", "-o", "brackets")
+    words = ("tag", "-m", pos, "--format", "text", "--as", "brackets")
     assert tagline(*words, input="the cat.").out.startswith("the/DT cat/NN ./")
-    assert tagline("tag", "-m", pos, "--format", "text", "-o", "html", input="the cat").out.count("<mark") == 2
+    assert tagline("tag", "-m", pos, "--format", "text", "--as", "html", input="the cat").out.count("<mark") == 2
     assert "expected tags of a scheme" in line_of(tagline("tag", "-m", pos, "--spans", input="the\n"))
 
 
@@ -214,12 +214,12 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "text", "message"),
     [
-        ("-o pdf", "", "--output: expected one of columns, jsonl, brackets, html, got 'pdf'"),
+        ("--as pdf", "", "--as: expected one of columns, jsonl, brackets, html, words, conllu, spans-csv, got"),
         ("--format conllu", "", "format: expected one of columns, jsonl, text, got 'conllu'"),
         ("-k -1", "", "--k-best: expected 0 or more, got -1"),
         ("-k 2 --spans", "", "--k-best, --spans: expected one of them, got both"),
-        ("--marginals -o html", "", "--marginals: expected --output jsonl, or columns without --spans"),
-        ("--marginals --spans", "", "--marginals: expected --output jsonl, or columns without --spans"),
+        ("--marginals --as html", "", "--marginals: expected --as jsonl, or columns without --spans"),
+        ("--marginals --spans", "", "--marginals: expected --as jsonl, or columns without --spans"),
         ("--min-probability 2 --spans", "", "--min-probability: expected a number from 0 to 1, got 2.0"),
         (
             "--tokens syllables",
@@ -229,11 +229,12 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
         ("/", "", "/: expected a file, got a folder"),
-        ("", "a b\nc\n", '<stdin>:2: expected 2 columns, got 1 ("c")'),
+        ("", "a b\nc\n", '<stdin>:1: expected a token a line, got "a b", which may be text'),
+        ("--format columns", "a b\nc\n", '<stdin>:2: expected 2 columns, got 1 ("c")'),
         ("--format jsonl", '\n{"text": 3}\n', '<stdin>:2: expected {"tokens": [...]} or {"text": "..."}, got'),
         ("--format jsonl", "{\n", '<stdin>:1: expected JSON, got "{" (Expecting'),
         (
-            "--format jsonl -o columns",
+            "--format jsonl --as columns",
             '{"tokens": ["New York"]}',
             "<stdin>:1: expected tokens without blanks to write in",
         ),
@@ -271,5 +272,5 @@ def test_labels_that_no_column_can_hold_are_refused(label: str, tmp_path: Path) 
     CRF("U0:%x[0,0]\n").fit([["a"], ["b"]] * 3, [[label], ["X"]] * 3).save(tmp_path / "m")
     line = line_of(tagline("tag", "-m", tmp_path / "m", input="b\n\na\n\n"))
     assert line.startswith(f"<stdin>:3: expected labels without blanks to write in columns, got {label!r}")
-    done = tagline("tag", "-m", tmp_path / "m", "-o", "jsonl", input="a\n\n")
+    done = tagline("tag", "-m", tmp_path / "m", "--as", "jsonl", input="a\n\n")
     assert json.loads(done.out)["tags"] == [label]

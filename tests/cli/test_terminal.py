@@ -19,7 +19,7 @@ RED = "\x1b[31mRome\x9b\u202e"
 SHOWN = r"\u001b[31mRome\u009b\u202e"
 
 
-@pytest.mark.parametrize("unseen", ["\x00", "\x07", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\u202e", "\u2066", "\ud800"])
+@pytest.mark.parametrize("unseen", [*"\x00\x07\r\x1b\x7f\x85\u2028\u202e\u2066\ud800"])
 def test_what_commands_a_terminal_is_shown(unseen: str) -> None:
     assert visible(f"a{unseen}b") == f"a\\u{ord(unseen):04x}b"
 
@@ -58,7 +58,7 @@ class TestData:
     def test_columns_and_json_lines_are_unchanged(self, model: Path) -> None:
         done = tagline("tag", "-m", model, input=f"{RED}\nAnna\n")
         assert done.out.startswith(f"{RED}\t")
-        assert RED[1:] in tagline("tag", "-m", model, "-o", "jsonl", input=f"{RED}\n").out
+        assert RED[1:] in tagline("tag", "-m", model, "--as", "jsonl", input=f"{RED}\n").out
 
     def test_on_a_terminal_they_are_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         ours, theirs = pty.openpty()

@@ -59,7 +59,7 @@ def test_it_tags_with_every_answer(model: Path, folder: Path) -> None:
     tagged = tagline("tag", "-m", model, folder / "dev.txt")
     assert tagged.code == 0, tagged.err
     assert tagline("eval", "-", input=tagged.out).code == 0
-    asked = ("tag", "-m", model, "--format", "text", "-o", "jsonl")
+    asked = ("tag", "-m", model, "--format", "text", "--as", "jsonl")
     answers = json.loads(tagline(*asked, "--spans", "--marginals", input="Anna lives in Rome.\n").out)
     assert answers["tokens"] == ["Anna", "lives", "in", "Rome", "."]
     assert {"tags", "spans", "probabilities"} <= answers.keys()

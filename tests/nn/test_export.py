@@ -48,6 +48,33 @@ def session(crf: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return runtime.InferenceSession(str(path))
 
 
+class Network(torch.nn.Module):  # type: ignore[name-defined,misc]
+    """Words in, labels out, with weights that want gradients."""
+
+    def __init__(self, crf: Any) -> None:
+        super().__init__()
+        self.words, self.decoder = torch.nn.Embedding(20, len(LABELS)), ViterbiDecoder(crf)
+
+    def forward(self, words: Any, mask: Any) -> Any:
+        return self.decoder(self.words(words), mask)
+
+
+def test_a_network_and_its_decoder(crf: Any, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="pip install onnxruntime onnxscript")
+    pytest.importorskip("onnxscript", reason="pip install onnxscript")
+    torch.manual_seed(2)
+    network, path = Network(crf), str(tmp_path / "network.onnx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        example = torch.zeros(3, 5, dtype=torch.int64), batch(3, 5)[1]
+        torch.onnx.export(network, example, dynamic_shapes=DYNAMIC_SHAPES, dynamo=True, verbose=False).save(path)
+    session = runtime.InferenceSession(path)
+    for size in SIZES:
+        words, (_, mask) = torch.randint(20, size), batch(*size)
+        tags, _ = session.run(None, {"words": words.numpy(), "mask": mask.numpy()})
+        assert (tags == crf.decode(network.words(words), mask, pad_tag=-1).tags.numpy()).all()
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_torch_export(crf: Any, program: Any, size: tuple[int, int]) -> None:
     emissions, mask = batch(*size)

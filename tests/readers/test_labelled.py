@@ -9,7 +9,7 @@ import pytest
 from tagline.errors import InputError
 from tagline.readers import write_conllu, write_jsonl
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.labelled import LabelledFiles, check_labels
 
 
 def test_the_column_to_learn(tmp_path: Path) -> None:
@@ -49,3 +49,19 @@ def test_what_is_refused(tmp_path: Path) -> None:
     path.write_text("Rome\n")
     with pytest.raises(InputError, match="expected tags to learn, got token alone"):
         LabelledFiles().read(str(path))
+
+
+def test_tags_that_can_be_none(tmp_path: Path) -> None:
+    """Segmented text, a wrong column: both trained in silence."""
+
+    def reading(text: str, **options: str) -> None:
+        (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+        check_labels(LabelledFiles(**options).read(str(tmp_path / "a.txt")))
+
+    with pytest.raises(InputError, match=r"a.txt: expected two tags or more to learn, got '。' at all 3 tokens; this"):
+        reading("中国 人民 。\n" * 3)
+    with pytest.raises(InputError, match=r"got 'O' at all 2 tokens; name the column of the tags with --tag-column"):
+        reading("a O\nb O\n")
+    with pytest.raises(InputError, match=r"expected tags that come back, got 100 different ones at 100 tokens"):
+        reading("".join(f"w{k} X t{k}\n" for k in range(100)))
+    reading("".join(f"w{k} X t{k % 9}\n" for k in range(100)))

@@ -101,5 +101,5 @@ def test_long_texts_take_linear_time(piece: str) -> None:
 def test_refused() -> None:
     with pytest.raises(InputError, match="tokenizer: expected one of whitespace, words, characters, treebank, got 'x'"):
         tokenize("a", "x")
-    with pytest.raises(InputError, match="texts: expected strings, got 7"):
+    with pytest.raises(InputError, match="texts: expected a list of strings, got"):
         corpus_of_texts(["a", 7])  # type: ignore[list-item]

@@ -28,7 +28,7 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
     if _within(chain.emissions) and all(map(_within, tables)):
         return chain, np.zeros(chain.num_sentences)
     tokens = _largest(chain.emissions)
-    pairs = _largest(chain.transitions.reshape(*chain.transitions.shape[:-2], -1))
+    pairs = _largest(chain.transitions, (-2, -1))
     first, last = _largest(chain.start), _largest(chain.end)
     if max(np.abs(part).max(initial=0.0) for part in (tokens, pairs, first, last)) <= LARGE:
         return chain, np.zeros(chain.num_sentences)
@@ -54,9 +54,9 @@ def _within(scores: FloatArray) -> bool:
     return not scores.size or (scores.max() <= LARGE and scores.min() >= -LARGE)
 
 
-def _largest(scores: FloatArray) -> Float64Array:
-    """The largest finite score of each row; 0 where there is none."""
-    largest = scores.max(axis=-1, initial=-np.inf).astype(np.float64)
+def _largest(scores: FloatArray, axes: int | tuple[int, int] = -1) -> Float64Array:
+    """The largest finite score of each row, or table; 0 where there is none."""
+    largest = scores.max(axis=axes, initial=-np.inf).astype(np.float64)
     return np.asarray(np.where(np.isneginf(largest), 0.0, largest))
 
 

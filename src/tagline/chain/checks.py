@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError, NoPathError
+from tagline.readers.arguments import is_listing
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array
 
 
@@ -51,23 +54,25 @@ def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
     return numbers
 
 
-def as_count(name: str, value: int, least: int) -> int:
-    """Return a value as a whole number, or say that it is none, or too small."""
+def as_count(name: str, value: int, least: int, most: int | None = None) -> int:
+    """Return a value as a whole number, or say that it is none, or too small, or too large."""
     try:
         number = operator.index(value)
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise InputError(f"{name}: expected a whole number, got {value!r}")
+        raise InputError(f"{name}: expected a whole number, got {shown_value(value)}")
     if number < least:
-        raise InputError(f"{name}: expected at least {least}, got {number}")
+        raise InputError(f"{name}: expected at least {least}, got {shown_value(number)}")
+    if most is not None and number > most:
+        raise InputError(f"{name}: expected at most {most}, got {shown_value(number)}")
     return number
 
 
 def as_span_arrays(chain: Chain, spans: Sequence[SpanQuery]) -> list[tuple[int, int, BoolArray]]:
     """Turn each query (sentence, first token, sets) into (sentence, first token, allowed [length, L])."""
-    if not isinstance(spans, Iterable):
-        raise InputError(f"spans: expected a list of (sentence, first token, label sets), got {spans!r}")
+    if not is_listing(spans):
+        raise InputError(f"spans: expected a list of (sentence, first token, label sets), got {shown_value(spans)}")
     return [_as_span(chain, m, query) for m, query in enumerate(spans)]
 
 
@@ -76,7 +81,9 @@ def _as_span(chain: Chain, m: int, query: SpanQuery) -> tuple[int, int, BoolArra
         b, first, sets = query
         b, first, sets = operator.index(b), operator.index(first), list(sets)
     except (TypeError, ValueError):
-        raise InputError(f"spans[{m}]: expected (sentence, first token, label sets), got {query!r}") from None
+        raise InputError(
+            f"spans[{m}]: expected (sentence, first token, label sets), got {shown_value(query)}"
+        ) from None
     if not 0 <= b < chain.num_sentences:
         raise InputError(f"spans[{m}]: expected a sentence from 0 to {chain.num_sentences - 1}, got {b}")
     length = int(chain.lengths[b])
@@ -90,15 +97,15 @@ def _as_span(chain: Chain, m: int, query: SpanQuery) -> tuple[int, int, BoolArra
 
 def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
     """Turn a label, an iterable of labels, or a row of booleans into a boolean row ``[L]``."""
-    members = list(labels) if isinstance(labels, Iterable) else [labels]
+    members: list[Any] = list(labels) if is_listing(labels) else [labels]
     if any(isinstance(member, bool | np.bool_) for member in members):  # never labels 0 and 1
         if len(members) != num_labels or not all(isinstance(member, bool | np.bool_) for member in members):
-            raise InputError(f"{where}: expected labels, or {num_labels} booleans, got {labels!r}")
+            raise InputError(f"{where}: expected labels, or {num_labels} booleans, got {shown_value(labels)}")
         members = np.flatnonzero(members).tolist()
     try:
         members = [operator.index(member) for member in members]
     except TypeError:
-        raise InputError(f"{where}: expected a label or a set of labels, got {labels!r}") from None
+        raise InputError(f"{where}: expected a label or a set of labels, got {shown_value(labels)}") from None
     if not members:
         raise InputError(f"{where}: expected at least one label in each set, got an empty set")
     allowed = np.zeros(num_labels, np.bool_)

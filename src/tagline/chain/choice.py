@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tagline.errors import InputError
+from tagline.readers.arguments import check_choice
 
 
 class EngineChoice:
@@ -52,7 +52,6 @@ class EngineChoice:
             self._chosen = before
 
     def _checked(self, name: str, source: str) -> str:
-        if name not in self.engines:
-            raise InputError(f"{source}: expected one of {', '.join(self.engines)}, got {name!r}")
+        check_choice(source, name, self.engines)
         self._require(name, source)
         return name

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, LabelSet, as_array
 
 
@@ -44,6 +45,8 @@ def constrain(
     >>> viterbi(constrain(free, known=[-1, 1, -1], transitions=[[True, True], [False, True]])).labels.tolist()
     [0, 1, 1]
     """
+    if rules is not None and not isinstance(rules, Rules):
+        raise InputError(f"rules: expected those of tagline.readers.schemes.legal, got {shown_value(rules)}")
     if rules is not None:
         chain = constrain(chain, transitions=rules.transitions, start=rules.start, end=rules.end)
     L = chain.num_labels
@@ -83,7 +86,7 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
     rows = np.ones((N, L), np.bool_)
     for n, labels in _entries(allowed, N):
         if not isinstance(n, int | np.integer) or not 0 <= n < N:
-            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {n!r}")
+            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {shown_value(n)}")
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows
@@ -93,7 +96,7 @@ def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(allowed, Mapping):
         return allowed.items()
     if not isinstance(allowed, Sequence) or isinstance(allowed, str):
-        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {allowed!r}")
+        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {shown_value(allowed)}")
     if len(allowed) != num_tokens:
         raise InputError(
             f"allowed: expected {num_tokens} entries, one a token (None = every label), got {len(allowed)}"

@@ -20,6 +20,9 @@ from tagline import compiled
 from tagline.chain.centring import LARGE, centred
 from tagline.chain.checks import as_count
 from tagline.chain.choice import EngineChoice
+from tagline.errors import InputError
+from tagline.readers.arguments import random_generator
+from tagline.readers.sources import shown_value
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
 ENGINES = ("native", "naive")
@@ -151,7 +154,13 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
     """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given."""
     rows = as_count("count", count, 0)
-    return sample(chain, np.random.default_rng(seed).random((rows, chain.num_tokens)))
+    random = random_generator(seed)
+    try:
+        uniforms = random.random((rows, chain.num_tokens))
+    except (MemoryError, ValueError):  # more than there is, more than an array holds
+        got = f"{shown_value(rows)} of {chain.num_tokens} tokens each"
+        raise InputError(f"count: expected labellings that fit into memory, got {got}; draw fewer at once") from None
+    return sample(chain, uniforms)
 
 
 def entropy(chain: Chain) -> Float64Array:

@@ -252,7 +252,7 @@ def _k_best(sentence: _SentenceScores, k: int) -> RankedPaths:
     if not complete:
         raise no_path(sentence.index)
     scores = np.array([total for total, _ in complete])
-    probabilities = np.exp(scores - _log_z(sentence, _alpha(sentence)))
+    probabilities = np.exp(np.minimum(scores - _log_z(sentence, _alpha(sentence)), 0.0))
     return RankedPaths(np.array([path for _, path in complete], np.int64), scores, probabilities)
 
 

@@ -79,7 +79,10 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     arrays = _wide(chain)
     ranked = call_core(_core.k_best, *arrays, min(number, np.iinfo(np.int64).max))
     log_z = call_core(_core.log_partition, *arrays, False)
-    return [RankedPaths(labels, scores, np.exp(scores - z)) for (labels, scores), z in zip(ranked, log_z, strict=True)]
+    return [
+        RankedPaths(labels, scores, np.exp(np.minimum(scores - z, 0.0)))
+        for (labels, scores), z in zip(ranked, log_z, strict=True)
+    ]
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:

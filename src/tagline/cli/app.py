@@ -13,7 +13,7 @@ import typer
 import tagline
 from tagline.cli.speech import say
 
-COMMANDS = ("train", "tag", "inspect", "explain", "demo", "info", "describe", "eval", "convert-tags")
+COMMANDS = ("train", "tag", "inspect", "explain", "export", "demo", "info", "describe", "eval", "convert-tags")
 
 
 def make_app() -> typer.Typer:

@@ -95,7 +95,7 @@ def _advice(keep: str | None) -> list[str]:
         ]
     return [
         f"tagline tag -m {keep}/model.tagline {keep}/test.txt | tagline eval -",
-        f'echo "Anna lives in Rome." | tagline tag -m {keep}/model.tagline --format text -o brackets',
+        f'echo "Anna lives in Rome." | tagline tag -m {keep}/model.tagline --format text --as brackets',
         f"tagline inspect {keep}/model.tagline",
         f"tagline train {keep}/train.txt --dev {keep}/test.txt -o {keep}/mine.tagline --c2 0.3",
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagline.cli.formats import FORMATS
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -30,9 +31,10 @@ from tagline.readers import format_of
 from tagline.readers.blocks import BLOCK_BYTES
 from tagline.readers.corpus import Corpus
 from tagline.readers.sources import PathLike, name_of, shown
-from tagline.readers.streams import Block, read_stream
+from tagline.readers.streams import Block, StreamFormat, read_stream
+from tagline.readers.text import Cut
 
-OUTPUTS = ("columns", "jsonl", "brackets", "html")
+OUTPUTS = ("columns", "jsonl", "brackets", "html", *FORMATS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Questions:
     """What is asked about each sentence, and how it is written.
 
     Attributes:
-        output: ``columns``, ``jsonl``, ``brackets`` or ``html``; None for columns, or JSON lines where they come in.
+        output: one of `OUTPUTS`; None for columns, or JSON lines where they come in.
         marginals: the probability of each tag, too.
         k_best: that many labellings with their probabilities; 0 for the best one alone.
         spans: the spans with their exact probabilities; in columns, a table of them.
@@ -55,9 +57,13 @@ class Questions:
 
     def __post_init__(self) -> None:
         if self.output is not None and self.output not in OUTPUTS:
-            raise InputError(f"--output: expected one of {', '.join(OUTPUTS)}, got {self.output!r}")
+            raise InputError(f"--as: expected one of {', '.join(OUTPUTS)}, got {self.output!r}")
+        if self.k_best and self.output in ("conllu", "spans-csv"):
+            raise InputError(f"--k-best: expected --as columns, jsonl, brackets, words or html, got {self.output}")
         if self.k_best < 0:
             raise InputError(f"--k-best: expected 0 or more, got {self.k_best}")
+        if self.output == "spans-csv":
+            object.__setattr__(self, "spans", True)
         if self.k_best and self.spans:
             raise InputError("--k-best, --spans: expected one of them, got both; spans are those of the best labelling")
         if not 0 <= self.min_probability <= 1:
@@ -72,16 +78,61 @@ def load_tagger(path: PathLike) -> Model:
     return model
 
 
+@dataclass(frozen=True)
+class Source:
+    """How inputs are read.
+
+    Attributes:
+        form: ``columns``, ``jsonl`` or ``text``; when left out by the file's name, and by what its lines look like.
+        tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
+        encoding: of the input.
+        comment, docstart: lines of column files that are left out.
+        block: bytes read at once.
+    """
+
+    form: str | None = None
+    tokens: str = AUTO
+    encoding: str = "utf-8"
+    comment: str = ""
+    docstart: bool = False
+    block: int = BLOCK_BYTES
+
+    def format_for(self, path: PathLike, model: Model, cut: Cut) -> StreamFormat:
+        """Return how one input is read; a model of several columns has no use for raw text."""
+        form, sure = format_of(path, self.form), self.form is not None or model.input_.columns > 1
+        single = len(cut("\u4e2d\u6587")) == 2
+        return StreamFormat(form, sure, single, self.encoding, self.comment, self.docstart, self.block)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """What is told while inputs are tagged; each may be left out.
+
+    Attributes:
+        notice: a line for people: how an input was read, that it has no sentences.
+        skip: what was wrong with a sentence that was left out; without it, that is an error.
+        position: how many bytes of the input were read.
+        sentences: how many more were answered.
+    """
+
+    notice: Callable[[str], None] | None = None
+    skip: Callable[[str], None] | None = None
+    position: Callable[[int], None] | None = None
+    sentences: Callable[[int], None] | None = None
+
+
+def output_for(paths: Sequence[PathLike], source: Source, questions: Questions) -> str:
+    """Return the form of the answers: as asked for, or that of the inputs."""
+    forms = {format_of(path, source.form) for path in paths}
+    return questions.output or ("jsonl" if forms == {"jsonl"} else "columns")
+
+
 def tag_stream(
     model: Model,
     paths: Sequence[PathLike] = ("-",),
     questions: Questions | None = None,
-    *,
-    form: str | None = None,
-    tokens: str = AUTO,
-    encoding: str = "utf-8",
-    block: int = BLOCK_BYTES,
-    notice: Callable[[str], None] | None = None,
+    source: Source | None = None,
+    listener: Listener | None = None,
 ) -> Iterator[str]:
     """Tag files one after the other; each string that comes is complete sentences, ready to be written.
 
@@ -89,30 +140,29 @@ def tag_stream(
         model: as `load_tagger` gives it.
         paths: files, or ``-`` for standard input.
         questions: what is asked; the best labelling when left out.
-        form: of the input: ``columns``, ``jsonl`` or ``text``; by the file's name when left out.
-        tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
-        encoding: of the input.
-        block: bytes read at once.
-        notice: called with a line for people where an input has no sentences.
+        source: how the files are read.
+        listener: what is told meanwhile.
     """
-    ask = questions or Questions()
-    forms = [format_of(path, form) for path in paths]
-    output = ask.output or ("jsonl" if forms and set(forms) == {"jsonl"} else "columns")
+    ask, source, tell = questions or Questions(), source or Source(), listener or Listener()
+    output = output_for(paths, source, ask)
     if ask.marginals and (output in ("brackets", "html") or (ask.spans and output == "columns")):
         raise InputError(
-            f"--marginals: expected --output jsonl, or columns without --spans, to write them in, got {output}"
+            f"--marginals: expected --as jsonl, or columns without --spans, to write them in, got {output}"
         )
-    reading = _reading(model, needed=ask.spans) if ask.spans or output in ("brackets", "html") else None
+    reading = _reading(model, needed=ask.spans) if ask.spans or output not in ("columns", "jsonl") else None
     style = _style(output, ask, [str(label) for label in model.labels_] if reading is None else reading.types)
-    cut = cut_for(model, tokens) if tokens != AUTO or set(forms) != {"columns"} else cut_for(model, "whitespace")
+    cut = cut_for(model, source.tokens)
     yield style.head
-    for path, path_form in zip(paths, forms, strict=True):
+    for path in paths:
         sentences = 0
-        for part in read_stream(path, path_form, cut, encoding=encoding, block=block):
+        form = source.format_for(path, model, cut)
+        for part in read_stream(path, form, cut, skip=tell.skip, notice=tell.notice, position=tell.position):
             sentences += len(part.corpus)
             yield style.body(part, answers_for(model, part, ask, reading))
-        if not sentences and notice is not None:
-            notice(f"{name_of(path)}: no sentences")
+            if tell.sentences is not None:
+                tell.sentences(len(part.corpus))
+        if not sentences and tell.notice is not None:
+            tell.notice(f"{name_of(path)}: no sentences")
     yield style.tail
 
 
@@ -121,6 +171,8 @@ def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
         return Format(span_lines, SPAN_HEAD)
     if output == "html":
         return page(types)
+    if output in FORMATS:
+        return FORMATS[output]
     return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])
 
 

@@ -22,6 +22,7 @@ from tagline.models.contract import Model
 from tagline.models.recipes import Reporter
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
+from tagline.writing import check_place
 
 
 def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
@@ -57,7 +58,11 @@ def _save(model: Any, path: str) -> None:
     except StorageError as error:
         number, spare = tempfile.mkstemp(suffix=".tagline")
         os.close(number)
-        model.save(spare)
+        try:
+            model.save(spare)
+        except StorageError:  # the temporary files are full, too
+            os.unlink(spare)
+            raise error from None
         raise StorageError(f"{error}; what was learned is not lost: it lies in {spare}") from None
 
 
@@ -82,8 +87,7 @@ def check_writable(path: str) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{path}: expected an existing folder to write into, got none; make {target.parent} first")
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-"):
-            pass
+        check_place(target)
     except OSError as error:
         raise InputError(f"{path}: expected a place to write to, got: {error.strerror}; choose another") from None
 

@@ -18,6 +18,7 @@ from tagline.errors import InputError
 from tagline.ragged import offsets_of
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Labellings: TypeAlias = Corpus | Column | Sequence[Sequence[str]]
@@ -97,7 +98,7 @@ def columns_of(side: str, labels: Labellings) -> tuple[Column, IntArray | None]:
         return labels.column(TAG), labels.offsets
     if isinstance(labels, Column):
         return labels, None
-    if isinstance(labels, str) or not hasattr(labels, "__len__"):
+    if isinstance(labels, str) or not hasattr(labels, "__len__") or not getattr(labels, "ndim", 1):
         kind = type(labels).__name__
         raise InputError(f"{side}: expected a list with one list of labels for each sentence, got {kind}")
     if not set(map(type, labels)) <= {list, tuple}:
@@ -130,15 +131,17 @@ def _column(side: str, labels: Sequence[Sequence[str]], N: int) -> Column:
         raise InputError(f"{side}: expected labels that are strings, got something else ({error})") from None
     for label in numbers:
         if not isinstance(label, str):
-            raise InputError(f"{side}: expected labels that are strings, got {type(label).__name__} {label!r}")
+            raise InputError(
+                f"{side}: expected labels that are strings, got {type(label).__name__} {shown_value(label)}"
+            )
     return Column(tuple(numbers), ids)
 
 
 def _check_sentences(side: str, labels: Sequence[object]) -> None:
     for b, sentence in enumerate(labels):
-        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
+        if isinstance(sentence, str) or not hasattr(sentence, "__len__") or not getattr(sentence, "ndim", 1):
             raise InputError(
-                f"{side}, sentence {b}: expected a list of labels, got {sentence!r}; "
+                f"{side}, sentence {b}: expected a list of labels, got {shown_value(sentence)}; "
                 "put a single sentence into a list: [labels]"
             )
 

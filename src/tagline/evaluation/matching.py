@@ -17,6 +17,7 @@ from tagline.evaluation.alignment import Aligned
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
+from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, IntArray
 
@@ -118,6 +119,8 @@ def full_rule(pair: Aligned, rule: str) -> str:
     ``conlleval:<scheme>``, so that a B after an E starts a span; the scheme is detected in gold and predicted labels
     together.
     """
+    if not isinstance(rule, str):
+        raise InputError(f"rule: expected a name such as conlleval or strict:IOB2, got {shown_value(rule)}")
     beyond = any(label != "O" and label[:1] not in SCRIPT_LETTERS for label in pair.labels)
     if rule != STRICT and not (rule == CONLLEVAL and beyond):
         return rule

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
 from tagline.evaluation.matching import CONLLEVAL, PlacedSpans, SpanPair, pair_spans
+from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
 
@@ -150,6 +151,7 @@ def words_of(tokens: Labellings | None, num_tokens: int) -> Column | None:
 
 def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) -> Mistakes:
     """Sort spans that are paired already."""
+    check_whole("examples", examples, 0)
     of_gold, of_predicted = pair.overlaps
     kinds = _kinds_of_pairs(pair, of_gold, of_predicted)  # [pairs]
     gold, best_of_gold = _best(kinds, of_gold, of_predicted, len(pair.gold))

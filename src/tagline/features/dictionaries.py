@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.features.trie import UNKNOWN, Trie, edge_key, leftmost
+from tagline.readers.arguments import check_choice, is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
 from tagline.readers.rules import scheme as scheme_of
-from tagline.readers.sources import PathLike, name_of, shown
+from tagline.readers.sources import PathLike, name_of, shown, shown_value
 from tagline.readers.spans import Span, SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.text import tokenize
@@ -66,8 +67,8 @@ class Dictionary:
         priority: str = "feature",
         conflicts: str = "error",
     ) -> None:
-        if isinstance(entries, str) or not isinstance(entries, Iterable):
-            raise InputError(f"entries: expected a mapping or a list of phrases, got {entries!r:.60}")
+        if not is_listing(entries):
+            raise InputError(f"entries: expected a mapping or a list of phrases, got {shown_value(entries)}")
         pairs = entries.items() if isinstance(entries, Mapping) else ((entry, None) for entry in entries)
         rows = ((f"entries[{n}]", entry, type_name) for n, (entry, type_name) in enumerate(pairs))
         self.priority = _one_of("priority", priority, PRIORITIES)
@@ -145,7 +146,7 @@ class Dictionary:
         else:
             tokens = list(entry) if isinstance(entry, Sequence) else []
         if not tokens or not all(isinstance(token, str) and token for token in tokens):
-            raise InputError(f"{where}: expected a phrase of at least one token, got {entry!r:.60}")
+            raise InputError(f"{where}: expected a phrase of at least one token, got {shown_value(entry)}")
         return [token.casefold() for token in tokens] if self.fold_case else tokens
 
     @overload
@@ -161,10 +162,11 @@ class Dictionary:
         """
         if isinstance(text, Corpus):
             return self._spans(self._numbers(text.column(column)), text.offsets)
-        if isinstance(text, str):
-            raise InputError(f"text: expected a list of tokens or a Corpus, got the string {text!r:.60}")
-        offsets = np.array([0, len(text)], np.int64)
-        return self._spans(self._numbers(Column.of(text)), offsets).to_lists(1)[0]
+        tokens: list[Any] = list(text) if is_listing(text) else [text]
+        if not is_listing(text) or not all(isinstance(token, str) for token in tokens):
+            got = f"the string {shown_value(text)}" if isinstance(text, str) else shown_value(text)
+            raise InputError(f"text: expected a list of tokens or a Corpus, got {got}")
+        return self._spans(self._numbers(Column.of(tokens)), np.array([0, len(tokens)], np.int64)).to_lists(1)[0]
 
     def column(self, corpus: Corpus, scheme: str | Scheme = "BIOES", column: str = TOKEN) -> Column:
         """Write the matches as a column of tags, to be used by templates: ``corpus.with_column("places", …)``.
@@ -308,8 +310,7 @@ def _strings(column: Column) -> NDArray[np.object_]:
 
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> str:
-    if value not in values:
-        raise InputError(f"{name}: expected one of {', '.join(values)}, got {value!r}")
+    check_choice(name, value, values)
     return value
 
 
@@ -319,7 +320,7 @@ def _type(where: str, kind: object) -> str:
             f"{where}: expected a type (after a TAB, or as the value of a mapping), got none; or pass kind="
         )
     if not isinstance(kind, str) or not kind or any(letter.isspace() for letter in kind):
-        raise InputError(f"{where}: expected a type without blanks, such as PER, got {kind!r}")
+        raise InputError(f"{where}: expected a type without blanks, such as PER, got {shown_value(kind)}")
     return kind
 
 

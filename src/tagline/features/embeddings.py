@@ -8,7 +8,6 @@ has something unusual in it is read line by line, which also finds what is wrong
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import re
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, PADDING, UNKNOWN
-from tagline.readers.sources import BOM, PathLike, name_of, open_source, shown
+from tagline.readers.sources import BOM, PathLike, name_of, open_source, position_of, shown
 
 logger = logging.getLogger("tagline.embeddings")
 
@@ -35,6 +34,7 @@ Progress = Callable[[int, int], None]
 
 BLOCK = 1 << 23
 LONGEST_LINE = 1 << 24
+_MOST_DIGITS = 18  # of how many words and numbers there are
 _LARGEST = float(np.finfo(np.float32).max)
 _LARGEST_NUMBER = 1e15  # of a vector; their squares are added up
 _ODD = (b"\t", b"\r", b"\x0b", b"\x0c", b"  ")
@@ -105,7 +105,7 @@ def read_embeddings(
         for first, block in _blocks(stream, name):
             reader.read(first, block)
             if progress is not None:
-                progress(_position(stream), total)
+                progress(position_of(stream), total)
     return reader.finish()
 
 
@@ -134,7 +134,7 @@ class _Reader:
         rows = []  # (line, its numbers) of the words that are kept
         for number, line in zip(numbers, lines, strict=True):
             word, _, rest = line.rstrip().partition(b" ")
-            if not quick or not word or rest.count(b" ") != self.dim - 1:
+            if not quick or not word or not rest or rest.count(b" ") != self.dim - 1:
                 if not line.strip():
                     continue
                 word, rest = self._cut(number, line)
@@ -163,7 +163,8 @@ class _Reader:
         start = filled[0]
         fields = lines[start].split()
         second = lines[filled[1]].split() if len(filled) > 1 else None
-        if len(fields) == 2 and all(map(bytes.isdigit, fields)) and (second is None or len(second) > int(fields[1])):
+        counts = len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields)
+        if counts and (second is None or len(second) > int(fields[1])):
             self.announced, self.dim = int(fields[0]), int(fields[1])
             start += 1
         else:
@@ -249,9 +250,3 @@ def _is_number(field: bytes) -> bool:
 
 def _quote(text: bytes) -> str:
     return shown(text.decode(errors="replace").strip())
-
-
-def _position(stream: IO[bytes]) -> int:
-    """Return how many bytes of a file were read, as they lie on the disk."""
-    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
-    return raw.tell() if raw is not None and raw.seekable() else 0

@@ -18,6 +18,7 @@ from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.macros import Derivation
 from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
+from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
 
 Vocabularies = tuple[Vocabulary, Vocabulary | None]
@@ -65,10 +66,8 @@ def expand(
 def _check_options(
     template: Template, vocabularies: Vocabularies | None, min_frequency: int, hash_bits: int | None
 ) -> None:
-    if min_frequency < 0:
-        raise InputError(f"min_frequency: expected 0 or more, got {min_frequency}")
-    if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
-        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {hash_bits}")
+    check_whole("min_frequency", min_frequency, 0, 2**62, wanted="0 or more")
+    check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
     if min_frequency > 1 and (vocabularies or hash_bits):
         raise InputError(
             f"min_frequency: expected 1 where names are {'known' if vocabularies else 'hashed'}, got {min_frequency}; "

@@ -26,6 +26,7 @@ from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
 from tagline.ragged import offsets_of
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Item: TypeAlias = Mapping[str, Any] | Iterable[str]
@@ -75,9 +76,9 @@ def _check_options(vocabularies: object, min_frequency: object, hash_bits: objec
     if hash_bits is not None and (
         isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_HASH_BITS
     ):
-        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {hash_bits!r}")
+        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {shown_value(hash_bits)}")
     if not isinstance(min_frequency, int | float) or not min_frequency < np.inf:  # not NaN either
-        raise InputError(f"min_frequency: expected a number, got {min_frequency!r}")
+        raise InputError(f"min_frequency: expected a number, got {shown_value(min_frequency)}")
     if min_frequency > 0 and (vocabularies is not None or hash_bits is not None):
         raise InputError(
             f"min_frequency: expected 0 where names are {'hashed' if vocabularies is None else 'known'}, got "
@@ -92,7 +93,7 @@ def _check_options(vocabularies: object, min_frequency: object, hash_bits: objec
 def _pair(vocabularies: Any) -> tuple[object, object]:
     pair = isinstance(vocabularies, tuple) and len(vocabularies) == 2
     if not pair or not all(names is None or isinstance(names, Vocabulary) for names in vocabularies):
-        raise InputError(f"vocabularies: expected a pair (of X, of edges), got {vocabularies!r:.60}")
+        raise InputError(f"vocabularies: expected a pair (of X, of edges), got {shown_value(vocabularies)}")
     return vocabularies  # type: ignore[no-any-return]
 
 
@@ -106,6 +107,13 @@ def _numbered(
         offsets, attribute_offsets, ids, values, built = compiled.core.number_items(items, name, parts, hash_bits or 0)
     except OverflowError as error:  # more names than int32 can number
         raise InputError(str(error)) from None
+    except InputError as error:  # what stands there may be an array, which is written in several lines
+        raise InputError(" ".join(str(error).split())) from None
+    except TypeError as error:  # what says that it can be gone through, and cannot
+        reason = str(error).partition("\n")[0]
+        raise InputError(
+            f"{name}: expected a list of sentences, each a list of tokens, got others ({reason})"
+        ) from None
     attributes = Attributes(attribute_offsets, ids, values)
     if built is None:
         return offsets, attributes, known

@@ -5,7 +5,8 @@ CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Thre
 - built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
 - Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
   ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
-  `re.search`; ``\\"`` is a quote. As in Wapiti, the expression also looks at padding (``_B-1``);
+  `re.search`, less what needs backtracking (`tagline.features.patterns`); ``\\"`` is a quote. As in Wapiti, the
+  expression also looks at padding (``_B-1``);
 - Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case.
 """
 
@@ -17,11 +18,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tagline.features import word_functions
+from tagline.features.expressions import BacktrackingError, ExpressionError, SizeError
+from tagline.features.patterns import Pattern
 
 MOST_ROWS = 99
 MOST_COLUMNS = 10_000
-MOST_NESTED = 100  # groups of a pattern in one another
-MOST_PATTERN = 10_000  # characters
 CRFPP_ROWS = 8
 
 _ROW_AND_COLUMN = re.compile(r"(-?[0-9]+),([0-9]+)((?::[A-Za-z0-9_]*)*)")
@@ -57,8 +58,8 @@ class Derivation:
         return not self.functions and self.command == "x" and not self.lowered
 
     @cached_property
-    def _search(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
+    def _search(self) -> Pattern:
+        return Pattern.of(self.pattern)
 
     @cached_property
     def _steps(self) -> list[word_functions.WordFunction]:
@@ -72,9 +73,8 @@ class Derivation:
             value = step(value) if value is not None else None
             if not value:
                 return None
-        assert value is not None
-        value = self._match(value)
-        return value.lower() if self.lowered else value
+        (value,) = self._match([value])
+        return value.lower() if value and self.lowered else value
 
     def of_all(self, words: Sequence[str]) -> list[str | None]:
         """Take it from many words; the same as `of` for each, only faster."""
@@ -88,24 +88,19 @@ class Derivation:
             values = results
         if self.functions and not all(values):
             values = [value or None for value in values]
-        if self.command == "t":
-            search = self._search.search
-            values = [None if value is None else "true" if search(value) else "false" for value in values]
-        elif self.command == "m":
-            values = [None if value is None else self._match(value) for value in values]
+        values = self._match(values)
         return [value.lower() if value else value for value in values] if self.lowered else values
 
     def of_padding(self, padding: str) -> str:
         """Take it from padding, at which only patterns look."""
-        return self._match(padding)
+        (value,) = self._match([padding])
+        assert value is not None
+        return value
 
-    def _match(self, text: str) -> str:
+    def _match(self, words: list[str | None]) -> list[str | None]:
         if self.command == "x":
-            return text
-        match = self._search.search(text)
-        if self.command == "t":
-            return "true" if match else "false"
-        return match[0] if match else ""
+            return words
+        return self._search.answers(words) if self.command == "t" else self._search.texts(words)
 
 
 @dataclass(frozen=True)
@@ -191,25 +186,15 @@ def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int
     pattern = quoted[1].replace('\\"', '"')
     if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
         raise MacroError(f"expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there")
-    if len(pattern) > MOST_PATTERN or _depth(pattern) > MOST_NESTED:
-        raise MacroError(
-            f"expected a pattern of up to {MOST_PATTERN} characters and {MOST_NESTED} groups in one another, got more "
-            f'("{pattern:.40}…")'
-        )
     try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
+        Pattern.of(pattern)
+    except BacktrackingError as error:
         raise MacroError(
-            f"expected a pattern of Python's re, got \"{pattern}\" ({error}); Wapiti's \\u, \\l and \\p are [A-Z], "
-            "[a-z] and [^\\w\\s] there"
+            f'expected a pattern that is matched without backtracking, got "{pattern}" ({error}); write it without that'
         ) from None
+    except SizeError as error:
+        raise MacroError(f'expected a pattern of up to {error}, got more ("{pattern:.40}…")') from None
+    except ExpressionError as error:
+        hint = r"; Wapiti's \u, \l and \p are [A-Z], [a-z] and [^\w\s] there" if re.search(r"\\[ulp]", pattern) else ""
+        raise MacroError(f'expected a pattern of Python\'s re, got "{pattern}" ({error}){hint}') from None
     return pattern, quoted.end()
-
-
-def _depth(pattern: str) -> int:
-    """Return how many groups are open at once, at most; brackets in sets count, too."""
-    depth = most = 0
-    for sign in re.sub(r"\\.", "", pattern, flags=re.DOTALL):
-        depth += (sign == "(") - (sign == ")")
-        most = max(most, depth)
-    return most

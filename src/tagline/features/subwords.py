@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from tagline.types import BoolArray, IntArray
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+MOST_PIECES = 2**31 - 1  # int32 holds their numbers
 LONGEST_WORD = 32
 """Pieces of a word that are read (its first ones): a longer word is a web address or noise."""
 
@@ -192,6 +194,8 @@ class PieceTable:
     def __init__(self, tokenizer: str, *, unknown: int, padding: int, max_length: int = 512, stride: int = 64) -> None:
         self._tokenizer = _by_words(tokenizer)
         self.num_pieces = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+        if self.num_pieces > MOST_PIECES:
+            raise InputError(f"tokenizer: expected pieces by numbers below {MOST_PIECES}, got {self.num_pieces - 1}")
         for name, piece in (("unknown", unknown), ("padding", padding)):
             if not _is_whole(piece) or not 0 <= piece < self.num_pieces:
                 raise InputError(
@@ -210,10 +214,8 @@ class PieceTable:
         """Cut V words into pieces."""
         longest, unknown = self.window.longest_word, [self.unknown]
         inputs = [[word] for word in _encodable(vocabulary)]
-        try:
+        with _asking("one that cuts any word into pieces"):
             encoded = self._tokenizer.encode_batch(inputs, is_pretokenized=True, add_special_tokens=False)
-        except Exception as error:  # the tokenizer's own, of no particular class
-            raise InputError(f"tokenizer: expected one that cuts any word into pieces, got: {error}") from None
         rows = [word.ids[:longest] or unknown for word in encoded]
         sizes = np.fromiter(map(len, rows), np.int64, len(rows))
         ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(sizes.sum()))
@@ -228,7 +230,8 @@ class PieceTable:
         known = sorted(self._tokenizer.get_vocab(with_added_tokens=False).values())
         special = {*self._tokenizer.get_added_tokens_decoder(), self.window.padding, self.unknown}
         numbers = [piece for piece in known if piece not in special]
-        words = self._tokenizer.decode_batch([[piece] for piece in numbers], skip_special_tokens=False)
+        with _asking("one that writes any piece"):
+            words = self._tokenizer.decode_batch([[piece] for piece in numbers], skip_special_tokens=False)
         words = [word.strip() for word in words]
         cut = self.pieces(words)
         alone = (cut.sizes == 1) & (cut.ids[cut.offsets[:-1]] == numbers)
@@ -258,16 +261,25 @@ def _by_words(text: str) -> Tokenizer:
         raise ImportError(
             f"sub-words need the package tokenizers ({error}); install it with: pip install 'tagline[transformers]'"
         ) from None
-    try:
+    with _asking("the text of a tokenizer.json"):
         fields = json.loads(text)
         fields["truncation"] = fields["padding"] = None
         if fields["model"].get("dropout") is not None:  # of merges, at random
             fields["model"]["dropout"] = None
         _prefix_blanks(fields.get("pre_tokenizer"))
         return Tokenizer.from_str(json.dumps(fields, ensure_ascii=False))
-    except Exception as error:
+
+
+@contextmanager
+def _asking(expected: str) -> Iterator[None]:
+    """Turn what a tokenizer raises into an error of ours: it is of no particular class, and a panic no Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
         shown = str(error).partition("\n")[0][:200]
-        raise InputError(f"tokenizer: expected the text of a tokenizer.json, got one that is none ({shown})") from None
+        raise InputError(f"tokenizer: expected {expected}, got something else ({shown})") from None
 
 
 def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
@@ -285,10 +297,8 @@ def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
 def _special(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Find the special pieces that a tokenizer puts before and after a sentence, by showing it one."""
     for word in itertools.chain(("a", "的"), tokenizer.get_vocab(with_added_tokens=False)):
-        try:
+        with _asking("one that cuts any word into pieces"):
             shown = tokenizer.encode([word], is_pretokenized=True)
-        except Exception as error:  # the tokenizer's own, of no particular class
-            raise InputError(f"tokenizer: expected one that cuts any word into pieces, got: {error}") from None
         inside = [place for place, number in enumerate(shown.word_ids) if number is not None]
         if inside:
             return tuple(shown.ids[: inside[0]]), tuple(shown.ids[inside[-1] + 1 :])

@@ -21,6 +21,8 @@ from tagline.errors import InputError
 from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
 from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
 
+MOST_QUOTED = 800  # characters of a message
+
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
 
@@ -95,6 +97,11 @@ class Template:
         notes: list[str] = []
         if not isinstance(text, str):
             raise InputError(f"{source}: expected the text of a template, got {shown_value(text)}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            line, half = text.count("\n", 0, error.start) + 1, text[error.start]
+            raise InputError(f"{source}:{line}: expected Unicode text, got {half!r}, a lone surrogate") from None
         if text.startswith("\ufeff"):
             text = text.removeprefix("\ufeff")
         rows = text.split("\n")
@@ -195,8 +202,14 @@ def _parse_line(row: str, number: int, source: str) -> Line:
         try:
             macro, at = parse_macro(row, percent)
         except MacroError as error:
-            raise InputError(f"{source}:{number}: {error}") from None
+            raise InputError(f"{source}:{number}: {_shortened(str(error))}") from None
         macros.append(macro)
+
+
+def _shortened(message: str) -> str:
+    """A message without the middle of a line that is far too long."""
+    half = MOST_QUOTED // 2
+    return message if len(message) <= MOST_QUOTED else f"{message[:half]} … {message[-half:]}"
 
 
 def _other_start(row: str) -> str:

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.arguments import is_listing
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Parts = tuple[NDArray[np.uint8], IntArray, NDArray[np.uint32], NDArray[np.uint16]]
@@ -154,6 +156,8 @@ def _core() -> Any:
 
 
 def _intern(names: Iterable[str], before: Parts | None) -> Parts:
+    if not isinstance(names, str) and not is_listing(names):
+        raise InputError(f"names: expected a list of strings, got {shown_value(names)}")
     listed = list(names)
     try:
         parts: Parts = _core().intern_names(listed, before, MOST_NAMES)

@@ -160,7 +160,9 @@ class ChainModel(TextModel, DescribedModel):
         """
         check_asked(k_best)
         if not (marginals or spans or k_best):
-            return [Answer([str(label) for label in row]) for row in self.predict(X, known=known, **inputs)]
+            rows = self.predict(X, known=known, **inputs)
+            if not isinstance(rows, np.ndarray):  # of an HMM that was given all sentences as one array
+                return [Answer([str(label) for label in row]) for row in rows]
         names = self._names()
         reading = self._reading(min_probability) if spans else None
         X, characters = _with_texts(X)

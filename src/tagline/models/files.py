@@ -37,11 +37,13 @@ CHECKPOINT = "training checkpoint"  # what `tagline.training.neural.checkpoints`
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
 
 
-def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
+def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **options: Any) -> Model:
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
 
     Arguments:
-        path: of the file.
+        path: of the file. `save` may replace it at any time: a model that is loaded keeps the old one. Other tools (cp,
+            rsync --inplace) cut the file short while they write over it, which ends the process that has it mapped.
+        mapped: False reads the file into memory instead, which is safe from that.
         verify: compare the checksum, which reads the whole file once.
         options: what a kind of model cannot keep in a file. For a CRF: ``features``, the function that it was trained
             with. For neural taggers: ``device``.
@@ -54,7 +56,7 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(checked_path(path), verify=verify)
+    file = storage.read(checked_path(path), verify=verify, mapped=mapped)
     name = file.setting("model", str)
     if name == CHECKPOINT:
         raise StorageError(
@@ -63,6 +65,23 @@ def load(path: storage.Path, *, verify: bool = True, **options: Any) -> Model:
         )
     model: Model = kind_of_file(name, file.source).estimator.from_file(file, **options)
     return model
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `export` has written.
+
+    Attributes:
+        folder: its place.
+        files: names and sizes in bytes.
+        needs: the packages that its program needs.
+        checked: whether that program has run and given the labels of the model.
+    """
+
+    folder: str
+    files: dict[str, int]
+    needs: tuple[str, ...]
+    checked: bool
 
 
 class StoredModel:
@@ -82,6 +101,14 @@ class StoredModel:
     def size_(self) -> int:
         """The size of the model file in bytes."""
         return len(storage.dumps(*self._packed()))
+
+    def export(self, folder: storage.Path, *, opset: int | None = None, force: bool = False) -> Exported:
+        """Write a network as ONNX with a program that runs it (`tagline.models.neural.export`); others are refused."""
+        raise InputError(
+            f"export: expected a network (BiLSTMCRF or TransformerCRF), got a {type(self).__name__}, which is no graph "
+            "of ONNX's operators; its own file is small and needs no PyTorch: tagline.load(path).predict(X), or "
+            "tagline tag -m"
+        )
 
     def _packed(self) -> Packed:
         """Return what lies in the file of this model."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, IntArray
 
@@ -33,7 +34,7 @@ class KnownLabels:
     """
 
     def __init__(self, known: Any, labels: Sequence[str], count: int | None = None) -> None:
-        if isinstance(known, str | bytes) or not isinstance(known, Iterable):
+        if not is_listing(known):
             raise InputError(f"known: expected a list for each sentence, got {shown_value(known)}")
         self.rows, self.labels, self.done = list(known), labels, 0
         self.numbers = {label: number for number, label in enumerate(labels)}
@@ -63,7 +64,7 @@ class KnownLabels:
             if row is None:
                 continue
             T = int(offsets[b + 1] - offsets[b])
-            if isinstance(row, str) or not isinstance(row, Iterable) or len(row := list(row)) != T:
+            if not is_listing(row) or len(row := list(row)) != T:
                 raise InputError(
                     f"known[{first + b}]: expected a list of {T} entries, one a token, got {shown_value(row)}"
                 )
@@ -75,8 +76,8 @@ class KnownLabels:
 
     def _labels(self, entry: Any, place: str) -> list[int]:
         """The numbers of a known label, or of a set of labels."""
-        names = [entry] if isinstance(entry, str) or not isinstance(entry, Iterable) else list(entry)
-        if not names or not all(isinstance(name, Hashable) and name in self.numbers for name in names):
+        names = list(entry) if is_listing(entry) else [entry]
+        if not names or not all(isinstance(name, str) and name in self.numbers for name in names):
             raise InputError(
                 f"{place}: expected labels among {', '.join(self.labels)}, got {shown_value(entry)}; None where "
                 "nothing is known"

@@ -17,6 +17,7 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.rules import Rules, legal, scheme
@@ -91,14 +92,14 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
             )
         column = X.column(TAG)
         return LabelledTokens(column.vocabulary, column.ids, {}, X.offsets, X)
-    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
+    if isinstance(y, Mapping) or not is_listing(y):
         raise InputError(f"y: expected a list of sentences, each a list of labels, got {type(y).__name__}")
     numbers: dict[str, int] = {}
     ids: list[int] = []
     sets: dict[int, frozenset[str] | None] = {}
     offsets = [0]
     for b, sentence in enumerate(y):
-        if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+        if not is_listing(sentence):
             raise InputError(
                 f"y[{b}]: expected a list of labels, got {shown_value(sentence)}; y is a list of sentences: for one "
                 "pass [labels]"

@@ -15,7 +15,7 @@ from tagline.errors import InputError
 from tagline.models.contract import Model, Progress
 from tagline.models.registry import Kind
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.labelled import LabelledFiles, check_labels
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ class Recipe:
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read the sentences to learn from, and say what there is."""
         corpus = files.read(path)
+        check_labels(corpus)
         introduce(corpus, corpus.problems, tell)
         if len(corpus.names) > 2:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
 from tagline.readers.sources import shown_value
 
@@ -40,7 +41,7 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     """
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+    if not is_listing(X):
         remedy = "; for raw text there is tag: model.tag(text)" if isinstance(X, str) else ""
         raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}{remedy}")
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
@@ -57,14 +58,14 @@ def _columns(b: int, sentence: Any) -> Any:
             f"X[{b}]: expected a sentence, a list of tokens, got a string, {shown_value(sentence)}; for raw text there "
             "is tag: model.tag(texts); X is a list of sentences: for one sentence of tokens pass [sentence]"
         )
-    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
+    if not is_listing(sentence):
         raise InputError(
             f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
             "for one sentence pass [sentence]"
         )
     tokens = list(sentence)
-    kinds = {len(token) if isinstance(token, tuple) else 0 for token in tokens}
-    if len(kinds) > 1 or not all(isinstance(token, str | tuple) for token in tokens):
+    kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}
+    if len(kinds) > 1 or 0 in kinds or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
             f"X[{b}]: expected tokens, all strings or all tuples of one length, got {shown_value(tokens[:2])}…; only a "
             "CRF without a template takes features of your own"
@@ -72,8 +73,10 @@ def _columns(b: int, sentence: Any) -> Any:
     if not tokens:
         return {}
     width = kinds.pop()
-    if not width:
+    if width is None:
         return {TOKEN: tokens}
+    if not all(isinstance(part, str) for token in tokens for part in token):
+        raise InputError(f"X[{b}]: expected tuples of strings as tokens, got {shown_value(tokens[:2])}")
     return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
 
 

@@ -34,7 +34,7 @@ def affordable_labels(size: int) -> int:
     """Return how many labels a file of so many bytes may name: their pairs take memory that grows with the file.
 
     >>> affordable_labels(1_000), affordable_labels(1_000_000)
-    (2918, 11681)
+    (2918, 11678)
     """
     return min(MOST_LABELS, int(((FREE_BYTES + BYTES_PER_BYTE * size) / 8) ** 0.5))
 

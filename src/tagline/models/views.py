@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.models.contract import Summary
+from tagline.readers.arguments import check_whole, is_listing
+from tagline.readers.sources import shown_value
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,16 @@ class TransitionWeight:
         return f"{self.weight:+9.4f}  {self.previous} → {self.label}"
 
 
+def chosen_labels(labels: Any, known: Sequence[str]) -> Sequence[Any]:
+    """The labels that were asked for, or all."""
+    if labels is not None and not is_listing(labels):
+        raise InputError(f"labels: expected a list of labels, or None, got {shown_value(labels)}")
+    return list(labels or known) if not isinstance(labels, np.ndarray) else labels.tolist()
+
+
 def top_places(weights: NDArray[Any], candidates: NDArray[np.int64], n: int, lowest: bool) -> NDArray[np.int64]:
     """Return the n candidates with the largest weights, or the smallest; of equal ones the first."""
-    if n < 0:
-        raise InputError(f"n: expected 0 or more, got {n}")
+    check_whole("n", n, 0, wanted="0 or more")
     order = np.argsort(weights[candidates] if lowest else -weights[candidates], kind="stable")
     return candidates[order[:n]]
 

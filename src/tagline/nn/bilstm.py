@@ -25,6 +25,7 @@ from tagline.nn.initialisation import fill_embedding, fill_lstm
 CHARACTERS = ("cnn", "lstm", None)
 BIGRAMS = 1 << 16  # rows of their table
 PRIME = 1_000_003
+MOST_NUMBERS, MOST_LAYERS = 1 << 20, 1000  # of a vector, of LSTMs: far more than memory holds
 MOST_PADDING = 1.5  # cells for each token
 
 
@@ -66,11 +67,12 @@ class BiLSTMEncoder(nn.Module):
         bigram_dim: int = 0,
     ) -> None:
         super().__init__()
-        sizes = {"word_dim": word_dim, "char_dim": char_dim, "char_size": char_size, "hidden": hidden, "layers": layers}
+        sizes = {"word_dim": word_dim, "char_dim": char_dim, "char_size": char_size, "hidden": hidden}
         for name, value in sizes.items():
-            as_count(name, value, 1)
-        as_count("case_dim", case_dim, 0)
-        as_count("bigram_dim", bigram_dim, 0)
+            as_count(name, value, 1, MOST_NUMBERS)
+        as_count("layers", layers, 1, MOST_LAYERS)
+        as_count("case_dim", case_dim, 0, MOST_NUMBERS)
+        as_count("bigram_dim", bigram_dim, 0, MOST_NUMBERS)
         self.words = _word_vectors(num_words, word_dim, vectors)
         self.words.weight.requires_grad_(not freeze_words)
         self.cases = nn.Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None

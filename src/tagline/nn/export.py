@@ -10,6 +10,11 @@ PyTorch that becomes ONNX's Scan. Parameters and constraints are fixed when the 
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
+from tagline.errors import InputError
 from tagline.nn.crf import CRF
 
 DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
@@ -30,7 +36,9 @@ class ViterbiDecoder(nn.Module):
         crf: the layer; its scores of now are copied.
         pad_tag: what stands where the mask is off.
 
-    Masks may have any pattern, as in the layer. T must be at least 1.
+    Masks may have any pattern, as in the layer. T must be at least 1. Nothing here is differentiated: labels have no
+    gradient, and PyTorch cannot export a scan that has one beside integers. So emissions are detached, and the decoder
+    can stand behind a network that was trained.
     """
 
     transitions: Tensor
@@ -39,14 +47,24 @@ class ViterbiDecoder(nn.Module):
 
     def __init__(self, crf: CRF, pad_tag: int = -1) -> None:
         super().__init__()
-        dtype = next(crf.parameters()).dtype
-        for name, part in zip(("transitions", "start", "end"), crf.scores(dtype), strict=True):
+        self._take(crf.scores(next(crf.parameters()).dtype), pad_tag)
+
+    @classmethod
+    def of_scores(cls, transitions: Tensor, start: Tensor, end: Tensor, pad_tag: int = -1) -> ViterbiDecoder:
+        """Make a decoder of transitions ``[L, L]``, start and end ``[L]``, −∞ where something is forbidden."""
+        made = cls.__new__(cls)
+        nn.Module.__init__(made)
+        made._take((transitions, start, end), pad_tag)
+        return made
+
+    def _take(self, scores: tuple[Tensor, Tensor, Tensor], pad_tag: int) -> None:
+        for name, part in zip(("transitions", "start", "end"), scores, strict=True):
             self.register_buffer(name, part.detach().clone())
         self.pad_tag = pad_tag
 
     def forward(self, emissions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Find labels ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
-        counts = mask != 0
+        emissions, counts = emissions.detach(), mask != 0
         places, inside = _compaction(counts)
         steps = torch.arange(counts.shape[1], device=counts.device)
         order = torch.zeros_like(places).scatter(1, places, steps + torch.zeros_like(places))
@@ -89,16 +107,69 @@ def export_onnx(crf: CRF, path: str | Path, pad_tag: int = -1) -> None:
 
     Needs the extra packages onnx and onnxscript: ``pip install 'tagline[onnx]'``.
     """
-    example = (torch.zeros(2, 3, crf.num_tags), torch.ones(2, 3, dtype=torch.bool))
-    decoder = ViterbiDecoder(crf, pad_tag).float().cpu().eval()
-    program = torch.onnx.export(
-        decoder,
-        example,
-        input_names=["emissions", "mask"],
-        output_names=["tags", "scores"],
-        dynamic_shapes=DYNAMIC_SHAPES,
-        dynamo=True,
-        verbose=False,
-    )
-    assert program is not None
-    program.save(str(path))
+    example = {"emissions": torch.zeros(2, 3, crf.num_tags), "mask": torch.ones(2, 3, dtype=torch.bool)}
+    write_onnx(ViterbiDecoder(crf, pad_tag).float().cpu().eval(), example, ("tags", "scores"), path)
+
+
+def write_onnx(
+    module: nn.Module,
+    example: Mapping[str, Tensor],
+    outputs: Sequence[str],
+    path: str | Path,
+    opset: int | None = None,
+) -> None:
+    """Write a module as an ONNX model.
+
+    Arguments:
+        example: its inputs by name, of any sizes but 0 and 1; when it runs, the first two dimensions may have others.
+        outputs: the names of what it returns.
+        opset: the version of ONNX's operators; the exporter's own when left out.
+    """
+    for package in ("onnx", "onnxscript"):
+        if find_spec(package) is None:
+            raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
+    shapes = tuple(dict.fromkeys(range(min(2, value.dim())), torch.export.Dim.DYNAMIC) for value in example.values())
+    with _quietly():
+        try:
+            program = torch.onnx.export(
+                module,
+                tuple(example.values()),
+                input_names=[*example],
+                output_names=[*outputs],
+                dynamic_shapes=shapes,
+                opset_version=opset,
+                dynamo=True,
+                verbose=False,
+            )
+        except torch.onnx.OnnxExporterError as error:
+            shown = str(error.__cause__ or error).strip().partition("\n")[0][:300]
+            raise InputError(f"export: expected a network that PyTorch's exporter can write, got: {shown}") from error
+        assert program is not None
+        written = program.model.opset_imports[""]
+        if opset is not None and written != opset:  # the exporter only warns
+            raise InputError(f"opset: expected a version that the exporter can write, such as {written}, got {opset}")
+        _forget_origins(program)
+        program.save(str(path))
+
+
+def _forget_origins(program: Any) -> None:
+    """Take out of a graph the lines of source, with their paths, that its nodes come from: they are most of a file."""
+    from onnx_ir.passes.common import ClearMetadataAndDocStringPass
+
+    ClearMetadataAndDocStringPass()(program.model)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep off the screen what PyTorch's exporter says about itself: what it will change, what it does not find."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

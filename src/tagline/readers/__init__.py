@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus
+from tagline.readers.arguments import check_choice
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence
@@ -49,8 +49,7 @@ FORMATS = {
 def format_of(path: PathLike, form: str | None = None) -> str:
     """Name the format of a file: `form` where it is given, else by the file's name, else ``columns``."""
     if form is not None:
-        if form not in FORMATS:
-            raise InputError(f"format: expected one of {', '.join(FORMATS)}, got {form!r}")
+        check_choice("format", form, FORMATS)
         return form
     name = name_of(path).removesuffix(".gz")
     endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".conllu": "conllu"}

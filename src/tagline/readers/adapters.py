@@ -5,14 +5,16 @@ Neither library is imported: an object is taken for a dataset or a data frame if
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.sources import shown_value
 
 TOKEN_NAMES = ("tokens", "words", "token", "word", "form")
 TAG_NAMES = ("tags", "ner_tags", "pos_tags", "chunk_tags", "labels", "tag", "label")
@@ -32,8 +34,9 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
         return _from_dataset(data, tokens, tags)
     if _is_frame(data):
         return _from_frame(data, tokens, tags, sentence)
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        raise InputError(f"corpus: expected a Corpus, a dataset, a data frame or a list of sentences, got {data!r}")
+    if not is_listing(data):
+        wanted = "a Corpus, a dataset, a data frame or a list of sentences"
+        raise InputError(f"corpus: expected {wanted}, got {shown_value(data)}")
     return Corpus.from_sentences(data)
 
 

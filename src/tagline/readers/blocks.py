@@ -12,29 +12,50 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, shown_value
+from tagline.readers.sources import (
+    BOM,
+    PathLike,
+    Recoder,
+    bad_utf8,
+    name_of,
+    open_source,
+    position_of,
+    shown_value,
+    whole_check,
+)
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
 
 BLOCK_BYTES = 1 << 20
 LONGEST = 1 << 28  # bytes of a sentence
+MOST_BYTES = 1 << 30  # of a block: a stream takes that much memory before it begins to read
 
 _LONGEST_END = 4096  # bytes of a blank line that two blocks may share
 
 
-def read_blocks(path: PathLike, encoding: str, size: int) -> Iterator[bytes]:
-    """Read a source as UTF-8, about `size` bytes at once, without a byte order mark."""
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**62:
+def read_blocks(
+    path: PathLike, encoding: str, size: int, position: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
+    """Read a source as UTF-8, about `size` bytes at once, without a byte order mark.
+
+    After each block `position` is told how many bytes of the source were read, as they lie on the disk.
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_BYTES:
         raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read) if os.fspath(path) == "-" else stream.read
+        check_whole, count = whole_check(stream, path), 0
         data, mark = read(size), BOM
         while data:
+            if position is not None:
+                position(position_of(stream))
+            count += len(data)
             yield recode(data).removeprefix(mark)
             data, mark = read(size), b""
+        check_whole(count)
         yield recode(b"", final=True)
 
 
@@ -61,17 +82,11 @@ def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes], source: str
 def read_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Read the lines of a text and their numbers, from 1, without their ends; memory holds one block."""
     blocks = whole_sentences(read_blocks(path, encoding, BLOCK_BYTES), LINE, name_of(path))
-    for number, lines in decoded_lines(blocks, name_of(path)):
-        yield from enumerate(lines, number)
-
-
-def decoded_lines(blocks: Iterator[bytes], name: str) -> Iterator[tuple[int, list[str]]]:
-    """Turn blocks of whole lines into text; each with the number of its first line."""
     number = 1
     for block in blocks:
         try:
             lines = block.decode().removesuffix("\n").split("\n")
         except UnicodeDecodeError:
-            raise bad_utf8(name, np.frombuffer(block, np.uint8), number) from None
-        yield number, [line.removesuffix("\r") for line in lines]
+            raise bad_utf8(name_of(path), np.frombuffer(block, np.uint8), number) from None
+        yield from enumerate((line.removesuffix("\r") for line in lines), number)
         number += len(lines)

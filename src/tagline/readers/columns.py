@@ -18,10 +18,11 @@ from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import (
+    BOM,
     Bytes,
     PathLike,
     bad_utf8,
-    is_mapped,
+    is_plain,
     name_of,
     open_target,
     read_bytes,
@@ -38,6 +39,14 @@ MOST_COLUMNS = 4096  # more fields on a line are a text
 def _is_text(value: str) -> bool:
     """Say whether a string can be written as UTF-8."""
     return not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+class BrokenLineError(InputError):
+    """A line that cannot be read, with the place of its first byte among those that were parsed."""
+
+    def __init__(self, message: str, begin: int) -> None:
+        super().__init__(message)
+        self.begin = begin
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def read_columns(
             `Corpus.problems`.
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
-    if is_mapped(path, encoding):
+    if is_plain(path, encoding):
         pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
     else:
         blocks = whole_sentences(read_blocks(path, encoding, PIECE_BYTES), BLANK_LINE, source)
@@ -168,6 +177,8 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     refuse_blanks(corpus)
     with open_target(path) as stream:
         columns = list(corpus.columns.values())
+        if corpus.num_tokens and columns[0][:1][0].startswith("\ufeff"):  # readers leave out one mark at the beginning
+            stream.write(BOM)
         for first, last in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
             fields = zip(*(column[first:last] for column in columns), strict=True)
             stream.write("".join(separator.join(row) + "\n" for row in fields).encode() + b"\n")
@@ -219,11 +230,11 @@ def parse_block(
     )
     problems = [_problem(data, source, lines_before, columns, *line) for line in broken]
     if problems and (form.strict or columns > MOST_COLUMNS):
-        raise InputError(problems[0])
+        raise BrokenLineError(problems[0], broken[0][1])
     try:
         tables = [Column(tuple(words.decode().split("\n")) if len(words) else (), ids) for words, ids in parts]
     except UnicodeDecodeError:
-        raise bad_utf8(source, data, lines_before + 1) from None
+        raise _bad_text(source, data, lines_before) from None
     if not columns:
         return Corpus({TOKEN: Column((), np.empty(0, np.int32))}, [0], source=source, lines=[]), 0, total
     named = dict(zip(form.names_for(source, columns), tables, strict=True))
@@ -258,6 +269,14 @@ def _problem(
             "read it as text, or put each token on a line"
         )
     return f"{where}: expected {columns} columns, got {got} ({shown(text)})"
+
+
+def _bad_text(source: str, data: Bytes, lines_before: int) -> BrokenLineError:
+    try:
+        data.tobytes().decode()
+    except UnicodeDecodeError as error:
+        return BrokenLineError(str(bad_utf8(source, data, lines_before + 1)), error.start)
+    raise AssertionError("_bad_text is called for bytes that are not UTF-8")
 
 
 _Broken = tuple[int, int, int, int]

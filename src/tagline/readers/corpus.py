@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, take_rows
+from tagline.readers.arguments import check_whole, is_listing, random_generator
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 if TYPE_CHECKING:
@@ -144,8 +146,8 @@ class Corpus:
         if set(lengths.values()) != {N}:
             raise InputError(f"columns: expected the same number of tokens in each, got {lengths}")
         self.columns = dict(columns)
-        self.offsets: IntArray = np.array([0, N] if offsets is None else offsets, np.int64)
-        if self.offsets[0] != 0 or self.offsets[-1] != N or (np.diff(self.offsets) < 0).any():
+        self.offsets: IntArray = _whole_numbers("offsets", [0, N] if offsets is None else offsets)
+        if not len(self.offsets) or self.offsets[0] != 0 or self.offsets[-1] != N or (np.diff(self.offsets) < 0).any():
             raise InputError(f"offsets: expected to rise from 0 to {N}, got {self.offsets.tolist()[:5]}…")
         self.source = source
         self.lines = None if lines is None else np.asarray(lines, np.int64)
@@ -158,12 +160,15 @@ class Corpus:
         cls, sentences: Iterable[Sentence | Mapping[str, Sequence[str]] | tuple[Sequence[str], Sequence[str]]]
     ) -> Corpus:
         """Build a corpus from sentences: `Sentence`, mappings of columns, or pairs (tokens, tags)."""
-        if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
+        if not is_listing(sentences):
             raise InputError(f"sentences: expected a list of sentences, got {type(sentences).__name__}")
         rows = [_columns_of(b, sentence) for b, sentence in enumerate(sentences)]
         names = list(rows[0]) if rows else [TOKEN]
+        if not names or not all(isinstance(name, str) for name in names):
+            raise InputError(f"sentence 0: expected columns with names, got {shown_value(names)}")
         for b, row in enumerate(rows):
-            lengths = {name: len(values) for name, values in row.items() if isinstance(values, Sized)}
+            listings = {name: values for name, values in row.items() if isinstance(values, str) or is_listing(values)}
+            lengths = {name: len(values) for name, values in listings.items() if isinstance(values, Sized)}
             if len(lengths) < len(row):
                 raise InputError(f"sentence {b}: expected lists of strings as columns {names}, got something else")
             if list(row) != names or len(set(lengths.values())) > 1:
@@ -198,8 +203,9 @@ class Corpus:
 
     def column(self, name: str) -> Column:
         """Return a column by name, or say which there are."""
-        if name not in self.columns:
-            raise InputError(f"column {name!r}: expected one of {', '.join(self.names)}; this corpus has no other")
+        if not isinstance(name, str) or name not in self.columns:
+            names = ", ".join(self.names)
+            raise InputError(f"column {shown_value(name)}: expected one of {names}; this corpus has no other")
         return self.columns[name]
 
     def sequences(self, name: str) -> list[list[str]]:
@@ -255,15 +261,16 @@ class Corpus:
 
     def head(self, count: int = 5) -> Corpus:
         """Return the first sentences."""
+        check_whole("count", count, -(2**63), wanted="a whole number")
         return self[: max(count, 0)]
 
     def split(self, fraction: float, seed: int | None = None) -> tuple[Corpus, Corpus]:
         """Cut into two: the given fraction of the sentences and the rest; shuffled where a seed is given."""
-        if not 0 <= fraction <= 1:
-            raise InputError(f"fraction: expected 0 to 1, got {fraction}")
+        if not isinstance(fraction, int | float | np.number) or not 0 <= fraction <= 1:
+            raise InputError(f"fraction: expected 0 to 1, got {shown_value(fraction)}")
         order = np.arange(len(self))
         if seed is not None:
-            np.random.default_rng(seed).shuffle(order)
+            random_generator(seed).shuffle(order)
         cut = round(fraction * len(self))
         return self.take(order[:cut]), self.take(order[cut:])
 
@@ -295,6 +302,16 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {self.num_tokens} tokens, columns {', '.join(self.names)})"
+
+
+def _whole_numbers(name: str, values: ArrayLike) -> IntArray:
+    try:
+        array = np.asarray(values)
+        if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
+            return array.astype(np.int64)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"{name}: expected whole numbers, got {shown_value(values)}")
 
 
 def _columns_of(b: int, sentence: object) -> dict[str, Sequence[str]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
@@ -33,6 +34,7 @@ def read_jsonl(
         strict: raise at the first broken line; with False, skip it and note it in `Corpus.problems`.
     """
     name = name_of(path)
+    check_strict(strict)
     rows: list[_Row] = []
     problems: list[str] = []
     for number, line in read_lines(path, encoding):

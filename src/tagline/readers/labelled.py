@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tagline.errors import InputError
 from tagline.readers import format_of, read
 from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.looks import TEXT, looks_like
+
+FEW_TOKENS = 50
+LONG_LINE = 40  # characters that a token and its columns hardly ever have
+MOST_DISTINCT = 0.5  # of the tokens may have tags that no other token has
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,30 @@ class LabelledFiles:
                 f"got {self.tag_column!r}; the columns of {corpus.source} are {', '.join(names)}"
             )
         return _with_columns(corpus, names[: names.index(wanted)], wanted)
+
+
+def check_labels(corpus: Corpus) -> None:
+    """Raise where the tags to learn can be no tags: all the same, or nearly all different."""
+    column = corpus.columns[TAG]
+    used = np.flatnonzero(np.bincount(column.ids, minlength=len(column.vocabulary)))
+    if len(used) == 1:
+        raise InputError(
+            f"{corpus.source}: expected two tags or more to learn, got {column.vocabulary[used[0]]!r} at all "
+            f"{len(column)} tokens{_advice(corpus)}"
+        )
+    if len(column) >= FEW_TOKENS and len(used) > MOST_DISTINCT * len(column):
+        raise InputError(
+            f"{corpus.source}: expected tags that come back, got {len(used)} different ones at {len(column)} tokens, "
+            f"such as {column.vocabulary[used[0]]!r}{_advice(corpus)}"
+        )
+
+
+def _advice(corpus: Corpus) -> str:
+    columns = [column[:FEW_TOKENS] for column in corpus.columns.values()]
+    lines = [" ".join(fields) for fields in zip(*columns, strict=True)]
+    if looks_like(lines) == TEXT or all(len(line) > LONG_LINE for line in lines):
+        return "; this looks like text, a sentence a line, not like a token and its tag on each line"
+    return "; name the column of the tags with --tag-column, counted from 0"
 
 
 def _is_place(text: str, count: int) -> bool:

@@ -85,7 +85,7 @@ class Scheme:
 
     def expectation(self, tag: str) -> str:
         """Say what a tag should have been."""
-        return f"expected a tag of {self.name} ({self.pattern}), got {tag!r}"
+        return f"expected a tag of {self.name} ({self.pattern}), got {shown_value(tag)}"
 
     def role_and_type(self, tag: str) -> tuple[int, str]:
         """Return role and type of a tag; the role of a tag that is not of this scheme is `MISFIT`."""
@@ -191,6 +191,8 @@ def legal(labels: Sequence[str], name: str | Scheme) -> Rules:
     (6, [True, True, False, True, False])
     """
     tag_scheme = scheme(name)
+    if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"labels: expected a list of tags, got {shown_value(labels)}")
     for number, label in enumerate(labels):
         tag_scheme.parse(label, f"labels[{number}]")
     codes = tag_codes(labels, tag_scheme)

@@ -27,66 +27,11 @@ _SOMETIMES = frozenset(
 """Abbreviations that may end a sentence."""
 
 _STARTERS = frozenset(
-    [
-        "The",
-        "A",
-        "An",
-        "This",
-        "That",
-        "These",
-        "Those",
-        "He",
-        "She",
-        "It",
-        "We",
-        "You",
-        "They",
-        "I",
-        "His",
-        "Her",
-        "Its",
-        "Our",
-        "Their",
-        "My",
-        "Your",
-        "There",
-        "Here",
-        "In",
-        "On",
-        "At",
-        "For",
-        "From",
-        "By",
-        "With",
-        "As",
-        "After",
-        "Before",
-        "But",
-        "And",
-        "Or",
-        "So",
-        "If",
-        "When",
-        "While",
-        "Where",
-        "Who",
-        "What",
-        "Why",
-        "How",
-        "Yet",
-        "However",
-        "Although",
-        "Then",
-        "No",
-        "Not",
-        "Some",
-        "All",
-        "Many",
-        "Most",
-        "One",
-        "Two",
-        "Meanwhile",
-    ]
+    {"The", "A", "An", "This", "That", "These", "Those", "He", "She", "It", "We", "You", "They", "I", "His"}
+    | {"Her", "Its", "Our", "Their", "My", "Your", "There", "Here", "In", "On", "At", "For", "From", "By"}
+    | {"With", "As", "After", "Before", "But", "And", "Or", "So", "If", "When", "While", "Where", "Who"}
+    | {"What", "Why", "How", "Yet", "However", "Although", "Then", "No", "Not", "Some", "All", "Many", "Most"}
+    | {"One", "Two", "Meanwhile"}
 )
 """Words that, with a capital, commonly begin a sentence."""
 

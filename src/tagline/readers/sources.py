@@ -1,6 +1,8 @@
-"""Bytes in and out: plain files (memory-mapped), gzip by its name, ``-`` for standard input and output.
+"""Bytes in and out: plain files, gzip by its name, ``-`` for standard input and output.
 
-Writing goes through `tagline.writing`, so that a crash leaves the old file whole.
+Plain files are read, not mapped: somebody who cuts a mapped file short ends the process (SIGBUS), and reading takes no
+longer (297 MB of columns: 23.6 s to read and parse, 25.4 s mapped). Writing goes through `tagline.writing`, so that a
+crash leaves the old file whole.
 """
 
 from __future__ import annotations
@@ -8,26 +10,29 @@ from __future__ import annotations
 import codecs
 import gzip
 import logging
-import mmap
 import os
+import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.errors import InputError
-from tagline.writing import open_new
+from tagline.errors import InputError, StorageError
+from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")
 
 PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
+LONGEST_PATH = 4096  # characters; no system takes more
+_LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 FREE_BYTES = 1 << 28  # that any packed file may unpack to
 MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
@@ -42,7 +47,8 @@ def name_of(path: PathLike) -> str:
 
 def checked_path(path: PathLike) -> str:
     """Return a path as a string, or say that it is none."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str) or "\0" in text:
+    proper = isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str) and "\0" not in text
+    if not proper or len(text) > LONGEST_PATH:
         raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
     return text
 
@@ -92,20 +98,44 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: expected gzip, got something else ({error})") from None
 
 
+def position_of(stream: IO[bytes]) -> int:
+    """Return how many bytes of a file were read, as they lie on the disk; 0 for a pipe."""
+    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
+    return raw.tell() if raw is not None and raw.seekable() else 0
+
+
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
-    """Return a whole source as UTF-8 bytes without a byte order mark; plain files are mapped, not copied."""
+    """Return a whole source as UTF-8 bytes without a byte order mark."""
     _check_encoding(encoding)
     with open_source(path) as stream:
-        if is_mapped(path, encoding):
-            data: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        else:
-            data = stream.read()
+        check_whole = whole_check(stream, path)
+        data = stream.read()
+        check_whole(len(data))
     array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
 
 
-def is_mapped(path: PathLike, encoding: str = "utf-8") -> bool:
-    """Say whether `read_bytes` maps a source: a plain file of UTF-8, neither packed nor a pipe."""
+def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
+    """Return what is called at the end with the bytes that were read: fewer than a plain file has now are an error.
+
+    A file that grows is read as far as it goes.
+    """
+    status = None if os.fspath(path) == "-" else os.fstat(stream.fileno())
+    if status is None or not stat.S_ISREG(status.st_mode) or name_of(path).endswith(".gz"):
+        return lambda count: None
+
+    def check(count: int) -> None:
+        if count < status.st_size:
+            raise InputError(
+                f"{name_of(path)}: expected {status.st_size} bytes, as there were at first, got {count}; the file was "
+                "cut short while it was read: read it again when nobody writes it"
+            )
+
+    return check
+
+
+def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
+    """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
     text = checked_path(path)
     plain = text != "-" and not text.endswith(".gz") and encoding == "utf-8"
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
@@ -239,6 +269,11 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
         ) from None
     except IsADirectoryError:
         raise InputError(f"{name}: expected a file to write, got a folder; name a file in it") from None
+    except OSError as error:
+        if error.errno not in REMEDIES:  # a reader that has seen enough, say
+            raise
+        remedy = REMEDIES[error.errno]
+        raise StorageError(f"{name}: expected a place to write to, got: {error.strerror}; {remedy}") from error
 
 
 def warn_skipped(name: str, problems: Sequence[str]) -> None:
@@ -258,4 +293,5 @@ def shown_value(value: object) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
         return f"a value of type {type(value).__name__} that is too large to show"
+    text = _LINES.sub(" ", text)  # arrays are written in several
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -24,6 +24,7 @@ from tagline.errors import InputError
 from tagline.ragged import row_of
 from tagline.readers.corpus import Column
 from tagline.readers.rules import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 Span = tuple[int, int, str]
@@ -106,7 +107,7 @@ def find_spans(tags: Column, offsets: IntArray, rule: str) -> SpanArray:
     >>> find_spans(Column.of(["B-PER", "I-PER", "O", "I-LOC"]), np.array([0, 4]), "strict:IOB2").to_lists(1)
     [[(0, 2, 'PER')]]
     """
-    reading = _reading(rule)
+    reading = _reading(rule if isinstance(rule, str) else shown_value(rule))
     offsets = _checked(offsets, len(tags))
     codes = tag_codes(tags.vocabulary, reading.scheme)
     roles, types = codes.roles[tags.ids], codes.types[tags.ids]  # [N]
@@ -220,7 +221,7 @@ _STRICT = {
 def _reading(rule: str) -> _Reading:
     name, _, scheme_name = rule.partition(":") if isinstance(rule, str) else ("", "", "")
     if name not in ("conlleval", "strict") or (name == "strict" and not scheme_name) or rule == "conlleval:":
-        raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {rule!r}")
+        raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {shown_value(rule)}")
     tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
         begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[tag_scheme.family])

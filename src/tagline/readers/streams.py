@@ -1,25 +1,32 @@
 """Sentences as they arrive: files block by block, standard input as soon as a sentence is whole.
 
 Memory holds one block, whatever the size of the input. A blank line ends a sentence of columns; each line of JSON lines
-and of raw text is a sentence.
+and of raw text is a sentence. What comes before a broken sentence is answered before the error is raised; whoever
+gives `skip` is told of each broken sentence instead, and goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, decoded_lines, read_blocks, whole_sentences
-from tagline.readers.columns import ColumnFormat, parse_blocks
+from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, read_blocks, whole_sentences
+from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
-from tagline.readers.sources import PathLike, name_of, shown
+from tagline.readers.looks import TEXT, UNCLEAR, looks_like
+from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
 
 INPUTS = ("columns", "jsonl", "text")
+
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,46 +42,179 @@ class Block:
     objects: Sequence[Mapping[str, Any]] | None = None
 
 
+@dataclass(frozen=True)
+class StreamFormat:
+    """How a stream is read.
+
+    Attributes:
+        form: ``columns``, ``jsonl`` or ``text``.
+        sure: whether somebody said so; otherwise columns that look like raw text are read as such, and it is told.
+        by_character: whether tokens are single characters, for that look.
+        encoding: of the input.
+        comment, docstart: lines of column files that are left out, as `ColumnFormat` has them.
+        block: bytes read at once.
+    """
+
+    form: str = "columns"
+    sure: bool = True
+    by_character: bool = False
+    encoding: str = "utf-8"
+    comment: str = ""
+    docstart: bool = False
+    block: int = BLOCK_BYTES
+
+    def __post_init__(self) -> None:
+        if self.form not in INPUTS:
+            raise InputError(f"format: expected one of {', '.join(INPUTS)}, got {self.form!r}")
+
+
 def read_stream(
-    path: PathLike, form: str, cut: Cut, *, encoding: str = "utf-8", block: int = BLOCK_BYTES
+    path: PathLike,
+    form: StreamFormat,
+    cut: Cut,
+    *,
+    skip: Tell | None = None,
+    notice: Tell | None = None,
+    position: Callable[[int], None] | None = None,
 ) -> Iterator[Block]:
     """Read sentences without keeping them.
 
     Arguments:
         path: a file, ``.gz`` or not, or ``-`` for standard input.
-        form: ``columns``, ``jsonl`` or ``text``.
+        form: how it is read.
         cut: finds the tokens of raw text.
-        encoding: of the input.
-        block: bytes read at once.
+        skip: told of each broken sentence, which is left out; without it the first is an error.
+        notice: told where columns are read as raw text.
+        position: told how many bytes of the source were read.
     """
-    if form not in INPUTS:
-        raise InputError(f"format: expected one of {', '.join(INPUTS)}, got {form!r}")
-    name, blocks = name_of(path), read_blocks(path, encoding, block)
-    if form == "columns":
-        corpora = parse_blocks(whole_sentences(blocks, BLANK_LINE, name), ColumnFormat(label=None), name)
-        yield from (Block(corpus) for corpus in corpora if len(corpus))
+    name = name_of(path)
+    blocks = read_blocks(path, form.encoding, form.block, position)
+    if form.form == "columns" and not form.sure:
+        form, blocks = _looked_at(form, blocks, name, notice)
+    if form.form == "columns":
+        yield from _columns(whole_sentences(blocks, BLANK_LINE, name), form, name, skip)
         return
-    read = _texts if form == "text" else _json
-    for number, lines in decoded_lines(whole_sentences(blocks, LINE, name), name):
-        sentences = read(lines, cut, name, number)
-        if len(sentences.corpus):
-            yield sentences
+    parse = _texts if form.form == "text" else _json
+    number = 1
+    for block in whole_sentences(blocks, LINE, name):
+        good, error = _decoded(block, number, name, skip)
+        read, broken = parse(good, cut, name, skip)
+        if len(read.corpus):
+            yield read
+        if broken or error:
+            raise broken or error  # type: ignore[misc]
+        number += block.count(b"\n")
 
 
-def _texts(lines: Sequence[str], cut: Cut, name: str, number: int) -> Block:
-    return Block(corpus_of_texts(lines, cut, source=name, lines=range(number, number + len(lines))))
+def _looked_at(
+    form: StreamFormat, blocks: Iterator[bytes], name: str, notice: Tell | None
+) -> tuple[StreamFormat, Iterator[bytes]]:
+    """Look at the first lines of a stream that nobody has said anything about."""
+    first = b""
+    for block in blocks:
+        first += block
+        if b"\n" in first:
+            break
+    whole, end, _ = first.rpartition(b"\n")
+    lines = (whole if end else first).decode(errors="replace").split("\n")
+    rest = chain([first], blocks)
+    found = looks_like([line for line in lines if not _is_left_out(line, form)], form.by_character)
+    if found == UNCLEAR:
+        raise InputError(
+            f"{name}:1: expected a token a line, got {shown(lines[0].strip())}, which may be text; say --format text "
+            "(a sentence a line) or --format columns (a token a line)"
+        )
+    if found != TEXT:
+        return form, rest
+    if notice is not None:
+        notice(f"{name}: read as raw text, a sentence a line; say --format columns where each line is a token")
+    return replace(form, form="text"), rest
 
 
-def _json(lines: Sequence[str], cut: Cut, name: str, number: int) -> Block:
-    rows = [(n, line) for n, line in enumerate(lines, number) if line.strip()]
-    objects = [_object(f"{name}:{n}", line) for n, line in rows]
-    numbers = [n for n, _ in rows]
+def _is_left_out(line: str, form: StreamFormat) -> bool:
+    return (form.comment != "" and line.startswith(form.comment)) or (form.docstart and line.startswith("-DOCSTART-"))
+
+
+def _columns(blocks: Iterable[bytes], form: StreamFormat, name: str, skip: Tell | None) -> Iterator[Block]:
+    """Sentences of columns; those before a broken one come before its error."""
+    layout = ColumnFormat(label=None, comment=form.comment, docstart=form.docstart, strict=skip is None)
+    columns, lines = 0, 0
+    for block in blocks:
+        rest = block
+        while rest:
+            error = None
+            try:
+                corpus, columns, read = parse_block(np.frombuffer(rest, np.uint8), layout, name, columns, lines)
+                taken = len(rest)
+            except BrokenLineError as broken:
+                begin, taken = _sentence_around(rest, broken.begin)
+                head = np.frombuffer(rest[:begin], np.uint8)
+                corpus, columns, _ = parse_block(head, layout, name, columns, lines)
+                read, error = rest.count(b"\n", 0, taken), broken
+            for problem in corpus.problems if skip is not None else ():
+                skip(problem)  # type: ignore[misc]
+            if len(corpus):
+                yield Block(corpus)
+            if error is not None:
+                if skip is None:
+                    raise error
+                skip(str(error))
+            rest, lines = rest[taken:], lines + read
+
+
+def _sentence_around(text: bytes, place: int) -> tuple[int, int]:
+    """The bytes of the sentence that has this byte: where it begins, and where the next one does."""
+    begin = max((match.end() for match in BLANK_LINE.finditer(text, 0, place)), default=0)
+    end = BLANK_LINE.search(text, place)
+    return begin, len(text) if end is None else end.end()
+
+
+_Lines = list[tuple[int, str]]
+
+
+def _decoded(block: bytes, number: int, name: str, skip: Tell | None) -> tuple[_Lines, InputError | None]:
+    """Lines as text with their numbers, up to the first that is no UTF-8; with `skip`, all the others."""
+    try:
+        lines = block.decode().removesuffix("\n").split("\n")
+        return [(n, line.removesuffix("\r")) for n, line in enumerate(lines, number)], None
+    except UnicodeDecodeError:
+        pass
+    good: _Lines = []
+    for n, line in enumerate(block.removesuffix(b"\n").split(b"\n"), number):
+        try:
+            good.append((n, line.decode().removesuffix("\r")))
+        except UnicodeDecodeError:
+            error = bad_utf8(name, np.frombuffer(line, np.uint8), n)
+            if skip is None:
+                return good, error
+            skip(str(error))
+    return good, None
+
+
+def _texts(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, None]:
+    texts, numbers = [text for _, text in lines], [n for n, _ in lines]
+    return Block(corpus_of_texts(texts, cut, source=name, lines=numbers)), None
+
+
+def _json(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, InputError | None]:
+    objects, numbers, broken = [], [], None
+    for n, line in lines:
+        try:
+            if line.strip():
+                objects.append(_object(f"{name}:{n}", line))
+                numbers.append(n)
+        except InputError as error:
+            if skip is None:
+                broken = error
+                break
+            skip(str(error))
     if all(map(_has_text, objects)):
-        return Block(corpus_of_texts([item["text"] for item in objects], cut, source=name, lines=numbers), objects)
+        texts = corpus_of_texts([item["text"] for item in objects], cut, source=name, lines=numbers)
+        return Block(texts, objects), broken
     tokens = [_tokens(item, cut) for item in objects]
     words = Column.of(word for sentence in tokens for word in sentence)
     offsets = offsets_of([len(sentence) for sentence in tokens])
-    return Block(Corpus({TOKEN: words}, offsets, source=name, lines=numbers), objects)
+    return Block(Corpus({TOKEN: words}, offsets, source=name, lines=numbers), objects), broken
 
 
 def _object(place: str, line: str) -> dict[str, Any]:

@@ -11,7 +11,9 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Column, Corpus
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Tags = Sequence[str] | Sequence[Sequence[str]] | Corpus
@@ -46,7 +48,7 @@ class Tagged:
             tags = as_corpus(tags)
         if isinstance(tags, Corpus):
             return cls(tags.column(name), tags.offsets, tags, name)
-        if isinstance(tags, str) or not isinstance(tags, Sequence | np.ndarray):
+        if not is_listing(tags) or not isinstance(tags, Sequence | np.ndarray):
             raise InputError(f"tags: expected a list of tags, of lists of tags or a Corpus, got {_short(tags)}")
         if is_sentence(tags):
             return cls(Column.of(_strings(tags, "tags")), np.array([0, len(tags)]), tags)
@@ -79,11 +81,12 @@ class Tagged:
 
 def is_sentence(tags: object) -> bool:
     """Say whether tags are those of one sentence; an empty list is no sentence."""
-    return isinstance(tags, Sequence | np.ndarray) and len(tags) > 0 and isinstance(tags[0], str)
+    listing = is_listing(tags) and isinstance(tags, Sequence | np.ndarray)
+    return listing and len(tags) > 0 and isinstance(tags[0], str)  # type: ignore[arg-type, index]
 
 
 def _strings(tags: Iterable[object], where: str) -> list[str]:
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
+    if not is_listing(tags):
         raise InputError(f"{where}: expected a list of tags, got {_short(tags)}")
     strings = tags.tolist() if isinstance(tags, np.ndarray) else list(tags)
     for token, tag in enumerate(strings):
@@ -93,4 +96,4 @@ def _strings(tags: Iterable[object], where: str) -> list[str]:
 
 
 def _short(value: object) -> str:
-    return f"{type(value).__name__} {value!r:.60}"
+    return f"{type(value).__name__} {shown_value(value)}"

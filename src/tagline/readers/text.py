@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tagline.errors import InputError
+from tagline.readers.arguments import is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Corpus
@@ -32,12 +34,12 @@ def corpus_of_texts(
         source: the file that the texts come from, for messages.
         lines: the line of each text in that file; they count from 1 when left out.
     """
-    held = list(texts)
+    held: list[Any] = list(texts) if is_listing(texts) else [texts]
+    if not is_listing(texts) or not all(isinstance(text, str) for text in held):
+        raise InputError(f"texts: expected a list of strings, got {shown_value(texts)}")
     cut = Tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if not callable(cut):
         raise InputError(f"tokenizer: expected a name or a function, got {shown_value(tokenizer)}")
-    if (other := next((text for text in held if not isinstance(text, str)), None)) is not None:
-        raise InputError(f"texts: expected strings, got {shown_value(other)}")
     cut_texts = cut.cut(held) if isinstance(cut, Tokenizer) else cut_by_function(held, cut)
     if lines is None and source:
         lines = range(1, len(held) + 1)

@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
+from tagline.readers.arguments import check_choice
 from tagline.readers.corpus import Column
+from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
@@ -131,8 +133,8 @@ class Tokenizer:
     name: str
 
     def __post_init__(self) -> None:
-        if self.name not in TOKENIZERS and self.name != BY_SCRIPT:
-            raise InputError(f"tokenizer: expected one of {', '.join(TOKENIZERS)}, got {self.name!r}")
+        if self.name != BY_SCRIPT:
+            check_choice("tokenizer", self.name, TOKENIZERS)
 
     def __call__(self, text: str) -> list[tuple[int, int]]:
         """Find the tokens of a text as (start, end) characters."""
@@ -188,8 +190,9 @@ def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
     >>> [("Anna's cat."[start:end]) for start, end in tokenize("Anna's cat.")]
     ["Anna's", 'cat', '.']
     """
-    if tokenizer not in TOKENIZERS:
-        raise InputError(f"tokenizer: expected one of {', '.join(TOKENIZERS)}, got {tokenizer!r}")
+    check_choice("tokenizer", tokenizer, TOKENIZERS)
+    if not isinstance(text, str):
+        raise InputError(f"text: expected a string, got {shown_value(text)}")
     return Tokenizer(tokenizer)(text)
 
 

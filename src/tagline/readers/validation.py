@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import first_entries
+from tagline.readers.arguments import check_choice
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
+from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged, Tags
 from tagline.readers.writing import write_tags
@@ -129,17 +131,17 @@ def _listed(tag_scheme: Scheme, free: BoolArray, bound: BoolArray | None = None,
 
 
 def _after(tag_scheme: Scheme, tag: str, previous: str) -> str:
-    return f"expected {_followers(tag_scheme, previous)} after {previous!r}, got {tag!r}"
+    return f"expected {_followers(tag_scheme, previous)} after {previous!r}, got {shown_value(tag)}"
 
 
 def _at_start(tag_scheme: Scheme, tag: str, _: str) -> str:
     starts = FAMILY_RULES[tag_scheme.family].starts
-    return f"expected {_listed(tag_scheme, starts)} at the start of a sentence, got {tag!r}"
+    return f"expected {_listed(tag_scheme, starts)} at the start of a sentence, got {shown_value(tag)}"
 
 
 def _at_end(tag_scheme: Scheme, tag: str, _: str) -> str:
     ends = FAMILY_RULES[tag_scheme.family].ends
-    return f"expected {_listed(tag_scheme, ends)} at the end of a sentence, got {tag!r}"
+    return f"expected {_listed(tag_scheme, ends)} at the end of a sentence, got {shown_value(tag)}"
 
 
 def _of_the_scheme(tag_scheme: Scheme, tag: str, _: str) -> str:
@@ -202,8 +204,7 @@ def read_spans(
     tagged: Tagged, tag_scheme: Scheme, policy: str, violations: list[Violation] | None = None
 ) -> tuple[SpanArray, int]:
     """Read spans by a repair policy; return them and how many were discarded."""
-    if policy not in POLICIES:
-        raise InputError(f"repair: expected one of {', '.join(POLICIES)}, got {policy!r}")
+    check_choice("repair", policy, POLICIES)
     if violations is None:
         violations = list(_violations(tagged, tag_scheme))
     for violation in violations:

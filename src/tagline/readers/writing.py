@@ -14,8 +14,10 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
+from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.corpus import Column
 from tagline.readers.rules import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
+from tagline.readers.sources import shown_value
 from tagline.readers.spans import Span, SpanArray
 from tagline.types import BoolArray, IntArray
 
@@ -107,18 +109,21 @@ def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, sepa
     >>> spans_to_tags([(0, 2, "PER"), (3, 4, "LOC")], 4, "IOB2")
     ['B-PER', 'I-PER', 'O', 'B-LOC']
     """
-    if length < 0:
-        raise InputError(f"length: expected 0 tokens or more, got {length}")
+    check_whole("length", length, 0, wanted="0 tokens or more")
+    if not is_listing(spans):
+        raise InputError(f"spans: expected a list of (start, end, label), got {shown_value(spans)}")
     return write_tags(_one_sentence(list(spans), length), np.array([0, length]), target, separator).strings
 
 
 def _one_sentence(spans: list[Span], length: int) -> SpanArray:
     for span in spans:
-        if len(span) != 3 or not isinstance(span[2], str) or not all(isinstance(n, int | np.integer) for n in span[:2]):
-            raise InputError(f"spans: expected (start, end, label), got {span!r}")
+        proper = isinstance(span, tuple | list) and len(span) == 3 and isinstance(span[2], str)
+        if not proper or not all(isinstance(n, int | np.integer) for n in span[:2]):
+            raise InputError(f"spans: expected (start, end, label), got {shown_value(span)}")
         if not 0 <= span[0] < span[1] <= length:
             raise InputError(
-                f"span {span!r}: expected 0 <= start < end <= {length} tokens, got {span[0]} and {span[1]}"
+                f"span {shown_value(span)}: expected 0 <= start < end <= {length} tokens, got "
+                f"{shown_value(span[0])} and {shown_value(span[1])}"
             )
     ordered = sorted(spans)
     for span, following in pairwise(ordered):

@@ -8,31 +8,28 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.arguments import check_choice, check_whole, is_listing, random_generator
 from tagline.readers.sources import shown_value
 
-
-def check_whole(
-    name: str, value: object, least: int, most: int | None = None, *, optional: bool = False, wanted: str = ""
-) -> None:
-    """Raise unless a value is a whole number within limits, or None where that is allowed.
-
-    Arguments:
-        wanted: what the message says that was expected; when left out, it is made of the limits.
-    """
-    if value is None and optional:
-        return
-    proper = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not proper or value < least or (most is not None and value > most):  # type: ignore[operator]
-        limits = f"of {least} or more" if most is None else f"from {least} to {most}"
-        words = wanted or f"a whole number {limits}{' or None' if optional else ''}"
-        raise InputError(f"{name}: expected {words}, got {shown_value(value)}")
+__all__ = [
+    "as_float",
+    "check_choice",
+    "check_functions",
+    "check_mapping",
+    "check_number",
+    "check_options",
+    "check_switch",
+    "check_verbose",
+    "check_whole",
+    "random_generator",
+]
 
 
 def check_number(
@@ -73,13 +70,6 @@ def as_float(value: object) -> float:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Raise unless a value is one of some strings."""
-    names = tuple(choices)
-    if not isinstance(value, str) or value not in names:
-        raise InputError(f"{name}: expected one of {', '.join(names)}, got {shown_value(value)}")
-
-
 def check_switch(name: str, value: object) -> None:
     """Raise unless a value is True or False; 1 and 0 stand for them."""
     if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
@@ -94,7 +84,7 @@ def check_verbose(value: object) -> None:
 
 def check_functions(name: str, value: object) -> None:
     """Raise unless a value is a list of functions."""
-    if not isinstance(value, Iterable) or not all(map(callable, value)):
+    if not is_listing(value) or not all(map(callable, value)):
         raise InputError(f"{name}: expected a list of functions, got {shown_value(value)}")
 
 
@@ -138,12 +128,3 @@ def _check_like(name: str, value: object, argument: Parameter) -> None:
         check_whole(name, value, 0, optional=optional)
     elif kind == "float":
         check_number(name, value, least=0.0, optional=optional)
-
-
-def random_generator(seed: Any) -> np.random.Generator:
-    """Return the generator of random numbers that a seed stands for."""
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        wanted = "a whole number of 0 or more, or None"
-        raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None

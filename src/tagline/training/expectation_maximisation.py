@@ -89,7 +89,7 @@ def climb(
             history.append(done)
             stop = callback is not None and callback(done, now)
             if gain < tolerance:
-                reason = f"converged: the objective rose by less than {tolerance:g}"
+                reason = f"converged: the objective rose by less than {float(tolerance):g}"
                 break
             if stop:
                 reason = "callback"

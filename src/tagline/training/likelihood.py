@@ -150,7 +150,7 @@ def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int 
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(open(path, "wb")) for path in paths]
         for file in (files[0], files[3]):
-            np.zeros(1, np.int64).tofile(file)
+            file.write(np.zeros(1, np.int64).data)
         for first in range(0, N, block):
             last = min(N, first + block)
             low, high = attributes.offsets[first], attributes.offsets[last]
@@ -158,10 +158,10 @@ def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int 
             placed = layout.place(attributes.offsets[first : last + 1] - low, attributes.ids[low:high], values)
             for part, (file, array) in enumerate(zip(files, placed, strict=True)):
                 if part % 3 == 0:
-                    (array[1:] + totals[part // 3]).tofile(file)
+                    file.write((array[1:] + totals[part // 3]).data)
                     totals[part // 3] += int(array[-1])
                 elif array is not None:
-                    array.tofile(file)
+                    file.write(array.data)
     mapped: list[Any] = []
     for part, (path, kind) in enumerate(zip(paths, kinds, strict=True)):
         if part % 3 == 2 and attributes.values is None:

@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.training.checks import check_functions, check_number, check_whole
+from tagline.training.checks import as_float, check_functions, check_number, check_whole
 from tagline.types import Float64Array
 
 DIVERGED = "diverged"  # the reason of a run whose objective or weights are no longer finite begins so
@@ -169,7 +169,7 @@ class Monitor:
         check_functions("callbacks", callbacks)
         if patience is not None and dev is None:
             raise InputError("patience: expected a dev score to be patient with, got none; pass dev=")
-        self.epsilon, self.period, self.delta = epsilon, period, delta
+        self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
         self.max_iterations, self.max_seconds = max_iterations, max_seconds
         self.dev, self.patience = dev, patience
         self.callbacks, self.report, self.clock = tuple(callbacks), report, clock

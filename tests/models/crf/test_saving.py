@@ -173,6 +173,26 @@ def test_a_template_travels_with_the_model(tmp_path: Path) -> None:
         tagline.load(tmp_path / "model", features=features)
 
 
+def test_patterns_travel_with_the_model(tmp_path: Path) -> None:
+    X, y = tagged(30)
+    model = CRF('U0:%t[0,0,"^[A-Z]"]\nU1:%M[-1,0,"(?i)[aeiou]+|$"]\nB\n', c2=0.1, max_iterations=5).fit(X, y)
+    model.save(tmp_path / "m")
+    same_answers(model, tagline.load(tmp_path / "m"), X=X)
+
+
+def test_an_older_file_with_a_pattern_that_needs_backtracking_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    X, y = tagged(5)
+    config, arrays = CRF(Template.parse('U:%x[0,0]\nU1:%m[0,0,"(a)b"]', "my.txt"), max_iterations=2).fit(X, y)._packed()
+    config["features"]["template"] = config["features"]["template"].replace("(a)b", r"(a)\1")
+    storage.write(tmp_path / "m", config, arrays)
+    with pytest.raises(StorageError) as caught:
+        tagline.load(tmp_path / "m")
+    assert str(caught.value) == (
+        f'{tmp_path / "m"}: my.txt:2: expected a pattern that is matched without backtracking, got "(a)\\1" (a '
+        "backreference at character 4); write it without that; then train the model anew"
+    )
+
+
 def test_edge_templates_and_hashes(tmp_path: Path) -> None:
     X, y = tagged()
     for bits in (None, 9):

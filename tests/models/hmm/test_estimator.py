@@ -330,7 +330,7 @@ WRONG: dict[str, Any] = {
     "emission": ({"emission": "gamma"}, ([["a"]],), {}, "emission: expected one of categorical, .*got 'gamma'"),
     "algorithm": ({"algorithm": "sgd"}, ([["a"]],), {}, "algorithm: expected one of em, viterbi, got 'sgd'"),
     "unknown": ({"unknown": "drop"}, ([["a"]],), {}, "unknown: expected one of smooth, error, got 'drop'"),
-    "n_init": ({"n_init": 0}, ([["a"]],), {}, "n_init: expected a whole number of 1 or more, got 0"),
+    "n_init": ({"n_init": 0}, ([["a"]],), {}, "n_init: expected a whole number from 1 to 10000, got 0"),
     "iterations": ({"n_states": 1, "max_iterations": -1}, ([["a"]],), {}, "max_iterations: expected 0 or more, got -1"),
     "topology": (
         {"n_states": 2, "topology": "ring"},

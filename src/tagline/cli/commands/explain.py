@@ -9,7 +9,6 @@ import typer
 from tagline.cli.options import AsJson, ModelFile, Tokens
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
-from tagline.readers.sources import read_string
 
 if TYPE_CHECKING:
     from tagline.models.contract import Model
@@ -37,6 +36,7 @@ def command(
       tagline explain -m model.tagline "Anna Smith lives in Rome." --token Rome
     """
     from tagline.cli.tagging import load_tagger
+    from tagline.readers.sources import read_string
 
     if most < 0:
         raise InputError(f"--most: expected 0 or more, got {most}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from tagline.cli.options import Encoding, ModelFile, Threads, Tokens, use_threads
-from tagline.cli.speech import put, say
+from tagline.cli.options import Encoding, Lenient, ModelFile, Threads, Tokens, use_threads
+from tagline.cli.speech import say
+
+READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
 
 def command(
@@ -17,43 +18,93 @@ def command(
     files: Annotated[list[str] | None, typer.Argument(help="Files, .gz or not; - or none for standard input.")] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", help="columns, jsonl or text (a sentence a line); by the file's name, else columns."),
+        typer.Option(
+            "--format",
+            help="columns (a token a line), jsonl or text (a sentence a line); by the file's name and its look.",
+            rich_help_panel=READING,
+        ),
     ] = None,
+    tokens: Tokens = "auto",
+    encoding: Encoding = "utf-8",
+    docstart: Annotated[
+        bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
+    ] = False,
+    comment: Annotated[
+        str, typer.Option(help="Leave out lines of columns that begin with this.", rich_help_panel=READING)
+    ] = "",
+    lenient: Lenient = False,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add the probability of each tag.", rich_help_panel=ASKING)
+    ] = False,
+    k_best: Annotated[
+        int, typer.Option("-k", "--k-best", help="So many labellings with their probabilities.", rich_help_panel=ASKING)
+    ] = 0,
+    spans: Annotated[
+        bool,
+        typer.Option(
+            "--spans",
+            help="Entities with their exact probabilities; in columns, a table of them.",
+            rich_help_panel=ASKING,
+        ),
+    ] = False,
+    min_probability: Annotated[
+        float, typer.Option(help="With --spans: leave out those below.", rich_help_panel=ASKING)
+    ] = 0.0,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", help="columns, jsonl, brackets or html; left out: jsonl for .jsonl files, else columns."
+            "-o",
+            "--output",
+            help="A file; for several inputs a folder, with a file for each. Left out: standard output.",
+            rich_help_panel=WRITING,
         ),
     ] = None,
-    marginals: Annotated[bool, typer.Option("--marginals", help="Add the probability of each tag.")] = False,
-    k_best: Annotated[int, typer.Option("-k", "--k-best", help="So many labellings with their probabilities.")] = 0,
-    spans: Annotated[
-        bool,
-        typer.Option("--spans", help="Entities with their exact probabilities; in columns, a table of them."),
-    ] = False,
-    min_probability: Annotated[float, typer.Option(help="With --spans: leave out those below.")] = 0.0,
-    tokens: Tokens = "auto",
-    encoding: Encoding = "utf-8",
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            help="columns, jsonl, brackets, html, words (with blanks between them), conllu or spans-csv; left out: "
+            "jsonl for .jsonl files, else columns.",
+            rich_help_panel=WRITING,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on the terminal.")] = False,
     threads: Threads = None,
 ) -> None:
-    """Tag sentences with a model; answers go to stdout.
+    """Tag sentences with a model; answers go to stdout, or to files.
 
     Columns come out as they came in, with the tag behind them. Columns that the model does not look at, such as the
     right tags, are kept, so that tagline eval can read the last two. Standard input is answered sentence by sentence.
+    What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them.
 
     \b
     Examples:
       tagline tag -m model.tagline test.txt | tagline eval -
-      echo "Anna Smith lives in Rome." | tagline tag -m model.tagline --format text -o brackets
-      tagline tag -m model.tagline --format text --spans -o jsonl < news.txt
+      echo "Anna Smith lives in Rome." | tagline tag -m model.tagline --format text --as brackets
+      tagline tag -m model.tagline --format text --spans --as jsonl news.txt -o news.jsonl
+      tagline tag -m model.tagline corpus/*.txt -o tagged/
     """
-    from tagline.cli.tagging import Questions, load_tagger, tag_stream
+    from tagline.cli.meter import Meter
+    from tagline.cli.tagging import OUTPUTS, Listener, Questions, Source, load_tagger, output_for, tag_stream
+    from tagline.cli.targets import targets_of, write_answers
 
     use_threads(threads)
-    questions = Questions(output, marginals, k_best, spans, min_probability)
+    if output in OUTPUTS and shape is None:
+        say(f"-o names a file now; {output} was taken as --as {output}", err=True)
+        output, shape = None, output
+    questions = Questions(shape, marginals, k_best, spans, min_probability)
+    source = Source(form, tokens, encoding, comment, docstart)
+    paths = files or ["-"]
+    targets = targets_of(output, paths, output_for(paths, source, questions))
     loaded = load_tagger(model)
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
-    notice = partial(say, err=True)
-    answers = tag_stream(loaded, files or ["-"], questions, form=form, tokens=tokens, encoding=encoding, notice=notice)
-    for text in answers:
-        put(text)
+    with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
+        skip = meter.skip if lenient else None
+        listener = Listener(meter.say, skip, meter.position, meter.sentences)
+        for target, inputs in targets:
+            meter.begin(inputs)
+            write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
+            if target is not None:
+                meter.say(f"wrote {target}")
+    if meter.skipped:
+        say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,21 @@ from numpy.typing import DTypeLike, NDArray
 from tagline import storage
 from tagline.errors import InputError, StorageError
 from tagline.features.attributes import Attributes, Features
+from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.files import bad_file, labels_of, optional, reading
 from tagline.models.labelled import LabelledTokens, read_labels
+from tagline.readers.arguments import is_listing
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import Corpus
+from tagline.readers.sources import checked_path, shown_value
+from tagline.storage import ModelFile
+from tagline.types import IntArray
+from tagline.writing import REMEDIES, scratch_folder
 
 KIND = "compiled corpus"
+BLOCK = 1 << 20  # entries of an array that are checked at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,7 @@ class CompiledCorpus:
         states, edges: their names; None where they are hashed, or where there are none.
         labelled: the labels.
         template: the text of the template; None where features came otherwise.
+        hash_bits: of the numbers of attributes; None where they have names.
     """
 
     path: Path
@@ -48,33 +56,37 @@ class CompiledCorpus:
     edges: Vocabulary | None
     labelled: LabelledTokens
     template: str | None
+    hash_bits: int | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CompiledCorpus:
-        """Map a compiled corpus; nothing is read yet."""
+        """Map a compiled corpus; its arrays are read once, to check them, and not kept in memory."""
         file = storage.read(path, verify=False)
-        config, tensors = file.config, file.tensors
-        if config.get("kind") != KIND:
-            raise StorageError(f"{path}: expected a compiled corpus, got a {config.get('kind', 'model')} file")
-        try:
-            states = _attributes(tensors, "state")
-            edges = _attributes(tensors, "edge") if "edge_offsets" in tensors else None
-            features = Features(tensors["bounds"], states, edges)
-            labels = tuple(config["labels"])
-            ids = tensors["labels"]
-            names = {kind: _names(tensors, kind) for kind in ("state", "edge")}
-            _check(features, ids, len(labels), names)
-        except (KeyError, TypeError) as error:
-            raise StorageError(f"{path}: expected a complete compiled corpus, got one without {error}") from None
-        except InputError as error:
-            raise StorageError(f"{path}: {error}; compile it again") from None
+        if (kind := file.config.get("kind")) != KIND:
+            got = "a model file" if kind is None else f"a file of the kind {shown_value(kind)}"
+            raise StorageError(f"{path}: expected a compiled corpus, got {got}")
+        with reading(file):
+            labels, hash_bits = labels_of(file), optional(file, "hash_bits", int)
+            if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
+                raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}, or none", hash_bits)
+            ids = _numbers(file, "labels", len(labels))
+            names = {kind: _names(file.tensors, kind) for kind in ("state", "edge")}
+            counts = {kind: _num_names(file, vocabulary, hash_bits) for kind, vocabulary in names.items()}
+            states = _attributes(file, "state", len(ids), counts["state"])
+            edges = None
+            if "edge_offsets" in file.tensors:
+                edges = _attributes(file, "edge", len(ids), counts["edge"])
+            features = Features(_offsets(file, "bounds", None, len(ids)), states, edges)
+            template = optional(file, "template", str) if "template" in file.config else None
         labelled = LabelledTokens(labels, ids, {}, features.offsets)
-        return cls(Path(path), features, names["state"], names["edge"], labelled, config.get("template"))
+        return cls(Path(path), features, names["state"], names["edge"], labelled, template, hash_bits)
 
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
         template = None if extraction.template is None else extraction.template.text
-        if template != self.template or (extraction.hash_bits is None) != (self.states is not None):
+        has_edges = extraction.template is not None and extraction.template.has_edges
+        complete = extraction.template is None or has_edges == (self.features.edges is not None)
+        if template != self.template or extraction.hash_bits != self.hash_bits or not complete:
             raise InputError(f"features: expected those that {self.path} was compiled with, got others; compile anew")
         if not fresh or min_frequency > 1:
             raise InputError("X: expected sentences for y, warm starts and min_frequency, got a compiled corpus")
@@ -108,10 +120,11 @@ def compile_corpus(
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
-    blocks = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
-    target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}-") as folder:
-        parts = _Parts(Path(folder))
+    if not isinstance(source, str | os.PathLike) and not is_listing(source):
+        raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
+    blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
+    target = Path(checked_path(path))
+    with _saying_where(target), scratch_folder(target) as folder, contextlib.closing(_Parts(Path(folder))) as parts:
         states, edges, labels = _append_all(blocks, extraction, parts, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
         if extraction.template is not None:
@@ -125,13 +138,25 @@ def compile_corpus(
 
 
 @contextlib.contextmanager
-def scratch_folder(X: Any) -> Iterator[Path | None]:
+def folder_beside(X: Any) -> Iterator[Path | None]:
     """A folder beside a compiled corpus while it is trained on; None for anything else."""
     if not isinstance(X, CompiledCorpus):
         yield None
         return
-    with tempfile.TemporaryDirectory(dir=X.path.parent, prefix=f".{X.path.name}-") as folder:
+    with _saying_where(X.path), scratch_folder(X.path) as folder:
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def _saying_where(path: Path) -> Iterator[None]:
+    """Turn what the disk answers into an error that names the file whose neighbours did not fit."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        remedy = REMEDIES[error.errno]
+        raise StorageError(f"{path}: expected room beside it, got: {error.strerror}; {remedy}") from error
 
 
 def _append_all(
@@ -142,6 +167,8 @@ def _append_all(
     labels: dict[str, int] = {}
     total = 0
     for block in blocks:
+        if not isinstance(block, Corpus):
+            raise InputError(f"source: expected corpora, got {shown_value(block)}")
         built = extraction.build(block)
         states = built.states if states is None else states.extended(built.states or ())
         if built.edges is not None:
@@ -184,10 +211,10 @@ class _Parts:
 
     def append(self, name: str, values: NDArray[Any], dtype: DTypeLike) -> None:
         if name not in self.files:
-            self.files[name] = (open(self.folder / name, "wb"), np.dtype(dtype))  # noqa: SIM115 (closed in arrays)
+            self.files[name] = (open(self.folder / name, "wb"), np.dtype(dtype))  # noqa: SIM115 (closed below)
             if name == "bounds" or name.endswith("_offsets"):
                 self.append(name, np.zeros(1), dtype)
-        np.ascontiguousarray(values, dtype).tofile(self.files[name][0])
+        self.files[name][0].write(np.ascontiguousarray(values, dtype).data)
 
     def has(self, name: str) -> bool:
         return name in self.files
@@ -198,6 +225,11 @@ class _Parts:
         file, dtype = self.files[name]
         return file.tell() // dtype.itemsize
 
+    def close(self) -> None:
+        for file, _ in self.files.values():
+            with contextlib.suppress(OSError):  # of a full disk, which was reported before
+                file.close()
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         out: dict[str, NDArray[Any]] = {}
         for name, (file, dtype) in self.files.items():
@@ -207,8 +239,40 @@ class _Parts:
         return out
 
 
-def _attributes(tensors: dict[str, NDArray[Any]], kind: str) -> Attributes:
-    return Attributes(tensors[f"{kind}_offsets"], tensors[f"{kind}_ids"], tensors.get(f"{kind}_values"))
+# Arrays of a file, each checked whole: training trusts them. Blocks keep memory bounded.
+
+
+def _attributes(file: ModelFile, kind: str, num_tokens: int, num_names: int) -> Attributes:
+    ids = _numbers(file, f"{kind}_ids", num_names)
+    offsets = _offsets(file, f"{kind}_offsets", num_tokens + 1, len(ids))
+    values = None
+    if f"{kind}_values" in file.tensors:
+        values = file.tensor(f"{kind}_values", np.float32, len(ids))
+        if not all(np.isfinite(block).all() for block in _blocks(values)):
+            raise bad_file(file, f"finite numbers in {kind}_values", "others")
+    return Attributes(offsets, ids, values)
+
+
+def _numbers(file: ModelFile, name: str, count: int) -> NDArray[np.int32]:
+    """Numbers from 0 to count − 1."""
+    numbers = file.tensor(name, np.int32, None)
+    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < count):
+        raise bad_file(file, f"numbers from 0 to {count - 1} in {name}", f"{numbers.min()} to {numbers.max()}")
+    return numbers
+
+
+def _offsets(file: ModelFile, name: str, count: int | None, last: int) -> IntArray:
+    """Offsets that rise from 0 to `last`."""
+    offsets = file.tensor(name, np.int64, count)
+    rising = all((block[1:] >= block[:-1]).all() for block in _blocks(offsets))
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != last or not rising:
+        raise bad_file(file, f"{name} that rise from 0 to {last}", "others")
+    return offsets
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Parts of an array, each with the first entry of the next."""
+    return (array[first : first + BLOCK + 1] for first in range(0, len(array), BLOCK))
 
 
 def _names(tensors: dict[str, NDArray[Any]], kind: str) -> Vocabulary | None:
@@ -217,18 +281,10 @@ def _names(tensors: dict[str, NDArray[Any]], kind: str) -> Vocabulary | None:
     return Vocabulary.from_arrays(arrays) if arrays else None
 
 
-def _check(features: Features, labels: NDArray[Any], L: int, names: dict[str, Vocabulary | None]) -> None:
-    """Refuse arrays that do not fit each other; their contents are checked where they are used."""
-    N = len(labels)
-    for name, array, kind in (
-        ("bounds", features.offsets, np.int64),
-        ("labels", labels, np.int32),
-        ("state_offsets", features.states.offsets, np.int64),
-        ("state_ids", features.states.ids, np.int32),
-    ):
-        if array.ndim != 1 or array.dtype != kind:
-            raise InputError(f"{name}: expected one axis of {np.dtype(kind)}, got {array.dtype} {list(array.shape)}")
-    if not len(features.offsets) or features.offsets[-1] != N or features.states.num_tokens != N:
-        raise InputError(f"bounds: expected {N} tokens, as many as there are labels, got another number")
-    if N and (labels.min() < 0 or labels.max() >= L):
-        raise InputError(f"labels: expected numbers from 0 to {L - 1}, got others")
+def _num_names(file: ModelFile, names: Vocabulary | None, hash_bits: int | None) -> int:
+    """How many numbers attributes may have."""
+    if names is not None and hash_bits is not None:
+        raise bad_file(file, "names of attributes or hash_bits", "both")
+    if names is not None:
+        return len(names)
+    return 0 if hash_bits is None else 1 << hash_bits

@@ -36,6 +36,7 @@ from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
 from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.readers.arguments import is_listing
 from tagline.training.monitor import DIVERGED, Callback, Pass
 from tagline.types import BoolArray, Chain
 
@@ -259,7 +260,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def _look_up(self, X: Any, edges: Any) -> Features:
         """The attributes of sentences that the model knows."""
         p = self._fitted()
-        if isinstance(X, Sized) and not len(X):
+        if is_listing(X) and isinstance(X, Sized) and not len(X):
             return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)

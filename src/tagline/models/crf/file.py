@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.errors import InputError
+from tagline.errors import InputError, StorageError
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.templates import Template
@@ -257,7 +257,10 @@ def _way(file: ModelFile) -> Way:
     if not all(isinstance(value, str) for value in described.values()):
         raise bad_file(file, "features that are described by strings", described)
     if set(described) == {"template", "source"}:
-        return Template.parse(described["template"], described["source"])
+        try:
+            return Template.parse(described["template"], described["source"])
+        except InputError as error:
+            raise StorageError(f"{file.source}: {error}; then train the model anew") from None
     if set(described) == {"function"}:
         return MissingFunction(described["function"])
     raise bad_file(file, "features by a template or a function", described)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from tagline.features.attributes import Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.chains import feature_chains, take_sentences
-from tagline.models.crf.compilation import CompiledCorpus, scratch_folder
+from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.dev_score import DevSet
@@ -32,6 +32,7 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
+from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
@@ -110,7 +111,7 @@ def fit_crf(
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     monitor = _monitor(crf, None if dev is None else _dev_score(dev, extraction, start), increment)
-    with scratch_folder(sentences.X) as scratch:
+    with folder_beside(sentences.X) as scratch:
         weights = np.asarray(start.weights, np.float64)
         trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
     notes = () if extraction.template is None else extraction.template.notes
@@ -174,8 +175,8 @@ def _start(
         all_transitions=crf.all_possible_transitions or unsure,
         edge_pairs="all" if unsure and isinstance(pairs, str) else pairs,
         transitions=extraction.template is None or extraction.template.label_bigrams,
-        start=crf.start_end,
-        end=crf.start_end,
+        start=bool(crf.start_end),
+        end=bool(crf.start_end),
     )
     if before is not None:
         return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
@@ -187,9 +188,11 @@ def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
     """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
     if isinstance(pairs, str):
         if pairs not in ("observed", "all"):
-            raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {pairs!r}')
+            raise InputError(
+                f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}'
+            )
         return pairs
-    if not isinstance(pairs, Iterable):
+    if not is_listing(pairs):
         raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}')
     numbers = {label: number for number, label in enumerate(labels)}
     keys = set()

@@ -8,13 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from tagline.errors import InputError
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.tables import weight_rows, with_rows
 from tagline.models.files import TrainingFacts
-from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, training_lines
+from tagline.models.views import (
+    FeatureWeight,
+    ModelView,
+    TransitionWeight,
+    chosen_labels,
+    top_places,
+    training_lines,
+)
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
+from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 
 
@@ -174,7 +181,7 @@ class CRFViews:
             self.summary(),
             {
                 label: [feature for feature in self.top_features(top, label) if feature.weight > 0]
-                for label in labels or p.labels
+                for label in chosen_labels(labels, p.labels)
             },
             [pair for pair in self.top_transitions(top) if pair.weight > 0],
             [pair for pair in self.top_transitions(top, lowest=True) if pair.weight < 0],
@@ -214,6 +221,5 @@ def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) 
 
 
 def _number_of(parameters: Parameters, label: str) -> int:
-    if label not in parameters.labels:
-        raise InputError(f"label: expected one of {', '.join(parameters.labels)}, got {label!r}")
+    check_choice("label", label, parameters.labels)
     return parameters.labels.index(label)

@@ -18,7 +18,7 @@ from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_pro
 from tagline.readers import format_of
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.algorithms import ALGORITHMS
 
 
@@ -63,6 +63,7 @@ class CRFRecipe(Recipe):
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
         cached = self.run.get("cache") is not None
         sample = _first_block(files, path) if cached else files.read(path)
+        check_labels(sample)
         name, why = ("", "") if self.named is not None else choose_set(sample)
         template = self.chosen = self.named or load_set(name)
         for corpus in (sample, dev):

@@ -27,6 +27,7 @@ from tagline.models.ranking import Ranks
 from tagline.models.sentences import as_sentences
 from tagline.ragged import blocks_of
 from tagline.readers.corpus import TAG, Corpus, Sentence
+from tagline.readers.sources import shown_value
 from tagline.training.checks import check_whole, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
@@ -129,7 +130,11 @@ class HMMAnswers(ChainModel):
         """
         p, X = self._fitted(), as_sentences([sentence])
         chains = list(self.chains(X, known=None if known is None else [known]))
+        if len(chains) != 1 or chains[0].num_sentences != 1:
+            raise InputError(f"sentence: expected one sentence, got {shown_value(sentence)}")
         words = sentence.tokens if isinstance(sentence, Sentence) else [_word(symbol) for symbol in sentence]
+        if len(words) != chains[0].num_tokens:
+            raise InputError(f"sentence: expected a list of observations, got {shown_value(sentence)}")
         return explain_chain(chains[0], p.labels, words)
 
     # Inside.
@@ -196,10 +201,7 @@ class HMMAnswers(ChainModel):
 
 def _word(observation: Any) -> str:
     """An observation as it is shown."""
-    return (
-        observation
-        if isinstance(observation, str)
-        else f"{np.round(observation, 4)}"
-        if observation is not None
-        else "–"
-    )
+    if isinstance(observation, str) or observation is None:
+        return "–" if observation is None else observation
+    numbers = np.asarray(observation)
+    return f"{np.round(observation, 4)}" if numbers.dtype.kind in "fiu" else shown_value(observation)

@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
-from tagline.models.views import FeatureWeight, ModelView, TransitionWeight, top_places, top_transitions, training_lines
+from tagline.models.views import (
+    FeatureWeight,
+    ModelView,
+    TransitionWeight,
+    chosen_labels,
+    top_places,
+    top_transitions,
+    training_lines,
+)
 from tagline.models.weight_tables import WeightRow, write_rows
-from tagline.readers.sources import PathLike
+from tagline.readers.arguments import check_choice, check_whole
+from tagline.readers.sources import PathLike, shown_value
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
 
@@ -80,10 +88,9 @@ class HMMViews:
             lowest: the smallest probabilities above 0 instead.
         """
         p = self._fitted()
-        if label is not None and str(label) not in p.labels:
-            raise InputError(f"label: expected one of {', '.join(p.labels)}, got {label!r}")
-        if n < 0:
-            raise InputError(f"n: expected 0 or more, got {n}")
+        if label is not None:
+            check_choice("label", shown_value(label) if isinstance(label, int | np.integer) else label, p.labels)
+        check_whole("n", n, 0, wanted="0 or more")
         if not isinstance(p.emission, Categorical) or p.symbols is None:
             return []
         logs = p.emission.log_table()  # [V, K]
@@ -143,7 +150,7 @@ class HMMViews:
             top: words of each state, and transitions.
             labels: whose words are shown; all when left out.
         """
-        words = {label: self.top_features(top, label) for label in labels or self._fitted().labels}
+        words = {label: self.top_features(top, label) for label in chosen_labels(labels, self._fitted().labels)}
         transitions, avoided = self.top_transitions(top), self.top_transitions(top, lowest=True)
         return ModelView(self.summary(), words, transitions, avoided, logarithms=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +17,14 @@ from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
 from tagline.models.labelled import check_labelling_settings
 from tagline.models.sizes import MOST_LABELS
+from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.training.checks import check_choice, check_mapping, check_switch, check_verbose, check_whole
 from tagline.training.expectation_maximisation import check_limits
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
 CHAIN = ("start", "transitions")  # parameters that are not the emission family's
+MOST_STARTS = 10_000  # of EM
 PRIORS = {"start_prior": 1, "transition_prior": 2}  # and their axes
 
 
@@ -61,8 +63,8 @@ class Fitting:
         if hmm.n_states is not None:
             check_whole("n_states", hmm.n_states, 1)
             check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
-        check_whole("n_init", hmm.n_init, 1)
-        check_whole("n_components", hmm.n_components, 1, wanted="1 or more")
+        check_whole("n_init", hmm.n_init, 1, MOST_STARTS)
+        check_whole("n_components", hmm.n_components, 1, MOST_LABELS, wanted=f"1 or more, up to {MOST_LABELS}")
         if hmm.random_state is not None:
             check_whole("random_state", hmm.random_state, 0, wanted="a whole number of 0 or more, or None")
         for name, axes in PRIORS.items():
@@ -149,7 +151,7 @@ def _options(hmm: Any, family: str) -> dict[str, Any]:
     elif (prior != 1).any():
         raise InputError(
             f"emission_prior: expected 1, for {family} emissions have priors of other kinds, got "
-            f"{hmm.emission_prior!r:.60}; pass theirs in emission_options="
+            f"{shown_value(hmm.emission_prior)}; pass theirs in emission_options="
         )
     if family in ("gaussian", "mixture"):
         options |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
@@ -162,7 +164,7 @@ def _options(hmm: Any, family: str) -> dict[str, Any]:
 
 def _names(frozen: Any) -> list[str]:
     names = [frozen] if isinstance(frozen, str) else frozen
-    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+    if not is_listing(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"frozen: expected names of parameters, got {shown_value(frozen)}")
     return list(names)
 
@@ -171,5 +173,5 @@ def _frozen_chain(given: Any, family: type[Emission]) -> frozenset[str]:
     known = (*CHAIN, *family.parameters)
     for name in _names(given):
         if name not in known:
-            raise InputError(f"frozen: expected names among {', '.join(known)}, got {name!r:.60}")
+            raise InputError(f"frozen: expected names among {', '.join(known)}, got {shown_value(name)}")
     return frozenset(name for name in _names(given) if name in CHAIN)

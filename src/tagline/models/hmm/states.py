@@ -6,7 +6,7 @@ for one of several, and None in the place of a whole sentence for an unlabelled 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.models.labelled import LabelledTokens, match_lengths, read_labels, used_labels
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import IntArray
 
@@ -91,7 +92,7 @@ def _rows(y: Any, offsets: IntArray) -> Any:
 
 def plain_states(rows: Any, offsets: IntArray) -> tuple[Any, bool]:
     """Write numbers as digits, None for a sentence as that many of them; say whether there are numbers."""
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+    if isinstance(rows, Mapping) or not is_listing(rows):
         return rows, False  # `read_labels` says what is wrong
     listed: list[Any] = []
     kinds: set[bool] = set()
@@ -99,10 +100,10 @@ def plain_states(rows: Any, offsets: IntArray) -> tuple[Any, bool]:
     for b, row in enumerate(rows):
         if row is None and b < len(lengths):
             listed.append([None] * lengths[b])
+        elif not is_listing(row):
+            listed.append(row)
         elif isinstance(row, np.ndarray):
             listed.append([_plain(state, kinds) for state in row.tolist()])
-        elif isinstance(row, str | bytes) or not isinstance(row, Iterable):
-            listed.append(row)
         else:
             listed.append([_plain(state, kinds) for state in row])
     if len(kinds) > 1:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, as_array
 
 TOPOLOGIES = ("full", "left-to-right", "cyclic")
@@ -56,7 +57,8 @@ def as_topology(topology: Any, K: int) -> Topology:
     start, everywhere = np.ones(K, bool), np.ones(K, bool)
     if isinstance(topology, str):
         if topology not in TOPOLOGIES:
-            raise InputError(f"topology: expected one of {', '.join(TOPOLOGIES)}, or booleans [K, K], got {topology!r}")
+            wanted = f"one of {', '.join(TOPOLOGIES)}, or booleans [K, K]"
+            raise InputError(f"topology: expected {wanted}, got {shown_value(topology)}")
         allowed = np.ones((K, K), bool)
         if topology == "left-to-right":
             allowed, start = np.triu(allowed), np.arange(K) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import zlib
@@ -21,7 +22,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, Forms, FormTable
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
-from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
+from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.batches import WordBatch
@@ -48,6 +49,12 @@ class FormCoder:
         """Look the distinct spellings up, once each."""
         column = words_of(corpus)
         return CodedForms(self.table.forms(column.vocabulary), column.ids, corpus.offsets)
+
+    def exported(self) -> CoderFiles:
+        """Say what a program needs to number words without Tagline."""
+        known = {"words": self.table.words.names(), "characters": self.table.characters.names()}
+        settings = {"lowercase": self.table.lowercase, "longest": self.table.longest}
+        return CoderFiles("words", settings, {"vocabulary.json": json.dumps(known, ensure_ascii=False)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,11 +42,31 @@ class Coded(Protocol):
         """Return the batch of these sentences, as the encoder takes it."""
 
 
+@dataclass(frozen=True)
+class CoderFiles:
+    """What an export holds of a coder.
+
+    Attributes:
+        program: the module of `runners` that does what the coder does.
+        settings: what that program reads in export.json.
+        files: names and texts of the other files that it reads.
+        needs: packages that it needs besides NumPy.
+    """
+
+    program: str
+    settings: dict[str, Any]
+    files: dict[str, str]
+    needs: tuple[str, ...] = ()
+
+
 class Coder(Protocol):
     """What turns sentences into numbers: vocabularies, or a tokenizer."""
 
     def read(self, corpus: Corpus) -> Coded:
         """Number the tokens of sentences."""
+
+    def exported(self) -> CoderFiles:
+        """Say what a program needs to number them without Tagline."""
 
 
 @dataclass(frozen=True, eq=False)

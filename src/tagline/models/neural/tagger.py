@@ -21,7 +21,7 @@ from tagline.models.answers import ChainModel
 from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation, explain_chain
-from tagline.models.files import TrainingFacts
+from tagline.models.files import Exported, TrainingFacts
 from tagline.models.labelled import (
     LabelledTokens,
     Lesson,
@@ -270,6 +270,22 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         if not words:
             return Explanation(())
         return explain_chain(chains[0], network.labels, words, word_differences(network, corpus, chains[0]))
+
+    def export(self, folder: Path, *, opset: int | None = None, force: bool = False) -> Exported:
+        """Write the network as ONNX, with what numbers words and a program that needs onnxruntime and NumPy alone.
+
+        The folder appears whole, or not at all; it has model.onnx, labels.json, a vocabulary or tokenizer, and run.py,
+        whose labels are those of `predict`. Where onnxruntime is installed, that is tried on a few sentences. Needs
+        ``pip install 'tagline[onnx]'``.
+
+        Arguments:
+            folder: a new or an empty one, or one that was exported before.
+            opset: the version of ONNX's operators, 18 or newer; the exporter's own when left out.
+            force: write into a folder that has other files, too; they stay.
+        """
+        from tagline.models.neural.export import export_network
+
+        return export_network(self._fitted(), self.kind, folder, self.predict, opset=opset, force=force)
 
     def _chains(self, X: Any, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
         network = self._fitted()

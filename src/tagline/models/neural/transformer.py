@@ -15,9 +15,10 @@ from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
+from tagline.features.wordpieces import wordpiece_rules
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
-from tagline.models.neural.network import Coder, Network, Undrawn, check_weights, make_head
+from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
 from tagline.models.neural.tagger import Callback, NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.dropout import check_probability
@@ -44,6 +45,14 @@ class PieceCoder:
         """Cut the distinct words, once each."""
         column = words_of(corpus)
         return CodedPieces(self.table.pieces(column.vocabulary), column.ids, corpus.offsets)
+
+    def exported(self) -> CoderFiles:
+        """Say what a program needs to cut words without Tagline: for BERT's kind of tokenizer, no further package."""
+        text, window = self.table.tokenizer_json(), self.table.window
+        rules = wordpiece_rules(text)
+        shape = {"before": window.before, "after": window.after, "longest_word": window.longest_word}
+        settings = {"window": {**self.table.settings(), **shape}, "wordpiece": rules}
+        return CoderFiles("pieces", settings, {"tokenizer.json": text}, () if rules else ("tokenizers",))
 
 
 @dataclass(frozen=True, eq=False)

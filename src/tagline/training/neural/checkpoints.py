@@ -14,16 +14,18 @@ import contextlib
 import json
 import math
 import os
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
+from torch.optim import SGD, AdamW
 
 from tagline.errors import InputError, StorageError
 from tagline.storage import ModelFile, Path, read, write
@@ -45,6 +47,7 @@ _CHECKSUMS = {
 }
 """What a message says where a checksum differs."""
 _DAMAGED = "the file is damaged; start anew without resume"
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +111,10 @@ def load(path: Path, facts: Mapping[str, Any], steps: Steps) -> Standing:
     if (kind := file.setting("model", str)) != KIND:
         raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
     _check_facts(file.source, file.setting("facts", dict), facts)
-    standing = _standing(file, steps.module)
+    standing = _standing(file, facts, steps.module)
     totals, states, scaler = _totals(file), _optimiser_state(file, steps), file.setting("scaler", dict)
     mean = [_restored(file, f"mean/{number}", like) for number, like in enumerate(steps.average.mean)]
-    updates = file.setting("updates", int)
+    updates = _counted(file, file.setting("updates", int), "updates of the mean")
     _restore_generators(file, steps)
     for tensor, value in zip(steps.average.mean, mean, strict=True):
         tensor.copy_(value)
@@ -175,23 +178,52 @@ def _check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) -
         )
 
 
-def _standing(file: ModelFile, module: Module) -> Standing:
+def _standing(file: ModelFile, facts: Mapping[str, Any], module: Module) -> Standing:
+    epoch = _counted(file, file.setting("epoch", int), "the epoch", 1, facts["epochs"] + 1)
+    step = _counted(file, file.setting("step", int), "the step", 0, facts["sentences"])
+    history = _history(file, epoch - 1)
     best = None
     if file.config.get("best") is not None:
         stored = ModelFile(file.setting("best", dict), {}, source=file.source)
-        best = Best(stored.setting("epoch", int), stored.setting("score", float), _weights(file, "best", module))
-    rows = file.setting("history", list)
+        number = _counted(file, stored.setting("epoch", int), "the best epoch", 1, epoch - 1)
+        best = Best(number, stored.setting("score", float), _weights(file, "best", module))
+    seconds, training = (max(file.setting(name, float), 0.0) for name in ("seconds", "training"))
+    return Standing(epoch, step, seconds, training, history, best)
+
+
+def _history(file: ModelFile, count: int) -> list[Epoch]:
+    """The epochs that are done, one after the other."""
+    types = get_type_hints(Epoch)
+    history: list[Epoch] = []
     try:
-        history = [Epoch(**{name: _read(value) for name, value in row.items()}) for row in rows]
-    except (AttributeError, TypeError, ValueError) as error:
-        raise StorageError(f"{file.source}: expected epochs in the history, got: {error}; {_DAMAGED}") from None
-    epoch, step = file.setting("epoch", int), file.setting("step", int)
-    return Standing(epoch, step, file.setting("seconds", float), file.setting("training", float), history, best)
+        for row in file.setting("history", list):
+            entries = {name: _read(value) for name, value in row.items()}
+            for name, value in entries.items():
+                if not isinstance(value, types[name]):
+                    raise TypeError(f"{name} {value!r:.60}")
+            history.append(Epoch(**entries))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{file.source}: expected epochs in the history, got: {error!s:.200}; {_DAMAGED}") from None
+    if [epoch.number for epoch in history] != list(range(1, count + 1)):
+        raise _damaged(file, f"{count} epochs in the history, in order", f"{len(history)}")
+    return history
+
+
+def _counted(file: ModelFile, number: int, what: str, least: int = 0, most: int = 2**62) -> int:
+    """The number, where it is within limits."""
+    if not least <= number <= most:
+        raise _damaged(file, f"{least} to {most} as {what}", f"{number!r:.60}")
+    return number
+
+
+def _damaged(file: ModelFile, expected: str, got: str) -> StorageError:
+    return StorageError(f"{file.source}: expected {expected}, got {got}; {_DAMAGED}")
 
 
 def _totals(file: ModelFile) -> Totals:
     stored = ModelFile(file.setting("totals", dict), {}, source=file.source)
-    return Totals(stored.setting("loss", float), stored.setting("norms", float), stored.setting("counted", int))
+    counted = _counted(file, stored.setting("counted", int), "steps that were counted")
+    return Totals(stored.setting("loss", float), stored.setting("norms", float), counted)
 
 
 def _written(value: Any) -> Any:
@@ -223,12 +255,16 @@ def _optimiser_state(file: ModelFile, steps: Steps) -> dict[int, dict[str, Tenso
         group, _, rest = name.partition("/")
         if group == "optimiser":
             number, _, key = rest.partition("/")
-            if not (number.isdecimal() and int(number) < len(parameters)):
-                raise StorageError(
-                    f"{file.source}: expected {len(parameters)} parameters, got {name!r:.60}; {_DAMAGED}"
-                )
+            if not (_NUMBER.fullmatch(number) and int(number) < len(parameters)):
+                raise _damaged(file, f"{len(parameters)} parameters", f"{name!r:.60}")
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(file, name, like)
+    wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
+    for place, state in states.items():
+        if set(state) != wanted or not state.get("step", torch.ones(())) >= 0:
+            raise _damaged(file, f"{', '.join(sorted(wanted))} of parameter {place}", ", ".join(sorted(state))[:60])
+    if isinstance(steps.optimiser, SGD) and steps.optimiser.defaults["momentum"] and len(states) < len(parameters):
+        raise _damaged(file, f"the momentum of {len(parameters)} parameters", f"{len(states)}")
     return states
 
 

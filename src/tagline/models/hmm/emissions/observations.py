@@ -102,9 +102,9 @@ def _numbers(name: str, value: Any) -> Float64Array:
     try:
         if array.dtype.kind in "Ofiub" or not array.size:
             return np.asarray(array, np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{name}: expected numbers, got {value!r:.60}")
+    raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
 
 
 def _two_axes(name: str, values: Float64Array, width: int | None) -> Float64Array:

@@ -7,7 +7,7 @@ are missing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -109,7 +109,8 @@ def _coded(X: Any, lengths: ArrayLike | None) -> _Coded:
     least = min((value for value in coded.values if type(value) is int), default=0)
     if least < 0 and _integers([value for value in coded.values if value is not None]):
         raise InputError(
-            f"X: expected integers of 0 or more as symbols, got {least}; None, NaN or a mask marks a missing symbol"
+            f"X: expected integers of 0 or more as symbols, got {shown_value(least)}; None, NaN or a mask marks a "
+            "missing symbol"
         )
     return coded
 
@@ -118,19 +119,24 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
     """Return the symbols of one sentence: an array of integers, or a list."""
     if isinstance(x, np.ma.MaskedArray):
         x = x.tolist()  # None where masked
-    if isinstance(x, str | bytes) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
+    if isinstance(x, str | bytes | Mapping) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(
             f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it; "
             "for raw text there is tag: model.tag(text)"
         )
     if not hasattr(x, "__array__"):
-        return [symbol[0] if isinstance(symbol, list | np.ndarray) and len(symbol) == 1 else symbol for symbol in x]
+        return [symbol[0] if _is_single(symbol) else symbol for symbol in x]
     values = as_array(name, x)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise InputError(f"{name}: expected one symbol an observation, shape [N] or [N, 1], got {list(values.shape)}")
     return values if values.dtype.kind in "iu" else list(values.tolist())
+
+
+def _is_single(symbol: object) -> bool:
+    """Say whether a symbol stands in a list, or a row, of its own."""
+    return len(symbol) == 1 if isinstance(symbol, list) else isinstance(symbol, np.ndarray) and symbol.shape == (1,)
 
 
 def _listed(row: NDArray[Any] | list[Any]) -> list[Any]:
@@ -145,12 +151,21 @@ def _distinct(flat: NDArray[Any] | list[Any], offsets: IntArray) -> _Coded:
     try:
         codes = np.fromiter((numbers.setdefault(value, len(numbers)) for value in flat), np.int64, len(flat))
     except TypeError:
-        n = next(n for n, value in enumerate(flat) if not isinstance(value, Hashable))
+        n = next(n for n, value in enumerate(flat) if not _is_key(value))
         raise InputError(
             f"X: expected symbols that can be keys, got {shown_value(flat[n])} as observation {n}"
         ) from None
     values = [value.item() if isinstance(value, np.generic) else value for value in numbers]
     return _Coded([None if value != value else value for value in values], codes, offsets)  # NaN is not itself
+
+
+def _is_key(value: object) -> bool:
+    """Say whether a value can be a key; a tuple with a list in it only says that it can."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _unique(flat: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:

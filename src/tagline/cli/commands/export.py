@@ -1,0 +1,35 @@
+"""`tagline export`: a network as ONNX, with a program that runs it without Tagline."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A network that tagline train wrote.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write.")],
+    opset: Annotated[
+        int | None, typer.Option(help="The version of ONNX's operators, 18 or newer; the exporter's own if left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has other files, too.")] = False,
+) -> None:
+    """Write a network (bilstm, transformer) as ONNX, with a program that needs onnxruntime and NumPy alone.
+
+    The folder has model.onnx, labels.json, the vocabulary or tokenizer, and run.py, which reads a word a line and gives
+    the tags that tagline tag gives. Where onnxruntime is installed, that is tried on a few sentences first.
+
+    \b
+    Example:
+      tagline export model.tagline -o model-onnx && python model-onnx/run.py < words.txt
+    """
+    from tagline.models.files import load
+
+    done = load(model).export(output, opset=opset, force=force)
+    sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
+    typer.echo(f"wrote {done.folder}: {sizes}", err=True)
+    tried = "run.py gives the tags of the model on a few sentences" if done.checked else "run.py was not tried"
+    typer.echo(f"{tried}; it needs {', '.join(done.needs)}: pip install {' '.join(done.needs)}", err=True)
+    typer.echo(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)

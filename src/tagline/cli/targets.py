@@ -1,0 +1,70 @@
+"""Where the answers of `tagline tag` go: standard output, a file, or a folder with a file for each input.
+
+A file appears whole at the end. Where an input breaks off, what was answered before is kept, and the error says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from tagline.cli.speech import put
+from tagline.errors import InputError, TaglineError
+from tagline.readers.sources import open_target
+
+ENDINGS = {
+    **{"columns": ".txt", "jsonl": ".jsonl", "brackets": ".txt", "html": ".html"},
+    **{"words": ".txt", "conllu": ".conllu", "spans-csv": ".csv"},
+}
+
+
+def targets_of(output: str | None, paths: Sequence[str], form: str) -> list[tuple[str | None, list[str]]]:
+    """Say which inputs go to which file; None stands for standard output.
+
+    Arguments:
+        output: a file, or a folder: one that is there, one whose name ends with a slash, or where there are several
+            inputs.
+        form: that is written; it chooses the ending of files in a folder.
+    """
+    if output is None or output == "-":
+        return [(None, list(paths))]
+    if not output:
+        raise InputError("--output: expected the name of a file or folder, got none")
+    if len(paths) == 1 and not output.endswith("/") and not os.path.isdir(output):
+        _check_apart(output, paths)
+        return [(output, list(paths))]
+    if os.path.exists(output) and not os.path.isdir(output):
+        raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {output}")
+    found: dict[str, str] = {}
+    for path in paths:
+        stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path).removesuffix(".gz"))[0]
+        target = os.path.join(output, stem + ENDINGS[form])
+        if target in found:
+            raise InputError(f"--output: expected inputs of different names, got {found[target]} and {path}")
+        found[target] = path
+        _check_apart(target, paths)
+    os.makedirs(output, exist_ok=True)
+    return [(target, [path]) for target, path in found.items()]
+
+
+def _check_apart(target: str, paths: Sequence[str]) -> None:
+    for path in paths:
+        if path != "-" and os.path.realpath(path) == os.path.realpath(target):
+            raise InputError(f"--output: expected a file of its own, got {target}, which is also read")
+
+
+def write_answers(target: str | None, texts: Iterable[str]) -> None:
+    """Write what comes; an error of the input ends it, and is raised when all before it is written."""
+    if target is None:
+        for text in texts:
+            put(text)
+        return
+    broken: TaglineError | None = None
+    with open_target(target) as stream:
+        try:
+            for text in texts:
+                stream.write(text.encode())
+        except InputError as error:
+            broken = error
+    if broken is not None:
+        raise InputError(f"{broken}; what comes before it is in {target}") from broken

@@ -1,0 +1,126 @@
+"""`tagline tag`: raw text that nobody announced, broken sentences, files and folders of answers, further forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tagline.readers import read_columns, read_conllu
+
+from .commands import line_of, tagline
+
+TEXT = "Anna lives in Rome.\n"
+
+
+def test_a_raw_text_is_read_as_one_and_said_to_be(model: Path, tmp_path: Path) -> None:
+    """It was one token with four columns, tagged in silence."""
+    (tmp_path / "news.txt").write_text(TEXT, encoding="utf-8")
+    truth = tagline("tag", "-m", model, "--format", "text", input=TEXT).out
+    for done in (tagline("tag", "-m", model, input=TEXT), tagline("tag", "-m", model, tmp_path / "news.txt")):
+        assert done.out == truth
+        assert "read as raw text, a sentence a line; say --format columns where each line is a token" in done.err
+    unclear = line_of(tagline("tag", "-m", model, input="Anna lives in Rome\n"))
+    assert "say --format text (a sentence a line) or --format columns (a token a line)" in unclear
+    assert tagline("tag", "-m", model, "--format", "columns", input=TEXT).out.startswith("Anna\t")
+
+
+def test_what_comes_before_a_broken_sentence_is_written(model: Path, tmp_path: Path) -> None:
+    broken = "Anna X\n\nRome X\nsings\n\nBob X\n"
+    done = tagline("tag", "-m", model, input=broken)
+    assert done.code == 1
+    assert done.out.startswith("Anna\t")
+    assert done.out.count("\n") == 2
+    assert "<stdin>:4: expected 2 columns, got 1" in done.err
+    out = tmp_path / "out.txt"
+    done = tagline("tag", "-m", model, "-o", out, input=broken)
+    assert done.code == 1
+    assert done.err.endswith(f"; what comes before it is in {out}\n")
+    assert read_columns(out).tokens == [["Anna"]]
+
+
+def test_lenient(model: Path) -> None:
+    done = tagline("tag", "-m", model, "--lenient", input="Anna X\n\nRome X\nsings\n\nBob X\n")
+    assert done.code == 0
+    assert [line.split("\t")[0] for line in done.out.splitlines() if line] == ["Anna", "Bob"]
+    assert "skipped: <stdin>:4: expected 2 columns, got 1" in done.err
+    assert done.err.endswith("skipped 1 broken sentence\n")
+
+
+class TestFiles:
+    def test_one_file(self, model: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out.jsonl"
+        done = tagline("tag", "-m", model, "--format", "text", "--as", "jsonl", "-o", out, input=TEXT)
+        assert (done.code, done.out) == (0, "")
+        assert done.err == f"wrote {out}\n"
+        assert json.loads(out.read_text(encoding="utf-8"))["text"] == TEXT.strip()
+
+    def test_several_inputs_make_a_folder(self, model: Path, tmp_path: Path) -> None:
+        for name, text in (("a.txt", "Anna\n"), ("b.txt", "Rome\n")):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        done = tagline("tag", "-m", model, tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "out")
+        assert done.code == 0, done.err
+        assert {path.name: path.read_text().split("\t")[0] for path in (tmp_path / "out").iterdir()} == {
+            "a.txt": "Anna",
+            "b.txt": "Rome",
+        }
+        one = tagline("tag", "-m", model, tmp_path / "a.txt", "--as", "html", "-o", tmp_path / "out")
+        assert "out/a.html" in one.err
+
+    def test_what_is_refused(self, model: Path, tmp_path: Path) -> None:
+        a, other = tmp_path / "a.txt", tmp_path / "x" / "a.txt"
+        other.parent.mkdir()
+        for path in (a, other):
+            path.write_text("Anna\n", encoding="utf-8")
+        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", a))
+        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
+        clash = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "out"))
+        assert "expected inputs of different names" in clash
+        full = line_of(tagline("tag", "-m", model, a, other, "-o", a))
+        assert "expected a folder for the answers to 2 inputs, got the file" in full
+        assert a.read_text() == "Anna\n"
+        assert not (tmp_path / "out").exists()
+
+    def test_the_old_meaning_of_o(self, model: Path) -> None:
+        done = tagline("tag", "-m", model, "--format", "text", "-o", "brackets", input=TEXT)
+        assert "[LOC Rome]" in done.out
+        assert "-o names a file now; brackets was taken as --as brackets" in done.err
+
+
+class TestForms:
+    def test_conllu(self, model: Path, pos: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out.conllu"
+        tagline("tag", "-m", pos, "--format", "text", "--as", "conllu", "-o", out, input="the cat")
+        assert read_conllu(out).tags == [["DT", "NN"]]
+        spans = tagline("tag", "-m", model, "--format", "text", "--as", "conllu", input=TEXT).out
+        assert "Tag=B-LOC" in spans
+        assert all(line.count("\t") == 9 for line in spans.splitlines() if line and line[0] != "#")
+
+    def test_spans_as_csv(self, model: Path) -> None:
+        out = tagline("tag", "-m", model, "--format", "text", "--as", "spans-csv", input=TEXT).out
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert [row["text"] for row in rows] == ["Rome"]
+        assert [TEXT[int(row["char_start"]) : int(row["char_end"])] for row in rows] == ["Rome"]
+        assert all(0 < float(row["probability"]) <= 1 for row in rows)
+
+    def test_words(self, model: Path, tmp_path: Path) -> None:
+        lines = ["中 B\n国 E\n人 B\n民 E\n好 S\n", "好 S\n中 B\n国 E\n"]
+        (tmp_path / "seg.txt").write_text("\n".join(lines * 5), encoding="utf-8")
+        segmenter = tmp_path / "seg.tagline"
+        assert tagline("train", tmp_path / "seg.txt", "-o", segmenter, "-q").code == 0
+        text = "中国人民好\n"
+        done = tagline("tag", "-m", segmenter, "--as", "words", input=text)
+        assert done.out == "中国 人民 好\n"
+        assert "read as raw text" in done.err
+
+    def test_the_k_best_of_one_reading_is_refused(self, model: Path) -> None:
+        assert "--k-best: expected --as columns" in line_of(tagline("tag", "-m", model, "-k", 2, "--as", "conllu"))
+
+
+@pytest.mark.parametrize("option", [["--docstart"], ["--comment", "-DOC"]])
+def test_lines_that_are_left_out(model: Path, option: list[str]) -> None:
+    done = tagline("tag", "-m", model, *option, input="-DOCSTART- X\n\nAnna O\n\nRome O\n")
+    assert [line.split("\t")[0] for line in done.out.splitlines() if line] == ["Anna", "Rome"]
