@@ -22,10 +22,11 @@ bool is_apostrophe(uint32_t c) { return c == '\'' || c == 0x2019; }
 template <class Char>
 class Scanner {
 public:
-    // With `single`, every Chinese character or kana is a token; else runs of them are.
+    // Cut by script, every Chinese character or kana is a token; else runs of them are. Treebanks leave titles their stop.
     Scanner(const Char* text, int64_t size, const uint8_t* classes, const std::unordered_set<std::string>& titles,
-            bool single)
-        : text_(text), size_(size), classes_(classes), titles_(titles), single_(single) {}
+            Cutting cutting)
+        : text_(text), size_(size), classes_(classes), titles_(titles), single_(cutting == Cutting::script),
+          treebank_(cutting == Cutting::treebank) {}
 
     bool is(int64_t i, uint8_t bits) const { return i < size_ && (classes_[text_[i]] & bits); }
 
@@ -41,7 +42,7 @@ public:
         }
         if (is_letter(i)) {
             if (const int64_t end = initials(i); end > i) return end;
-            if (const int64_t end = title(i); end > i) return end;
+            if (const int64_t end = treebank_ ? title(i) : i; end > i) return end;
         }
         if (is_wide(i)) return wide_word(i);
         if (is_narrow(i)) return word(i);
@@ -90,7 +91,7 @@ private:
     int64_t size_;
     const uint8_t* classes_;
     const std::unordered_set<std::string>& titles_;
-    const bool single_;
+    const bool single_, treebank_;
 
     uint32_t at(int64_t i) const { return i < size_ ? uint32_t(text_[i]) : 0; }
 
@@ -227,7 +228,7 @@ private:
 
 template <class Char>
 void Tokenizer::cut(const Char* text, int64_t size, Cutting cutting, std::vector<TokenPlace>& places) const {
-    const Scanner<Char> scanner(text, size, classes_.data(), titles_, cutting == Cutting::script);
+    const Scanner<Char> scanner(text, size, classes_.data(), titles_, cutting);
     if (cutting == Cutting::script) cutting = scanner.is_mainly_wide() ? Cutting::characters : Cutting::words;
     for (int64_t i = 0; i < size;) {
         if (scanner.is(i, kBlank)) {

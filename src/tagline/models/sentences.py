@@ -53,15 +53,11 @@ def _columns(b: int, sentence: Any) -> Any:
     """One sentence as `Corpus.from_sentences` takes it; an empty one has no columns yet."""
     if isinstance(sentence, Sentence):
         return sentence
-    if isinstance(sentence, str):
-        raise InputError(
-            f"X[{b}]: expected a sentence, a list of tokens, got a string, {shown_value(sentence)}; for raw text there "
-            "is tag: model.tag(texts); X is a list of sentences: for one sentence of tokens pass [sentence]"
-        )
     if not is_listing(sentence):
+        remedy = ", for raw text there is tag: model.tag(texts)" if isinstance(sentence, str) else ""
         raise InputError(
             f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
-            "for one sentence pass [sentence]"
+            f"for one sentence pass [sentence]{remedy}"
         )
     tokens = list(sentence)
     kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}

@@ -4,7 +4,7 @@ r"""Text in, the places of its tokens out: tokenizers that keep the characters o
 works on many texts at once. In their order, at the place where a token begins:
 
 - links (``https://a.org/b``) and e-mail addresses, without the sign behind them;
-- initials, ``U.S.``, ``e.g.``; titles and single initials before a name, ``Dr.`` Smith, ``J.`` Smith;
+- initials, ``U.S.``, ``e.g.``; in ``treebank`` also titles and single initials before a name, ``Dr.`` and ``J.`` Smith;
 - Chinese characters and kana, apart from other letters: a run of them is a word, for only blanks tell words apart
   here, but each is a token by itself where texts are cut by their script (`cut_by_script`);
 - a word: letters, figures and combining marks, with inner apostrophes and hyphens (``don't``, ``1996-08-22``), and with
@@ -41,7 +41,7 @@ TOKENIZERS = {
     "whitespace": "what stands between blanks: Anna's | cat, | 3.50",
     "words": "words and signs: Anna's | cat | , | 3.50 | U.S. | 北京",
     "characters": "every character: 北 | 京 | 2 | 0 | 0 | 8",
-    "treebank": "words, with English endings cut off: Anna | 's | do | n't",
+    "treebank": "words as English treebanks have them: Anna | 's | do | n't | Dr.",
 }
 """The names of the tokenizers, each with an example."""
 
@@ -80,8 +80,13 @@ def _marks() -> str:
 
 
 @cache
-def _pattern(single: bool = False) -> re.Pattern[str]:
-    """The rules of ``words``, see the top of this module; with `single`, each Chinese character is a token."""
+def _pattern(single: bool = False, titles: bool = False) -> re.Pattern[str]:
+    """The rules of ``words``, see the top of this module.
+
+    Arguments:
+        single: whether each Chinese character is a token.
+        titles: whether titles and initials before a name keep their stop.
+    """
     narrow, mark = rf"[^\W{_WIDE}]", f"[{_marks()}]"
     letter = rf"[^\W\d_{_WIDE}]"
     part = r"[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*"  # of a domain
@@ -92,8 +97,7 @@ def _pattern(single: bool = False) -> re.Pattern[str]:
         rf"{link}(?:{narrow}|[-._~:/?#\[\]@!$&'()*+,;=%])*(?:{narrow}|[-~/#@$&*+=%])",
         rf"[A-Za-z0-9][A-Za-z0-9._%+\-]{{0,63}}@{part}(?:\.{part})+",
         rf"(?:{letter}\.){{1,9}}{letter}\.?(?!{narrow}|{mark}|\.{narrow})",
-        rf"(?:{'|'.join(TITLES)})\.(?=\s+\w)",
-        r"[A-HJ-Z]\.(?= ?[A-Z])",
+        *([rf"(?:{'|'.join(TITLES)})\.(?=\s+\w)", r"[A-HJ-Z]\.(?= ?[A-Z])"] if titles else []),
         rf"(?:(?=\w)[{_WIDE}]{mark}*)" + ("" if single else "+"),
         rf"{letters}(?:['’\-]{letters}|(?<=\d)[.,:](?=\d){letters})*",
         r"\.{2,}|-{2,}|``|''",
@@ -161,7 +165,7 @@ def plain_cut(text: str, name: str) -> list[tuple[int, int]]:
     if single:
         wide = len(_WIDE_CHARACTER.findall(text))
         name = "characters" if wide and wide >= len(_NARROW.findall(text)) else "words"
-    spans = [match.span() for match in (_PLAIN.get(name) or _pattern(single)).finditer(text)]
+    spans = [match.span() for match in (_PLAIN.get(name) or _pattern(single, name == "treebank")).finditer(text)]
     if name != "treebank":
         return spans
     cuts: list[tuple[int, int]] = []
@@ -185,7 +189,7 @@ def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
 
     Arguments:
         tokenizer: ``whitespace``, ``words`` (words and signs), ``characters`` (for Chinese) or ``treebank`` (words
-            whose English endings are cut off).
+            as English treebanks have them, endings cut off).
 
     >>> [("Anna's cat."[start:end]) for start, end in tokenize("Anna's cat.")]
     ["Anna's", 'cat', '.']
