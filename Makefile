@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types check-core fuzz fuzz-core bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
+.PHONY: demo test test-long lint types check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -57,6 +57,27 @@ fuzz-core: $(SANITIZED)/fuzzed
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc TAGLINE_THREADS=1 $(SANITIZED)/bin/python -m tests.fuzz --unlimited $(FUZZ)
+
+# The machines of tests/fuzz, in their long forms: by hand, before a release. docs/reliability.md has their figures.
+reliability: $(VENV)/tested
+	$(BIN)/python -m tests.fuzz.random_chains --sentences 1000000
+	$(BIN)/python -m tests.fuzz.kills --kills 100
+	$(BIN)/python -m tests.fuzz.disks
+	$(BIN)/python -m tests.fuzz.threads work --threads 24 --rounds 20
+	$(BIN)/python -m tests.fuzz.threads forks --threads 6 --forks 200
+	$(BIN)/python -m tests.fuzz.endurance --fits 2000 --predictions 1000000 --networks 36
+
+# 24 threads on the core, built with ThreadSanitizer; a race is exit code 66, and the planted one must be found.
+TSAN = build/thread
+WITH_TSAN = LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" PYTHONPATH=$(TSAN)/package \
+	TSAN_OPTIONS="exitcode=66 history_size=4 suppressions=tests/fuzz/tsan.supp" $(BIN)/python -m tests.fuzz.threads
+tsan: $(VENV)/tested
+	cmake -S . -B $(TSAN) -DTAGLINE_SANITIZE=thread -DCMAKE_BUILD_TYPE=None -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	cmake --build $(TSAN)
+	rm -rf $(TSAN)/package && mkdir $(TSAN)/package && cp -r src/tagline $(TSAN)/package/ && cp $(TSAN)/_core*.so $(TSAN)/package/tagline/
+	$(WITH_TSAN) planted > $(TSAN)/planted 2>&1; test $$? -eq 66
+	$(WITH_TSAN) work --threads 24 --rounds 20
 
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py

@@ -33,7 +33,7 @@ LIBRARIES = {
     "torch": ("chain/tensors", "nn", "training", "models", "interop"),
     "triton": ("chain/tensors",),
     "transformers": ("nn", "models"),
-    "matplotlib": ("evaluation",),
+    "matplotlib": ("plots", "evaluation"),
     "typer": ("cli",),
     "rich": ("cli",),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain, datasets, evaluation, features, readers
+    from tagline import chain, datasets, evaluation, features, plots, readers
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
     from tagline.features.dictionaries import Dictionary
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagline.models.neural.transformer import TransformerCRF
     from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
+    from tagline.showing import show
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
 
 __version__ = "0.1.0"
@@ -33,9 +34,10 @@ _HOMES = {
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.files": ("load",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
+    "tagline.showing": ("show",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
 }
-_MODULES = ("chain", "datasets", "evaluation", "features", "readers")
+_MODULES = ("chain", "datasets", "evaluation", "features", "plots", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -68,8 +70,10 @@ __all__ = [
     "evaluation",
     "features",
     "load",
+    "plots",
     "readers",
     "set_threads",
+    "show",
     "threads",
 ]
 

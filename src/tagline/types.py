@@ -172,6 +172,9 @@ class Paths:
     labels: IntArray
     scores: Float64Array
 
+    def __repr__(self) -> str:
+        return f"Paths({len(self.scores):,} sentences, {len(self.labels):,} tokens)"
+
 
 @dataclass(frozen=True, eq=False)
 class RankedPaths:
@@ -187,6 +190,12 @@ class RankedPaths:
     scores: Float64Array
     probabilities: Float64Array
 
+    def __repr__(self) -> str:
+        shown = " ".join(f"{probability:.3f}" for probability in self.probabilities[:5])
+        more = " …" if len(self.probabilities) > 5 else ""
+        K, T = self.labels.shape
+        return f"RankedPaths({K} labellings of {T} tokens, probabilities {shown}{more})"
+
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
@@ -201,6 +210,11 @@ class Marginals:
     nodes: FloatArray
     edges: FloatArray | None
     log_z: Float64Array
+
+    def __repr__(self) -> str:
+        N, L = self.nodes.shape
+        edges = "" if self.edges is None else ", with label pairs"
+        return f"Marginals({len(self.log_z):,} sentences, {N:,} tokens, {L} labels{edges})"
 
 
 @dataclass(frozen=True, eq=False)

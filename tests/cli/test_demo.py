@@ -75,4 +75,4 @@ def test_colour_where_there_is_a_terminal() -> None:
     console.print(
         demo.coloured(sentence, demo.ShownLabelling(sentence.tags or [], spans=[demo.ShownSpan(0, 1, "PER", 0.5)]))
     )
-    assert re.search(r"\x1b\[30;43m\[PER \S+ 0\.500\]\x1b\[0m", out.getvalue())
+    assert re.search(r"\x1b\[30;42m\[PER \S+ 0\.500\]\x1b\[0m", out.getvalue())

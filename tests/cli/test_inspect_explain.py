@@ -60,8 +60,11 @@ def test_explain_adds_up_and_says_what_lines_mean(model: Path, loaded: CRF) -> N
     text = "Carol Mills lives in Rome."
     why = loaded.explain(["Carol", "Mills", "lives", "in", "Rome", "."])
     out = tagline("explain", "-m", model, text, "--most", 3).out
-    assert out.startswith(why.text(3))
-    legend = out.removeprefix(why.text(3)).splitlines()
+    assert out == why.text(3)
+    tokens = "".join(token.text(3) for token in why.tokens)
+    assert out.startswith(tokens)
+    legend = out.removeprefix(tokens).splitlines()
+    assert legend == why.legend(3) == loaded.legend(why, 3)
     shown = {one.name.split(":")[0] for token in why.tokens for one in token.contributions[:3] if one.name}
     assert {line.split("  ")[0] for line in legend} == shown
     only = tagline("explain", "-m", model, text, "--most", 3, "--token", "Rome").out

@@ -41,6 +41,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "k that is an array": (lambda: engine.k_best(EVEN, np.zeros((3, 2))), "k: expected a whole number, got array"),  # type: ignore[arg-type]
     "seed": (lambda: engine.sample_paths(EVEN, 1, "x"), "seed: expected a whole number of 0 or more"),  # type: ignore[arg-type]
     "count": (lambda: engine.sample_paths(EVEN, 2**62), "count: expected labellings that fit into memory"),
+    "a label of many digits": (
+        lambda: engine.span_probability(EVEN, [(0, 0, [-DIGITS])]),
+        "expected labels from 0 to 1, got a value of type int",
+    ),
+    "an encoding that is an array": (
+        lambda: readers.read_columns(os.devnull, encoding=np.zeros(0)),  # type: ignore[arg-type]
+        "encoding: expected a name that Python knows",
+    ),
     "spans": (lambda: engine.span_probability(EVEN, POINT), "spans: expected a list of"),  # type: ignore[arg-type]
     "rules": (lambda: engine.constrain(EVEN, rules=3), "rules: expected those of"),  # type: ignore[arg-type]
     "engine": (lambda: engine.use_engine(np.zeros(2)), "engine: expected one of native, naive, got array"),  # type: ignore[arg-type]
@@ -278,3 +286,20 @@ def test_damaged_checkpoints(name: str, tmp_path: Path) -> None:
     change(config, arrays)
     with pytest.raises(StorageError, match=message):
         door.use(storage.dumps(config, arrays))
+
+
+def test_labels_of_no_token_may_be_of_any_type() -> None:
+    nothing = Chain(np.empty((0, 2)), np.zeros((2, 2)))
+    assert engine.score(nothing, np.array([], "U1")).tolist() == [0.0]
+
+
+def test_a_tolerance_beyond_floats() -> None:
+    model = HMM(2, tolerance=10**400, random_state=0).fit([[0, 1, 0, 2]])
+    assert "rose by less than 1.79769e+308" in model.training_.reason
+
+
+def test_quoted_texts_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "An\n\nna", "spans": [[0, 3, "PER"]]}))
+    with pytest.raises(InputError, match=r'got \[0, 3, .PER.\] \("An "\); use another tokenizer'):
+        readers.read_jsonl(path)

@@ -220,17 +220,18 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=20, help="tasks of each thread")
     parser.add_argument("--forks", type=int, default=200)
+    parser.add_argument("--sentences", type=int, default=400, help="of the corpus")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     begin = time.monotonic()
     if options.what == "work":
-        problems = work(options.threads, options.rounds, options.seed)
+        problems = work(options.threads, options.rounds, options.seed, options.sentences)
         done = f"{options.threads} threads × {options.rounds} tasks, a pool of {POOL}"
     elif options.what == "planted":
         problems = planted()
         done = "2 threads that write one array"
     else:
-        problems = forks(options.threads, options.forks, options.seed)
+        problems = forks(options.threads, options.forks, options.seed, options.sentences)
         done = f"{options.forks} forks while {options.threads} threads predict, a pool of {POOL}"
     for problem in problems[:20]:
         print(problem)

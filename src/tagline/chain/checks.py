@@ -32,6 +32,8 @@ def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntAr
         raise InputError(f"labels: expected shape [{num_tokens}], one label a token, got {list(numbers.shape)}")
     if numbers.size and numbers.dtype.kind not in "iu":
         raise InputError(f"labels: expected integers, got dtype {numbers.dtype}")
+    if not numbers.size:  # of any type
+        return np.empty(0, np.int64)
     wrong = np.flatnonzero((numbers < 0) | (numbers >= num_labels))
     if len(wrong):
         n = int(wrong[0])
@@ -111,7 +113,7 @@ def as_label_set(where: str, num_labels: int, labels: LabelSet) -> BoolArray:
     allowed = np.zeros(num_labels, np.bool_)
     for label in members:
         if not 0 <= label < num_labels:
-            raise InputError(f"{where}: expected labels from 0 to {num_labels - 1}, got {label}")
+            raise InputError(f"{where}: expected labels from 0 to {num_labels - 1}, got {shown_value(label)}")
         allowed[label] = True
     return allowed
 

@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from tagline.cli.progress import duration
-from tagline.cli.render import ShownLabelling, ShownSpan, bracketed, pieces, score_lines
+from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
 from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
+from tagline.plots.spans import TERMINAL, bracketed, shades
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
 from tagline.readers.schemes import tags_to_spans
@@ -29,7 +30,7 @@ FRESH = (
     "星海科技公司总经理欧阳雪九月三日抵达温州。",
 )
 ASKED = (0, "Valparaiso")  # sentence and token to be explained
-COLOURS = {"PER": "yellow", "LOC": "green", "ORG": "cyan", "DATE": "magenta"}  # which every terminal has
+TYPES = ("DATE", "LOC", "ORG", "PER")
 
 
 def show(keep: str | None = None, console: Console | None = None) -> None:
@@ -82,8 +83,8 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
 def coloured(sentence: Sentence, labelling: ShownLabelling) -> Text:
     """Write a sentence with its entities in colour, and in brackets for where there is no colour."""
     text = Text()
-    for piece in pieces(sentence, labelling):
-        text.append(bracketed(piece), f"black on {COLOURS[piece.label]}" if piece.label else "")
+    for piece, shade in shades(pieces(sentence, labelling), TYPES):
+        text.append(bracketed(piece), f"color(0) on color({TERMINAL[shade]})" if piece.label else "")
     return text
 
 

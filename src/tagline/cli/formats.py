@@ -6,9 +6,10 @@ import csv
 import io
 from itertools import pairwise
 
-from tagline.cli.render import Format, Labellings, written
+from tagline.cli.render import Format, Labellings
 from tagline.errors import InputError
 from tagline.readers.corpus import Corpus
+from tagline.readers.pictures import written
 from tagline.readers.streams import Block
 
 CSV_HEAD = "place,start,end,char_start,char_end,type,probability,text\n"

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,12 +20,10 @@ from tagline.errors import InputError
 from tagline.evaluation.report import Report
 from tagline.models.answers import AnswerArrays
 from tagline.models.entities import Entity, Reading
+from tagline.plots.spans import PALETTE, Mark, Piece, bracketed, colours_of, cut, marked
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
+from tagline.readers.pictures import gap_between, written
 from tagline.readers.streams import Block
-from tagline.readers.text import is_wide
-
-# Backgrounds that black letters stand out on, in pages and terminals; types take them in turn.
-PALETTE = ("#ffd6a5", "#a8dadc", "#cdb4db", "#b7e4c7", "#ffadad", "#fdffb6", "#bde0fe", "#e2c2a8")
 
 PAGE_HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -265,75 +262,26 @@ def page(types: Sequence[str]) -> Format:
                 rank = (
                     "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
                 )
-                shown = "".join(_marked(piece, colours) for piece in pieces(sentence, labelling))
+                shown = "".join(
+                    marked(piece, colours.get(piece.label or "", PALETTE[0])) for piece in pieces(sentence, labelling)
+                )
                 lines.append(f"<p>{rank}{shown}</p>\n")
         return "".join(lines)
 
     return Format(body, PAGE_HEAD, PAGE_TAIL)
 
 
-def colours_of(types: Sequence[str]) -> dict[str, str]:
-    """Give each type a colour, the same in every run."""
-    return {name: PALETTE[n % len(PALETTE)] for n, name in enumerate(sorted(set(types)))}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece of a sentence.
-
-    Attributes:
-        text: of the sentence.
-        label: the type of a span, which may be empty, or the label of a token; None for text between them.
-        probability: of a span, where it is known.
-    """
-
-    text: str
-    label: str | None = None
-    probability: float | None = None
-
-
 def pieces(sentence: Sentence, labelling: ShownLabelling) -> Iterator[Piece]:
     """Cut a sentence at its spans, or at its tokens where the labels mark no spans."""
     text, places = written(sentence)
     tokens = [ShownSpan(t, t + 1, tag) for t, tag in enumerate(labelling.labels)]
-    at = 0
-    for span in tokens if labelling.spans is None else labelling.spans:
-        first, last = places[span.start][0], places[span.end - 1][1]
-        if at < first:
-            yield Piece(text[at:first])
-        yield Piece(text[first:last], span.type, span.probability)
-        at = last
-    if at < len(text):
-        yield Piece(text[at:])
-
-
-def bracketed(piece: Piece) -> str:
-    r"""Write a piece with brackets; those of the text get a backslash.
-
-    >>> bracketed(Piece("Anna", "PER", 0.98)), bracketed(Piece(" sings"))
-    ('[PER Anna 0.980]', ' sings')
-    >>> print(bracketed(Piece("[1]")))
-    \[1\]
-    """
-    text = piece.text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-    if piece.label is None:
-        return text
-    probability = "" if piece.probability is None else f"{piece.probability:.3f}"
-    return f"[{' '.join(part for part in (piece.label, text, probability) if part)}]"
+    spans = tokens if labelling.spans is None else labelling.spans
+    return cut(text, (Mark(places[s.start][0], places[s.end - 1][1], s.type, s.probability) for s in spans))
 
 
 def _one_line(text: str) -> str:
     """Texts of JSON lines may have tabs and line breaks."""
     return re.sub(r"[\t\n\r]", " ", text)
-
-
-def _marked(piece: Piece, colours: Mapping[str, str]) -> str:
-    if piece.label is None:
-        return escape(piece.text)
-    title = piece.label if piece.probability is None else f"{piece.label} {piece.probability:.4f}".strip()
-    small = f"<small>{escape(piece.label)}</small>" if piece.label else ""
-    style = f"background:{colours.get(piece.label, PALETTE[0])}"
-    return f'<mark style="{style}" title="{escape(title)}">{escape(piece.text)}{small}</mark>'
 
 
 def span_texts(corpus: Corpus) -> Callable[[int], Callable[[int, int], str]]:
@@ -346,28 +294,10 @@ def span_texts(corpus: Corpus) -> Callable[[int], Callable[[int, int], str]]:
         if texts is not None and places is not None:
             return lambda start, end: texts[b][places[first + start, 0] : places[first + end - 1, 1]]
         tokens = strings[first:last]
-        gap = _gap(tokens)
+        gap = gap_between(tokens)
         return lambda start, end: gap.join(tokens[start:end])
 
     return of_sentence
-
-
-def _gap(tokens: Sequence[str]) -> str:
-    """What stands between the tokens of a sentence: nothing where they are Chinese characters, else a blank."""
-    return "" if all(len(token) == 1 for token in tokens) and any(map(is_wide, tokens)) else " "
-
-
-def written(sentence: Sentence) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Return the text of a sentence and the characters of its tokens: as read, else put together from the tokens."""
-    if sentence.text is not None and sentence.spans is not None:
-        return sentence.text, sentence.spans
-    tokens = sentence.tokens
-    gap = _gap(tokens)
-    places, at = [], 0
-    for token in tokens:
-        places.append((at, at + len(token)))
-        at += len(token) + len(gap)
-    return gap.join(tokens), places
 
 
 def score_lines(report: Report) -> list[str]:

@@ -20,12 +20,13 @@ from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
 from tagline.evaluation.partial import PartialScores, partial_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.spans import SpanScores, spans_of
+from tagline.evaluation.tables import headline, score_html, score_table
 from tagline.evaluation.tokens import TokenScores, tokens_of
 
 FORMAT, VERSION = "tagline-evaluation", 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """The scores of one output; parts that do not apply are None.
 
@@ -67,6 +68,15 @@ class Report:
     def text(self) -> str:
         """Return all parts as text, each under its title."""
         return "\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in self.sections())
+
+    def __repr__(self) -> str:
+        return f"Report({headline(self)})"
+
+    def __str__(self) -> str:
+        return score_table(self)
+
+    def _repr_html_(self) -> str:
+        return score_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings, under keys that stay."""

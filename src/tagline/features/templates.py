@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tagline.errors import InputError
+from tagline.errors import InputError, visible
 from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
 from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
 
@@ -64,7 +64,7 @@ class Line:
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Template:
     """The lines of a template file; `parse` and `read` make one.
 
@@ -85,6 +85,9 @@ class Template:
     source: str
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Template({visible(self.source.removesuffix('.txt'))}, {len(self.lines)} lines)"
 
     @classmethod
     def read(cls, path: PathLike) -> Template:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tagline.features.macros import Macro
 from tagline.features.templates import Line, Template
@@ -14,9 +14,19 @@ def legend(template: Template, names: Iterable[str]) -> list[str]:
     >>> legend(Template.parse("U00:%x[0,0]\\nU01:%x[-1,0]"), ["U01:the"])
     ['U01  the token before']
     """
-    longest_first = sorted(template.lines, key=lambda line: -len(line.literals[0]))
-    used = {next((line for line in longest_first if name.startswith(line.literals[0])), None) for name in names}
-    return [f"{line.literals[0].rstrip(':')}  {in_words(line)}" for line in template.lines if line in used]
+    return legend_of(meanings(template), names)
+
+
+def meanings(template: Template) -> tuple[tuple[str, str], ...]:
+    """Return for each line how its attributes begin, and what it looks at."""
+    return tuple((line.literals[0], in_words(line)) for line in template.lines)
+
+
+def legend_of(meanings: Sequence[tuple[str, str]], names: Iterable[str]) -> list[str]:
+    """Choose among pairs (beginning, words) those that names begin with, the longest each."""
+    longest_first = sorted(range(len(meanings)), key=lambda k: -len(meanings[k][0]))
+    used = {next((k for k in longest_first if name.startswith(meanings[k][0])), None) for name in names}
+    return [f"{start.rstrip(':')}  {words}" for k, (start, words) in enumerate(meanings) if k in used]
 
 
 def in_words(line: Line) -> str:

@@ -9,7 +9,8 @@ from tagline.errors import InputError
 from tagline.models.contract import Input, Progress
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts
-from tagline.models.views import ModelView, Outline
+from tagline.models.views import ModelView, Outline, called
+from tagline.plots.tables import facts
 
 
 class DescribedModel:
@@ -82,6 +83,22 @@ class DescribedModel:
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the names stand for that the first `most` terms of each token have."""
         return []
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Name the settings that are not their defaults, in few words; scikit-learn's would write out a template."""
+        return called(self)[:N_CHAR_MAX]
+
+    def _repr_html_(self) -> str | None:
+        from sklearn import get_config  # type: ignore[import-untyped]
+
+        if get_config()["display"] != "diagram":  # as scikit-learn's own
+            return None
+        fitted = hasattr(self, "labels_")
+        return facts(self.summary().text() if fitted else "not fitted", repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        return {kind: text for kind, text in shown.items() if text is not None}
 
     def _names(self) -> list[str]:
         """The labels as strings."""

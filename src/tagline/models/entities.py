@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tagline import chain as engine
 from tagline.chain.checks import no_path
-from tagline.errors import InputError
+from tagline.errors import InputError, visible
 from tagline.readers.corpus import Column, Corpus, Sentence
 from tagline.readers.detection import detect
 from tagline.readers.rules import Scheme, legal, scheme
@@ -41,7 +41,7 @@ Characters: TypeAlias = Callable[[int, int, int], tuple[str, int, int] | None]
 MOST_CELLS = 2**18  # numbers worked on at once: 2 MiB, which a cache holds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Entity:
     """A span that a model found.
 
@@ -59,6 +59,17 @@ class Entity:
     text: str | None = None
     char_start: int | None = None
     char_end: int | None = None
+
+    def __repr__(self) -> str:
+        """Write it short: lists of entities are what one looks at.
+
+        >>> Entity(3, 5, "LOC", 0.99812, "New York", 14, 22)
+        Entity(LOC 'New York' 0.998, tokens 3:5, characters 14:22)
+        """
+        text = "" if self.text is None else f" {self.text!r}"
+        characters = "" if self.char_start is None else f", characters {self.char_start}:{self.char_end}"
+        kind = visible(self.type) or "span"
+        return f"Entity({kind}{text} {self.probability:.3f}, tokens {self.start}:{self.end}{characters})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,22 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tagline import chain as engine
+from tagline.errors import visible
+from tagline.features.wording import legend_of
+from tagline.plots.tables import CELL, RULE, TABLE, Readable, table
 from tagline.types import BoolArray, Chain, IntArray
 
 Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]
 """Two labellings ``[T]`` → the terms in which their scores may differ."""
+
+FOR, AGAINST = "#2f7fd0", "#d64545"  # read on white and on black
+MOST_TOKENS = 8  # of a sentence, in the repr of its explanation
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,8 @@ class Contribution:
         return what.get(self.kind, f"{self.kind} with {labels}")
 
 
-@dataclass(frozen=True)
-class TokenExplanation:
+@dataclass(frozen=True, repr=False)
+class TokenExplanation(Readable):
     """Why a token has its label.
 
     Attributes:
@@ -75,9 +81,13 @@ class TokenExplanation:
         """By how much the predicted labelling scores above the best one with another label here."""
         return math.fsum(term.amount for term in self.contributions)
 
+    def line(self) -> str:
+        """Say in one line what there is."""
+        return f"{self.token}  {self.label} ({self.probability:.3f}), {self._beside()}"
+
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
-        lines = [f"{self.token}  {self.label} ({self.probability:.3f}), {self._beside()}"]
+        lines = [self.line()]
         for term in self.contributions[:most]:
             where = "" if term.token == self.position else f"  (token {term.token})"
             lines.append(f"  {term.amount:+8.3f}  {term.text()}{where}")
@@ -92,20 +102,37 @@ class TokenExplanation:
         return f"not {self.runner_up} ({self.runner_up_probability:.3f}), by {self.margin:.3f}"
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why a sentence has its labels, token by token."""
+@dataclass(frozen=True, repr=False)
+class Explanation(Readable):
+    """Why a sentence has its labels, token by token.
+
+    Attributes:
+        tokens: one explanation each.
+        meanings: what names stand for, as pairs (beginning of a name, words); empty where names speak for themselves.
+    """
 
     tokens: tuple[TokenExplanation, ...]
+    meanings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def labels(self) -> list[str]:
         """The predicted labelling."""
         return [token.label for token in self.tokens]
 
+    def line(self) -> str:
+        """Say in one line what there is."""
+        shown = " ".join(f"{token.token}/{token.label}" for token in self.tokens[:MOST_TOKENS])
+        return f"{shown}{' …' if len(self.tokens) > MOST_TOKENS else ''}, {len(self.tokens):,} tokens"
+
+    def legend(self, most: int = 5) -> list[str]:
+        """Say in words what the names stand for that the first `most` terms of each token have."""
+        names = [term.name for token in self.tokens for term in token.contributions[:most] if term.name]
+        return legend_of(self.meanings, names)
+
     def text(self, most: int = 5) -> str:
-        """Write up to so many contributions for each token."""
-        return "".join(token.text(most) for token in self.tokens)
+        """Write up to so many contributions for each token, and what their names stand for."""
+        lines = [f"{line}\n" for line in self.legend(most)]
+        return "".join([*(token.text(most) for token in self.tokens), *lines])
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
@@ -113,21 +140,29 @@ class Explanation:
 
     def html(self, most: int = 5) -> str:
         """Return a table for a page: tokens, labels, and what spoke for (blue) and against (red)."""
+        cell = f'<td style="{CELL.format("left")}">'
         rows = []
         for token in self.tokens:
             terms = "<br>".join(
-                f'<span style="color:{"#1f5fa8" if term.amount > 0 else "#b3261e"}">{term.amount:+.3f}</span> '
-                f"{html.escape(term.text())}"
+                f'<b style="color:{FOR if term.amount > 0 else AGAINST}">{term.amount:+.3f}</b> {_escaped(term.text())}'
                 for term in token.contributions[:most]
             )
-            rival = (
-                "" if token.runner_up is None else f"{html.escape(token.runner_up)} {token.runner_up_probability:.3f}"
-            )
-            label = f"<b>{html.escape(token.label)}</b> {token.probability:.3f}"
-            cells = (html.escape(token.token), label, rival, terms)
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        head = "<tr><th>token</th><th>label</th><th>rival</th><th>what made the difference</th></tr>"
-        return f'<table class="tagline-explanation">{head}{"".join(rows)}</table>\n'
+            rival = "" if token.runner_up is None else f"{_escaped(token.runner_up)} {token.runner_up_probability:.3f}"
+            label = f"<b>{_escaped(token.label)}</b> {token.probability:.3f}"
+            cells = (_escaped(token.token), label, rival, terms)
+            rows.append("<tr>" + "".join(f"{cell}{text}</td>" for text in cells) + "</tr>")
+        names = ("token", "label", "rival", "what made the difference")
+        head = "".join(f'<th style="{CELL.format("left")};{RULE}">{name}</th>' for name in names)
+        legend = [line.split("  ", 1) for line in self.legend(most)]
+        below = table([], legend, aligned="ll", title="what the names stand for") if legend else ""
+        return f'<table class="tagline-explanation" style="{TABLE}"><tr>{head}</tr>{"".join(rows)}</table>{below}\n'
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def _escaped(text: str) -> str:
+    return html.escape(visible(text))
 
 
 def explain_chain(

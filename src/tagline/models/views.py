@@ -5,15 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.errors import InputError
+from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
+from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.sources import shown_value
+
+MOST_LETTERS = 80  # of one setting, in the repr of a model
+
+
+def called(model: Any) -> str:
+    """Write how an estimator was made: its settings that are not their defaults, as scikit-learn does, but short."""
+    defaults = {name: given.default for name, given in signature(type(model).__init__).parameters.items()}
+    settings = model.get_params(deep=False).items()
+    changed = [(name, value) for name, value in settings if repr(value) != repr(defaults.get(name))]
+    return f"{type(model).__name__}({', '.join(f'{name}={_brief(value)}' for name, value in changed)})"
+
+
+def _brief(value: Any) -> str:
+    """A value on one line; a text of many lines, such as a template, by their number."""
+    if isinstance(value, str) and "\n" in value:
+        return f"<text of {len(value.splitlines())} lines>"
+    text = visible(" ".join(repr(value).split()) if "\n" in repr(value) else repr(value))
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
 
 
 @dataclass(frozen=True)
@@ -62,8 +82,8 @@ def top_transitions(labels: Sequence[str], scores: NDArray[Any], n: int, lowest:
     return [TransitionWeight(float(scores[a, b]), labels[a], labels[b]) for a, b in pairs]
 
 
-@dataclass(frozen=True)
-class ModelView:
+@dataclass(frozen=True, repr=False)
+class ModelView(Readable):
     """What there is to see of a model.
 
     Attributes:
@@ -91,6 +111,10 @@ class ModelView:
             "lowest_transitions": [asdict(transition) for transition in self.avoided],
         }
 
+    def line(self) -> str:
+        """Say in one line what there is."""
+        return self.summary.line()
+
     def text(self) -> str:
         """Write it for people."""
         parts = [self.summary.text()]
@@ -114,8 +138,8 @@ def training_lines(training: dict[str, Any]) -> list[str]:
     return [f"{name:10}  {value}" for name, value in training.items() if value not in (None, [])]
 
 
-@dataclass(frozen=True)
-class Outline:
+@dataclass(frozen=True, repr=False)
+class Outline(Readable):
     """What can be said of a model of any kind: its labels, and how it was trained."""
 
     labels: list[str]

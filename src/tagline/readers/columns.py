@@ -87,9 +87,8 @@ class ColumnFormat:
         """Name the columns of a file that has this many."""
         if self.names is not None:
             if len(self.names) != columns:
-                raise InputError(
-                    f"{source}: expected {len(self.names)} columns ({', '.join(self.names)}), got {columns}"
-                )
+                named = shown(", ".join(self.names))[1:-1]
+                raise InputError(f"{source}: expected {len(self.names)} columns ({named}), got {columns}")
             return list(self.names)
         names = [TOKEN, *map(str, range(1, columns))]
         if self.label is not None and columns > 1:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.errors import InputError
+from tagline.errors import InputError, visible
 from tagline.ragged import offsets_of, take_rows
 from tagline.readers.arguments import check_whole, is_listing, random_generator
 from tagline.readers.sources import shown_value
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int32]
 
 TOKEN, TAG = "token", "tag"
+MOST_WORDS, MOST_LETTERS = 8, 120  # of a sentence, in its repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Column:
         return self[:]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sentence:
     """One sentence of a corpus.
 
@@ -109,6 +110,23 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __repr__(self) -> str:
+        words = self.tokens[:MOST_WORDS]
+        if self.tags is not None:
+            words = [f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=False)]
+        shown = " ".join(words)[:MOST_LETTERS] + " …" * (len(self) > MOST_WORDS)
+        return f"Sentence({shown!r}, {len(self):,} tokens)"
+
+    def __str__(self) -> str:
+        from tagline.readers.pictures import picture_of_sentence
+
+        return str(picture_of_sentence(self))
+
+    def _repr_html_(self) -> str:
+        from tagline.readers.pictures import picture_of_sentence
+
+        return picture_of_sentence(self).html()
 
 
 class Corpus:
@@ -301,7 +319,14 @@ class Corpus:
         return describe(self)
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} sentences, {self.num_tokens} tokens, columns {', '.join(self.names)})"
+        from tagline.readers.pictures import headline
+
+        return f"Corpus({visible(headline(self))})"
+
+    def _repr_html_(self) -> str:
+        from tagline.readers.pictures import picture_of
+
+        return picture_of(self).html()
 
 
 def _whole_numbers(name: str, values: ArrayLike) -> IntArray:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagline.plots.tables import Readable
 from tagline.readers.corpus import TAG, TOKEN, Corpus
 from tagline.readers.schemes import detect
 from tagline.readers.spans import find_spans
 
 
-@dataclass(frozen=True)
-class Description:
+@dataclass(frozen=True, repr=False)
+class Description(Readable):
     """The facts that `describe` finds.
 
     Attributes:
@@ -33,6 +34,12 @@ class Description:
     scheme: str | None
     reason: str
     entities: dict[str, int]
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        source = f"{self.source}: " if self.source else ""
+        labels = f", {len(self.labels):,} labels ({self.scheme or 'no tag scheme'})" if self.labels else ""
+        return f"{source}{self.sentences:,} sentences, {self.tokens:,} tokens{labels}"
 
     def text(self) -> str:
         """Return the description as lines for people."""

@@ -137,6 +137,7 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
     text = checked_path(path)
+    _check_encoding(encoding)
     plain = text != "-" and not text.endswith(".gz") and encoding == "utf-8"
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
@@ -284,6 +285,7 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
 
 def shown(line: str, width: int = 60) -> str:
     """Quote a line for a message; of a long one, the beginning."""
+    line = _LINES.sub(" ", line[: width + 1])
     return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
 
 

@@ -6,6 +6,7 @@ A step is both halves of EM, the expected counts and what the model makes of the
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def climb(
             history.append(done)
             stop = callback is not None and callback(done, now)
             if gain < tolerance:
-                reason = f"converged: the objective rose by less than {float(tolerance):g}"
+                reason = f"converged: the objective rose by less than {min(tolerance, sys.float_info.max):g}"
                 break
             if stop:
                 reason = "callback"

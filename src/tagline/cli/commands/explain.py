@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,8 +52,6 @@ def command(
         put_json(explanation.as_dict())
         return
     say(explanation.text(most), nl=False)
-    for line in loaded.legend(explanation, most):
-        say(line)
 
 
 def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
@@ -87,4 +86,4 @@ def only(explanation: Explanation, token: str) -> Explanation:
         raise InputError(
             f"--token: expected a word of the sentence or its number from 0, got {token!r}; it has: {words}"
         )
-    return type(explanation)(chosen)
+    return replace(explanation, tokens=chosen)

@@ -8,6 +8,7 @@ question is answered by the chain engine (`tagline.models.answers`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
 from tagline.features.weights import Scorer
-from tagline.features.wording import legend
+from tagline.features.wording import legend, meanings
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input, Progress
 from tagline.models.crf.chains import feature_chains
@@ -294,7 +295,9 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]
         chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
-        return explain(p, chains[0], features, words)
+        template = self._extraction.template
+        why = explain(p, chains[0], features, words)
+        return why if template is None else replace(why, meanings=meanings(template))
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the template's lines look at that the first `most` terms of each token come from."""

@@ -21,12 +21,13 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
+from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 
 
-@dataclass(frozen=True)
-class CRFSummary:
+@dataclass(frozen=True, repr=False)
+class CRFSummary(Readable):
     """A model in a few numbers.
 
     Attributes:
@@ -138,12 +139,20 @@ class CRFViews:
         p = self._fitted()
         return len(self.attributes_) if p.states is None else len(p.states)
 
-    def plot_transitions(self, path: PathLike) -> None:
-        """Draw the weights of the transitions as a heat map, saved as PNG; needs the extra ``plot``."""
+    def plot_transitions(self, path: PathLike | None = None, *, ax: Any = None) -> Any:
+        """Draw the weights of the transitions as a heat map; needs the extra ``plot``.
+
+        Arguments:
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
+        """
         from tagline.evaluation.plots import plot_transitions
 
         p = self._fitted()
-        plot_transitions(p.labels, p.matrix(), path)
+        return plot_transitions(p.labels, p.matrix(), path, ax=ax)
 
     def weights_table(self) -> list[WeightRow]:
         """List all weights that are not 0 as rows (kind, attribute, previous, label, weight), float32."""

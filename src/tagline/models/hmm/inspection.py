@@ -21,14 +21,15 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
+from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice, check_whole
 from tagline.readers.sources import PathLike, shown_value
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
 
 
-@dataclass(frozen=True)
-class HMMSummary:
+@dataclass(frozen=True, repr=False)
+class HMMSummary(Readable):
     """A model in a few numbers.
 
     Attributes:
@@ -122,12 +123,35 @@ class HMMViews:
         """Write the table of log probabilities: JSON lines where the name ends in ``.jsonl`` or ``.json``, else CSV."""
         write_rows(self.weights_table(), path)
 
-    def plot_transitions(self, path: PathLike) -> None:
-        """Draw the probabilities of the transitions as a heat map, saved as PNG; needs the extra ``plot``."""
+    def plot_transitions(self, path: PathLike | None = None, *, ax: Any = None) -> Any:
+        """Draw the probabilities of the transitions as a heat map; needs the extra ``plot``.
+
+        Arguments:
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
+        """
         from tagline.evaluation.plots import plot_transitions
 
         p = self._fitted()
-        plot_transitions(p.labels, p.transitions, path)
+        return plot_transitions(p.labels, p.transitions, path, ax=ax, meaning="probability")
+
+    def plot_states(self, X: Any, path: PathLike | None = None, *, ax: Any = None, **inputs: Any) -> Any:
+        """Draw observations with the most probable states as bands of colour; needs the extra ``plot``.
+
+        Arguments:
+            X, inputs: observations, as for `predict`.
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
+        """
+        from tagline.models.hmm.pictures import draw_states
+
+        return draw_states(self, X, path, ax, inputs)
 
     def summary(self) -> HMMSummary:
         """Count states, symbols and parameters, and say how the model was trained."""

@@ -10,10 +10,11 @@ from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
 from tagline.models.views import ModelView, TransitionWeight, top_transitions, training_lines
 from tagline.nn.heads import CRFHead
+from tagline.plots.tables import Readable
 
 
-@dataclass(frozen=True)
-class NetworkSummary:
+@dataclass(frozen=True, repr=False)
+class NetworkSummary(Readable):
     """What there is to say of a network without asking it.
 
     Attributes:

@@ -8,10 +8,11 @@ from typing import Any
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
 from tagline.models.views import training_lines
+from tagline.plots.tables import Readable
 
 
-@dataclass(frozen=True)
-class TrigramSummary:
+@dataclass(frozen=True, repr=False)
+class TrigramSummary(Readable):
     """What was counted.
 
     Attributes:
