@@ -22,6 +22,7 @@ if not os.path.exists("/dev/nvidia0"):
 
 # Threads of PyTorch that wait for one another must not burn the time of other tests; it reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TAGLINE_LANG", "en")  # whatever the locale of whoever runs the tests
 
 # Models carry the date of their training; tests compare the bytes of two runs.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1790000000")

@@ -79,6 +79,17 @@ def test_the_readme_is_short_and_names_the_two_commands() -> None:
     assert "make test" in text
 
 
+def test_the_chinese_readme_is_as_complete() -> None:
+    """It leads to the same pages, names the same commands, and has the same figures."""
+    english, chinese = (
+        (ROOT / name).read_text(encoding="utf-8").replace("，", " ") for name in ("README.md", "README.zh.md")
+    )
+    for pattern in (r"\]\((?!README)([^)\s]+)\)", r"^    ((?:tagline|make) [^#\n]*?)(?: *#| \"|$)", r"\b\d+\.?\d*×"):
+        missing = {*re.findall(pattern, english, re.M)} - {*re.findall(pattern, chinese, re.M)}
+        assert not missing, missing
+    assert chinese.count("```python") >= english.count("```python")
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {tagline.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## [{tagline.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

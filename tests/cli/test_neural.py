@@ -101,6 +101,7 @@ def test_the_saved_configuration_is_complete_and_trains_the_same(bilstm: Path, f
     model = BiLSTMCRF(**{**SMALL, "on_illegal": "repair", "patience": 10})
     moment = ("verbose", "callbacks", "warm_start")
     wanted = {name: value for name, value in model.get_params().items() if value is not None and name not in moment}
+    wanted |= {"characters": "cnn", "bigram_dim": 0}  # what "auto" stands for where tokens are words
     assert written == wanted
     done = tagline(
         "train", folder / "train.txt", "-o", tmp_path / "m", "--config", saved, "--dev", folder / "dev.txt", "-q"
@@ -458,3 +459,23 @@ def test_threads_reach_pytorch() -> None:
     env = {name: value for name, value in os.environ.items() if name not in ("OMP_NUM_THREADS", "TAGLINE_THREADS")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.split() == ["1", "1"]
+
+
+def test_chinese_settings_are_chosen_and_told(tmp_path: Path) -> None:
+    """As the feature CRF says its template; the configuration beside the model has what was chosen."""
+    lines = "".join(
+        f"{sign} {tag}\n" for sign, tag in zip("张伟在北京", ["B-PER", "I-PER", "O", "B-LOC", "I-LOC"], strict=True)
+    )
+    (tmp_path / "train.txt").write_text(f"{lines}\n" * 8, encoding="utf-8")
+    sizes = {name: value for name, value in SMALL.items() if name != "case_dim"}
+    (tmp_path / "small.toml").write_text(toml({**sizes, "epochs": 1}), encoding="utf-8")
+    train = ("train", tmp_path / "train.txt", "-o", tmp_path / "m.tagline", "--model", "bilstm")
+    done = tagline(*train, "--config", tmp_path / "small.toml")
+    assert done.code == 0, done.err
+    why = "most tokens are single characters that are not ASCII; --config sets others"
+    assert f"network with characters = none, case_dim = 0, bigram_dim = 50: {why}\n" in done.err
+    saved = tomllib.loads((tmp_path / "m.toml").read_text())["bilstm"]
+    assert [saved[name] for name in ("characters", "case_dim", "bigram_dim")] == ["none", 0, 50]
+    again = tagline(*train, "--config", tmp_path / "m.toml")
+    assert again.code == 0, again.err
+    assert "network with" not in again.err, "nothing was left to choose"

@@ -215,7 +215,7 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
     ("words", "text", "message"),
     [
         ("--as pdf", "", "--as: expected one of columns, jsonl, brackets, html, words, conllu, spans-csv, got"),
-        ("--format conllu", "", "format: expected one of columns, jsonl, text, got 'conllu'"),
+        ("--format conllu", "", "format: expected one of columns, jsonl, text, words, got 'conllu'"),
         ("-k -1", "", "--k-best: expected 0 or more, got -1"),
         ("-k 2 --spans", "", "--k-best, --spans: expected one of them, got both"),
         ("--marginals --as html", "", "--marginals: expected --as jsonl, or columns without --spans"),

@@ -167,7 +167,7 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
         ("--threads 0", "--threads: expected 1 to 1024, got 0"),
         ("--cache x --min-frequency 2", "--cache, --min-frequency: expected one of them, got both"),
         ("--template nowhere", "template: expected a file, or one of chinese_ner, chunking, english_ner, pos, "),
-        ("--format xml", "format: expected one of columns, jsonl, conllu, text, got 'xml'"),
+        ("--format xml", "format: expected one of columns, jsonl, conllu, text, words, got 'xml'"),
         ("--format text", "expected sentences with tags, got raw text; use columns or JSON lines"),
         ("--encoding klingon", "encoding: expected a name that Python knows, got 'klingon'"),
         ("--tag-column 9", "tag_column: expected a number from 1 to 1 or a name among tag, got '9'"),

@@ -120,7 +120,7 @@ def test_raw_text(tmp_path: Path) -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(InputError, match="format: expected one of columns, jsonl, conllu, text, got 'xml'"):
+    with pytest.raises(InputError, match="format: expected one of columns, jsonl, conllu, text, words, got 'xml'"):
         read("a.txt", "xml")
 
 

@@ -13,14 +13,16 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"tagline: the command line needs {error.name}; install it with: pip install typer rich")
+    from tagline.cli.language import asked_for, phrase, use
     from tagline.errors import TaglineError
 
+    use(asked_for())
     try:
         make_app()(prog_name="tagline")
     except TaglineError as error:
-        sys.exit(f"tagline: {error}")
+        sys.exit(f"tagline: {phrase(str(error))}")
     except ImportError as error:
-        sys.exit(f"tagline: {_missing(error)}")
+        sys.exit(f"tagline: {phrase(_missing(error))}")
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         sys.exit(1)

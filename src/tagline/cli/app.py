@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import tagline
+from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
 COMMANDS = (
@@ -23,6 +24,7 @@ def make_app() -> typer.Typer:
     """Put the commands together; those of models that were registered are in them."""
     app = typer.Typer(
         help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
+        cls=group_class(),
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
@@ -46,6 +48,20 @@ class _Warnings(logging.Handler):
         say(f"warning: {record.getMessage()}", err=True)
 
 
+class _Encodings(logging.Handler):
+    """Says how a file is read that is not UTF-8; once, where it is read twice."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self.said:
+            self.said.add(text)
+            say(f"{text}; --encoding says otherwise", err=True)
+
+
 def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
@@ -58,3 +74,6 @@ def common(
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
     for part in ("tagline.training", "tagline.embeddings"):
         logging.getLogger(part).handlers = [_Warnings()]
+    encodings = logging.getLogger("tagline.encoding")
+    encodings.handlers = [_Encodings()]
+    encodings.setLevel(logging.INFO)

@@ -93,6 +93,19 @@ def config_text(model: str, settings: Mapping[str, Any], usual: Mapping[str, Any
     return "\n".join([*lines, ""])
 
 
+def settled(text: str, chosen: Mapping[str, Any]) -> str:
+    """Put what was chosen for a corpus in the place of "auto".
+
+    >>> print(settled(config_text("bilstm", {"case_dim": "auto"}, {}, "A test."), {"case_dim": 0}), end="")
+    # Written by tagline train. A test.
+    [bilstm]
+    case_dim = 0
+    """
+    for name, value in chosen.items():
+        text = text.replace(f'\n{name} = "auto"\n', f"\n{name} = {_toml(name, value)}\n")
+    return text
+
+
 def _toml(name: str, value: Any) -> str:
     if value is None:
         return f'"{NONE}"'

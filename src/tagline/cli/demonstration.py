@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from tagline.cli.language import phrase
 from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
@@ -103,9 +104,9 @@ def _advice(keep: str | None) -> list[str]:
 
 
 def _title(out: Console, text: str) -> None:
-    out.print(f"\n{text}", style="bold", markup=False, soft_wrap=True)
+    out.print(f"\n{phrase(text)}", style="bold", markup=False, soft_wrap=True)
 
 
 def _print(out: Console, text: str | Text) -> None:
     """Indent a line, and leave its length to the terminal."""
-    out.print(Text("  ") + Text(text) if isinstance(text, str) else Text("  ") + text, soft_wrap=True)
+    out.print(Text("  ") + Text(phrase(text)) if isinstance(text, str) else Text("  ") + text, soft_wrap=True)

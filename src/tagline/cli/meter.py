@@ -10,6 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tagline.cli.language import phrase
 from tagline.cli.speech import say
 
 
@@ -30,7 +31,9 @@ class Meter:
         self._task = TaskID(0)
         console = Console(stderr=True)
         if shown and console.is_terminal:
-            rest = [BarColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()] if whole else []
+            rest = (
+                [BarColumn(), TimeElapsedColumn(), TextColumn(phrase("left")), TimeRemainingColumn()] if whole else []
+            )
             self._bar = Progress(TextColumn("{task.description}"), *rest, console=console, transient=True)
 
     @staticmethod
@@ -41,7 +44,7 @@ class Meter:
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task("tagging", total=self._total)
+            self._task = self._bar.add_task(phrase("tagging"), total=self._total)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,7 +61,7 @@ class Meter:
         if self._bar is None:
             say(text, err=True)
         else:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(phrase(text), markup=False, highlight=False, soft_wrap=True)
 
     def skip(self, problem: str) -> None:
         """Note a broken sentence and say what was wrong."""
@@ -76,4 +79,4 @@ class Meter:
         if self._bar is not None:
             elapsed = self._bar.tasks[self._task].elapsed or 0.0
             rate = f", {self.answered / elapsed:,.0f} a second" if elapsed > 0.5 else ""
-            self._bar.update(self._task, description=f"{self.answered:,} sentences{rate}")
+            self._bar.update(self._task, description=phrase(f"{self.answered:,} sentences{rate}"))

@@ -14,7 +14,12 @@ from tagline.models.options import DATA, Option
 MESSAGES = "Messages"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Encoding = Annotated[str, typer.Option(help="Of the input; what is written is UTF-8.", rich_help_panel=DATA)]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        help="Of the input; auto: UTF-8, or GB18030 where it is that. What is written is UTF-8.", rich_help_panel=DATA
+    ),
+]
 Lenient = Annotated[
     bool, typer.Option("--lenient", help="Skip broken sentences and report them.", rich_help_panel=DATA)
 ]

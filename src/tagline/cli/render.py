@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
 from tagline.models.entities import Entity
-from tagline.plots.spans import PALETTE, Mark, Piece, bracketed, colours_of, cut, marked
+from tagline.plots.spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.pictures import gap_between, written
 from tagline.readers.streams import Block
@@ -183,8 +183,7 @@ def brackets(block: Block, labellings: Labellings) -> str:
 
 
 def page(types: Sequence[str]) -> Format:
-    """Return the format that writes a page of HTML, with a background for each type."""
-    colours = colours_of(types)
+    """Return the format that writes a page of HTML, with a background for each type; words have two in turn."""
 
     def body(block: Block, labellings: Labellings) -> str:
         lines = []
@@ -193,9 +192,8 @@ def page(types: Sequence[str]) -> Format:
                 rank = (
                     "" if labelling.probability is None else f'<span class="quiet">{labelling.probability:.4f}</span> '
                 )
-                shown = "".join(
-                    marked(piece, colours.get(piece.label or "", PALETTE[0])) for piece in pieces(sentence, labelling)
-                )
+                coloured = shades(pieces(sentence, labelling), types)
+                shown = "".join(marked(piece, PALETTE[shade]) for piece, shade in coloured)
                 lines.append(f"<p>{rank}{shown}</p>\n")
         return "".join(lines)
 
@@ -243,10 +241,12 @@ def score_lines(report: Report) -> list[str]:
     if report.spans is None:
         return [f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"]
     rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
+    if set(report.spans.by_type) == {""}:  # words have no types
+        rows = [("words", report.spans.overall)]
     width = max(8, *(len(name) for name, _ in rows))
     lines = [f"{'':{width}}   precision  recall      F1    gold"]
     for name, row in rows:
         figures = (100 * row.precision, 100 * row.recall, 100 * row.f1)
         shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{row.gold:6d}"])
-        lines.append(f"{name or '(words)':{width}}   {shown}")
+        lines.append(f"{name or '(no type)':{width}}   {shown}")
     return lines

@@ -12,12 +12,13 @@ from typing import Any
 
 import typer
 
+from tagline.cli.language import phrase
 from tagline.errors import InputError, visible
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Write words for people."""
-    typer.echo(visible(text), err=err, nl=nl)
+    """Write words for people, in their language."""
+    typer.echo(visible(phrase(text)), err=err, nl=nl)
 
 
 def put(text: str) -> None:

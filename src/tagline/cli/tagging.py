@@ -82,7 +82,8 @@ class Source:
     """How inputs are read.
 
     Attributes:
-        form: ``columns``, ``jsonl`` or ``text``; when left out by the file's name, and by what its lines look like.
+        form: ``columns``, ``jsonl``, ``text`` or ``words``; when left out by the file's name, and by what its lines
+            look like.
         tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
         encoding: of the input.
         comment, docstart: lines of column files that are left out.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tagline.cli.configuration import save_config
+from tagline.cli.configuration import save_config, settled
 from tagline.cli.outcome import Training
 from tagline.cli.plans import Plan
 from tagline.cli.progress import Silent
@@ -50,7 +50,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
         finally:  # whatever scoring met, what was learned is not lost
             tell.stage(f"saving {plan.output}")
             _save(model, plan)
-        config = save_config(plan.config, plan.output) if plan.config else None
+        config = save_config(settled(plan.config, recipe.chosen_settings), plan.output) if plan.config else None
     seconds = time.perf_counter() - begun
     units = recipe.noun, recipe.plural
     return Training(plan.output, model, material, recipe.template, units, seconds, report, config)

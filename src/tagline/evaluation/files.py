@@ -1,21 +1,31 @@
-"""Gold and predicted labels from column files, as `tagline eval` takes them.
+"""Gold and predicted labels from files, as `tagline eval` takes them.
 
 One file holds both in its last two columns, gold first, as the CoNLL script reads it; or gold and predicted labels are
-the last columns of two files with the same sentences.
+the last columns of two files with the same sentences. Segmented text comes in two files, too.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.evaluation.alignment import align
 from tagline.evaluation.matching import rule_for_labels
-from tagline.evaluation.report import Report, evaluate
+from tagline.evaluation.report import SEGMENTATION_RULE, Report, evaluate
 from tagline.ragged import row_of
-from tagline.readers.columns import read_columns
+from tagline.readers import read
+from tagline.readers.blocks import read_lines
+from tagline.readers.columns import BrokenLineError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.labelled import advised, check_labels, first_lines
+from tagline.readers.looks import COLUMNS, MOST_LINES, is_segmented, looks_like
 from tagline.readers.sources import PathLike
+from tagline.readers.words import words_of_sentences
+
+FORMS = ("columns", "words")
 
 
 def evaluate_files(
@@ -30,8 +40,10 @@ def evaluate_files(
     resamples: int = 0,
     seed: int = 0,
     encoding: str = "utf-8",
+    form: str = "columns",
+    training_words: Iterable[str] | None = None,
 ) -> Report:
-    """Score the predicted labels of one or two column files.
+    """Score the predicted labels of one or two column files, or of two files of segmented text.
 
     Labels that are of no tag scheme and mark no spans, such as parts of speech, are scored by tokens.
 
@@ -44,14 +56,29 @@ def evaluate_files(
         compare: another output, the last column of a file with the same sentences.
         examples, resamples, seed: as in `tagline.evaluation.evaluate`.
         encoding: of the files.
+        form: ``columns``, or ``words`` for segmented text.
+        training_words: of the training text, for the recall of unknown words of segmentation.
     """
-    corpus, guesses = read_pair(gold, predicted, encoding)
-    other = None if compare is None else last_column(read_checked(compare, corpus, encoding))
+    corpus, guesses = read_pair(gold, predicted, encoding, form)
+    other = None if compare is None else last_column(read_checked(compare, corpus, encoding, form))
     rule: str | None = ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
     labels = {*corpus.column(TAG).vocabulary, *guesses.vocabulary}
+    if form == "columns" and is_segmented(first_lines(corpus)):
+        check_labels(corpus)
     if tokens_only or (scheme is None and rule_for_labels(labels) is None and not any(map(_marks_span, labels))):
         rule = None
-    return evaluate(corpus, guesses, rule, other=other, examples=examples, resamples=resamples, seed=seed)
+    if form == "words" and rule is not None:
+        rule = SEGMENTATION_RULE
+    return evaluate(
+        corpus,
+        guesses,
+        rule,
+        other=other,
+        training_words=training_words,
+        examples=examples,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def _marks_span(label: str) -> bool:
@@ -62,20 +89,43 @@ def _marks_span(label: str) -> bool:
     return label[:1] in ("[", "]") or (len(label) > 2 and label[0].isalpha() and label[1] in "-_")
 
 
-def read_pair(gold: PathLike, predicted: PathLike | None, encoding: str = "utf-8") -> tuple[Corpus, Column]:
+def read_training_words(path: PathLike, encoding: str = "utf-8") -> set[str]:
+    """Read the distinct words of a training text: segmented, or columns whose last one has the tags of words."""
+    lines = [line for _, line in islice(read_lines(path, encoding), MOST_LINES)]
+    form = "columns" if looks_like(lines) == COLUMNS and not is_segmented(lines) else "words"
+    corpus = _read(path, encoding, form)
+    if TAG not in corpus.columns:
+        raise InputError(f"{path}: expected segmented text, or characters with the tags of words, got one column")
+    return {word for sentence in words_of_sentences(corpus) for word in sentence}
+
+
+def _read(path: PathLike, encoding: str, form: str) -> Corpus:
+    try:
+        return read(path, form, encoding=encoding)
+    except BrokenLineError as error:
+        raise advised(error, path, encoding) from None
+
+
+def read_pair(
+    gold: PathLike, predicted: PathLike | None, encoding: str = "utf-8", form: str = "columns"
+) -> tuple[Corpus, Column]:
     """Read a corpus whose column ``tag`` is gold, and the predicted labels of its tokens."""
-    corpus = read_columns(gold, encoding=encoding)
+    if form not in FORMS:
+        raise InputError(f"format: expected {' or '.join(FORMS)}, got {form!r}")
+    if form == "words" and predicted is None:
+        raise InputError(f"{gold}: expected a second file with the words that were found, got one; name both")
+    corpus = _read(gold, encoding, form)
     if predicted is not None:
         corpus = corpus.with_column(TAG, last_column(corpus))
-        return corpus, last_column(read_checked(predicted, corpus, encoding))
+        return corpus, last_column(read_checked(predicted, corpus, encoding, form))
     if len(corpus.names) < 2:
         raise InputError(f"{gold}: expected gold and predicted labels in the last two columns, got one column")
     return corpus.with_column(TAG, corpus.column(corpus.names[-2])), last_column(corpus)
 
 
-def read_checked(path: PathLike, gold: Corpus, encoding: str) -> Corpus:
+def read_checked(path: PathLike, gold: Corpus, encoding: str, form: str = "columns") -> Corpus:
     """Read a file that must have the sentences of ``gold``, and its tokens where it has any."""
-    corpus = read_columns(path, encoding=encoding)
+    corpus = _read(path, encoding, form)
     pair = align(gold, corpus.with_column(TAG, last_column(corpus)))  # names the sentence that does not fit
     if len(corpus.names) > 1 and TOKEN in gold.columns and len(gold.names) > 1:
         words = align(gold.column(TOKEN), corpus.column(TOKEN), pair.offsets)

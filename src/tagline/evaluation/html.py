@@ -36,7 +36,10 @@ def page(report: Report, title: str) -> str:
     if report.spans is not None:
         spans = report.spans
         body.append(_lead(spans.rule, spans.overall, spans.num_tokens, spans.accuracy))
-        body.append("<h2>Types</h2>" + _scores("type", spans.by_type))
+        if report.words is None:
+            body.append("<h2>Types</h2>" + _scores("type", spans.by_type))
+        else:
+            body.append(f"<p>{escape(report.words.text())}</p>")
     body += [f"<p>{escape(part.text())}</p>" for part in (report.interval, report.comparison) if part is not None]
     if report.partial is not None:
         rows = [[name, *_percentages(score)] for name, score in report.partial]

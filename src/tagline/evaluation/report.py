@@ -7,22 +7,26 @@ are None: parts of speech have no spans, and without another output there is no 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.matching import CONLLEVAL, pair_spans
 from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
 from tagline.evaluation.partial import PartialScores, partial_of
+from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.spans import SpanScores, spans_of
 from tagline.evaluation.tables import headline, score_html, score_table
 from tagline.evaluation.tokens import TokenScores, tokens_of
+from tagline.readers.words import SCHEME
 
+SEGMENTATION_RULE = f"{CONLLEVAL}:{SCHEME}"
 FORMAT, VERSION = "tagline-evaluation", 1
 
 
@@ -33,6 +37,7 @@ class Report:
     Attributes:
         tokens: accuracy, labels, confusion matrix.
         spans, partial, mistakes: None where no rule was given.
+        words: of segmentation, where tags mark words without types (BMES-words); None elsewhere.
         interval: of F1, None where no resamples were asked for.
         comparison: with another output.
         calibration: reliability by name, such as ``tokens`` or ``spans``; empty unless added by `with_calibration`.
@@ -45,6 +50,7 @@ class Report:
     interval: Interval | None = None
     comparison: Comparison | None = None
     calibration: Mapping[str, Reliability] = field(default_factory=dict)
+    words: SegmentationScores | None = None
 
     def with_calibration(self, **calibration: Reliability) -> Report:
         """Return the report with the reliability of probabilities, by name."""
@@ -52,8 +58,8 @@ class Report:
 
     def sections(self) -> list[tuple[str, str]]:
         """Return (title, text) of each part that there is, in the order of reading."""
-        parts: list[tuple[str, Any]] = []
-        if self.spans is not None:
+        parts: list[tuple[str, Any]] = [] if self.words is None else [("Words", self.words)]
+        if self.spans is not None and self.words is None:
             parts.append((f"Spans (rule: {self.spans.rule})", self.spans))
         parts += [
             ("Confidence", self.interval),
@@ -92,7 +98,8 @@ class Report:
             )
         }
         calibration = {name: curve.as_dict() for name, curve in self.calibration.items()}
-        return {"format": FORMAT, "version": VERSION, **parts, "calibration": calibration}
+        words = {} if self.words is None else {"words": self.words.as_dict()}
+        return {"format": FORMAT, "version": VERSION, **parts, "calibration": calibration, **words}
 
     def json(self, indent: int | None = 2) -> str:
         """Return `as_dict` as JSON."""
@@ -112,6 +119,7 @@ def evaluate(
     *,
     other: Labellings | None = None,
     tokens: Labellings | None = None,
+    training_words: Iterable[str] | None = None,
     examples: int = 5,
     resamples: int = 0,
     seed: int = 0,
@@ -124,6 +132,7 @@ def evaluate(
         rule: as in `evaluate_spans`; None for labels without spans, such as parts of speech.
         other: another output for the same sentences, to compare with: does it differ in F1?
         tokens: the words, for the examples; those of ``gold`` where it is a corpus.
+        training_words: the words of the training text, for the recall of unknown words of segmentation.
         examples: how many of each kind of mistake are shown.
         resamples: draws for the interval of F1 (0: no interval) and for the comparison (10,000 when 0).
         seed: of the draws.
@@ -133,9 +142,14 @@ def evaluate(
     (1.0, 1.0, None)
     """
     pair = align(gold, predicted, offsets)
-    if rule is None:
+    spans = None if rule is None else pair_spans(pair, rule)
+    if training_words is not None and (spans is None or spans.rule != SEGMENTATION_RULE):
+        raise InputError(
+            f"training_words: expected tags that mark words without types ({SCHEME}), to tell which are unknown, got "
+            f"{'labels of tokens' if spans is None else f'those of the rule {spans.rule}'}"
+        )
+    if spans is None:
         return Report(tokens_of(pair))
-    spans = pair_spans(pair, rule)
     words = words_beside(gold, tokens, pair.num_tokens)
     counts = spans.per_sentence() if resamples or other is not None else None
     comparison = None
@@ -149,4 +163,5 @@ def evaluate(
         mistakes_of(spans, words, examples),
         bootstrap_interval(counts, resamples=resamples, seed=seed) if counts is not None and resamples else None,
         comparison,
+        words=segmentation_of(pair, words, training_words) if spans.rule == SEGMENTATION_RULE else None,
     )

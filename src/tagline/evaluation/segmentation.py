@@ -15,16 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
-from tagline.evaluation.alignment import Labellings, align
+from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.mistakes import words_of
 from tagline.evaluation.scores import Score
-from tagline.ragged import first_entries, offsets_of
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import Column
+from tagline.readers.words import word_begins
 from tagline.types import BoolArray, IntArray
-
-BEGINS = "BSUWO"
-ENDS = "ELSUWO"
-POSITIONS = "BMIELSUWO"
 
 
 @dataclass(frozen=True)
@@ -107,33 +104,24 @@ def evaluate_segmentation(
     (1.0, 1.0)
     """
     pair = align(gold, predicted, offsets)
+    return segmentation_of(pair, words_of(tokens, pair.num_tokens), training_words)
+
+
+def segmentation_of(
+    pair: Aligned, characters: Column | None, training_words: Iterable[str] | None = None
+) -> SegmentationScores:
+    """Score labels that were read already; ``characters`` are their tokens."""
     starts, ends = _words(word_begins(pair.gold_column, pair.offsets))
     predicted_begins = word_begins(pair.predicted_column, pair.offsets)
     right = _right(starts, ends, predicted_begins)
     words = Score(int(right.sum()), int(predicted_begins.sum()), len(starts))
     if training_words is None:
         return SegmentationScores(words)
-    column = words_of(tokens, pair.num_tokens)
-    if column is None:
+    if characters is None:
         raise InputError("tokens: expected the characters, to tell which words the training text has, got none")
-    known = _known(column, starts, ends, training_words)
+    known = _known(characters, starts, ends, training_words)
     oov, iv = (int(right[~known].sum()), int((~known).sum())), (int(right[known].sum()), int(known.sum()))
     return SegmentationScores(words, oov, iv)
-
-
-def word_begins(labels: Column, offsets: IntArray) -> BoolArray:
-    """Say of each token whether a word begins there: ``[N]``."""
-    positions = [label.split("-", 1)[0] for label in labels.vocabulary]
-    for label, position in zip(labels.vocabulary, positions, strict=True):
-        if len(position) != 1 or position not in POSITIONS:
-            raise InputError(
-                f"label {label!r}: expected one of {', '.join(POSITIONS)}, alone or before a hyphen and a type"
-            )
-    begins, ends = (
-        np.array([position in letters for position in positions], np.bool_)[labels.ids] for letters in (BEGINS, ENDS)
-    )
-    begins[1:] |= ends[:-1]
-    return np.asarray(begins | first_entries(offsets), np.bool_)
 
 
 def _words(begins: BoolArray) -> tuple[IntArray, IntArray]:

@@ -13,6 +13,7 @@ from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
 
 MOSTLY = 0.7  # of the tokens
+BY_CHARACTER = "most tokens are single characters that are not ASCII"
 
 
 def named_template(name: str) -> Template:
@@ -26,6 +27,19 @@ def named_template(name: str) -> Template:
     return Template.read(name)
 
 
+def is_by_character(corpus: Corpus) -> bool:
+    """Say whether the tokens of a corpus are Chinese characters or the like.
+
+    >>> is_by_character(Corpus.from_sentences([{"token": ["北", "京", "A"]}]))
+    False
+    >>> is_by_character(Corpus.from_sentences([{"token": ["北", "京", "人", "A"]}]))
+    True
+    """
+    tokens = corpus.columns[corpus.names[0]]
+    single = np.array([len(word) == 1 and not word.isascii() for word in tokens.vocabulary], bool)[tokens.ids]
+    return bool(single.sum() > MOSTLY * len(single))
+
+
 def choose_set(corpus: Corpus) -> tuple[str, str]:
     """Choose a ready-made set for a corpus; return its name and the reason.
 
@@ -37,10 +51,8 @@ def choose_set(corpus: Corpus) -> tuple[str, str]:
         return "pos", "the tags mark no spans"
     if not scheme.typed:
         return "segmentation", "the tags mark words without types"
-    tokens = corpus.columns[corpus.names[0]]
-    single = np.array([len(word) == 1 and not word.isascii() for word in tokens.vocabulary], bool)[tokens.ids]
-    if single.mean() > MOSTLY:
-        return "chinese_ner", "most tokens are single characters that are not ASCII"
+    if is_by_character(corpus):
+        return "chinese_ner", BY_CHARACTER
     types = {tag[2:] for tag in corpus.columns[TAG].vocabulary}
     if "NP" in types and len(corpus.names) > 2:
         return "chunking", "the tags mark noun phrases, and there is a second column"

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError
@@ -56,6 +57,7 @@ class Recipe:
     """
 
     noun, plural = "pass", "passes"  # what one go over the sentences is called
+    chosen_settings: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
 
     def __init__(self, kind: Kind, settings: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         self.kind, self.settings, self.run = kind, dict(settings), dict(run)

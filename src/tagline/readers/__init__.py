@@ -1,4 +1,4 @@
-"""Files in, sentences out: columns, JSON lines, CoNLL-U, raw text; tag schemes and their spans."""
+"""Files in, sentences out: columns, JSON lines, CoNLL-U, segmented text, raw text; tag schemes and their spans."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tagline.readers.description import Description, describe
 from tagline.readers.jsonl import read_jsonl, write_jsonl
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.text import corpus_of_texts, read_text, tokenize, write_text
+from tagline.readers.words import corpus_of_words, read_words, write_words
 
 __all__ = [
     "Column",
@@ -21,6 +22,7 @@ __all__ = [
     "Sentence",
     "as_corpus",
     "corpus_of_texts",
+    "corpus_of_words",
     "describe",
     "iter_columns",
     "read",
@@ -28,6 +30,7 @@ __all__ = [
     "read_conllu",
     "read_jsonl",
     "read_text",
+    "read_words",
     "to_dataset",
     "tokenize",
     "write",
@@ -35,6 +38,7 @@ __all__ = [
     "write_conllu",
     "write_jsonl",
     "write_text",
+    "write_words",
 ]
 
 FORMATS = {
@@ -42,6 +46,7 @@ FORMATS = {
     "jsonl": (read_jsonl, write_jsonl),
     "conllu": (read_conllu, write_conllu),
     "text": (read_text, write_text),
+    "words": (read_words, write_words),
 }
 
 

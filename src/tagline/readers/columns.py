@@ -22,6 +22,7 @@ from tagline.readers.sources import (
     Bytes,
     PathLike,
     bad_utf8,
+    encoding_of,
     is_plain,
     name_of,
     open_target,
@@ -114,13 +115,14 @@ def read_columns(
         path: a file, ``.gz`` or not, or ``-`` for standard input.
         names: of the columns; by default ``token``, ``1``, …, with ``tag`` for the label.
         label: position of the label column (the last by default); None where there is none.
-        encoding: of the file; a byte order mark is left out.
+        encoding: of the file; "auto" for UTF-8, or GB18030 where it is that. A byte order mark is left out.
         comment: lines that begin with this are left out.
         docstart: leave out ``-DOCSTART-`` lines.
         strict: raise at the first broken line; with False, skip its sentence and report it in the log and in
             `Corpus.problems`.
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
+    encoding = encoding_of(path, encoding)
     if is_plain(path, encoding):
         pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
     else:

@@ -54,7 +54,10 @@ class Description(Readable):
             lines.append(f"scheme     {self.scheme or 'none'}: {self.reason}")
             lines.append(f"labels     {len(self.labels)}")
             lines += [f"  {count:>9,}  {label}" for label, count in self.labels.items()]
-        if self.entities:
+        if set(self.entities) == {""}:  # of segmented text, whose words have no types
+            words = self.entities[""]
+            lines.append(f"words      {words:,}, {self.tokens / words:.2f} characters on average")
+        elif self.entities:
             lines.append(f"entities   {sum(self.entities.values()):,}")
             lines += [f"  {count:>9,}  {label}" for label, count in self.entities.items()]
         return "\n".join(lines)

@@ -36,6 +36,7 @@ def convert_file(
     target: str = "BIOES",
     column: str = TAG,
     policy: str = "raise",
+    encoding: str = "utf-8",
 ) -> FileConversion:
     """Read a column file, write its tags in another scheme, and say what happened.
 
@@ -45,9 +46,10 @@ def convert_file(
         target: the scheme to write.
         column: which column holds the tags; by default the last one.
         policy: what to make of improper tags: ``raise``, ``conlleval`` or ``discard``.
+        encoding: of the file that is read.
     """
     target_scheme = scheme(target)
-    corpus = read_columns(source_path)
+    corpus = read_columns(source_path, encoding=encoding)
     source_scheme, notes = _source_scheme(corpus, source, column)
     repaired = repair(corpus, source_scheme, policy, column=column)
     notes += [f"repaired: {repaired.summary}"] if repaired.violations else []

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from tagline.errors import InputError
 from tagline.readers import format_of, read
+from tagline.readers.blocks import read_lines
+from tagline.readers.columns import BrokenLineError
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.looks import TEXT, looks_like
+from tagline.readers.looks import TEXT, is_segmented, looks_like
+from tagline.readers.sources import PathLike
 
 FEW_TOKENS = 50
 LONG_LINE = 40  # characters that a token and its columns hardly ever have
 MOST_DISTINCT = 0.5  # of the tokens may have tags that no other token has
+SEGMENTED = "this looks like segmented text, a sentence a line with blanks between words: say --format words"
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class LabelledFiles:
     """How the files with labelled sentences are read.
 
     Attributes:
-        form: ``columns``, ``jsonl`` or ``conllu``; by the file's name when None.
+        form: ``columns``, ``jsonl``, ``conllu`` or ``words``; by the file's name when None.
         tag_column: the column to learn, a number from 0 or a name; the last one when None. Columns before it are
             features, those behind it are left out.
         tokens: how the texts of JSON lines are cut: ``words``, ``characters`` or ``whitespace``.
@@ -41,10 +47,15 @@ class LabelledFiles:
         form = format_of(path, self.form)
         if form == "text":
             raise InputError(f"{path}: expected sentences with tags, got raw text; use columns or JSON lines")
-        options: dict[str, Any] = {"encoding": self.encoding, "strict": not self.lenient}
+        options: dict[str, Any] = {"encoding": self.encoding}
+        if form != "words":  # in which nothing can be broken
+            options["strict"] = not self.lenient
         if form == "jsonl":
             options["tokenizer"] = self.tokens
-        corpus = self.choose(read(path, form, **options))
+        try:
+            corpus = self.choose(read(path, form, **options))
+        except BrokenLineError as error:
+            raise advised(error, path, self.encoding) from None
         if not len(corpus):
             raise InputError(f"{path}: expected sentences, got none that can be used")
         return corpus
@@ -70,6 +81,13 @@ class LabelledFiles:
         return _with_columns(corpus, names[: names.index(wanted)], wanted)
 
 
+def advised(error: InputError, path: PathLike, encoding: str) -> InputError:
+    """Add to the error of a file that was read as columns that it looks like segmented text, if it does."""
+    if os.fspath(path) != "-" and is_segmented([line for _, line in islice(read_lines(path, encoding), FEW_TOKENS)]):
+        return InputError(f"{error}; {SEGMENTED}")
+    return error
+
+
 def check_labels(corpus: Corpus) -> None:
     """Raise where the tags to learn can be no tags: all the same, or nearly all different."""
     column = corpus.columns[TAG]
@@ -86,9 +104,16 @@ def check_labels(corpus: Corpus) -> None:
         )
 
 
-def _advice(corpus: Corpus) -> str:
+def first_lines(corpus: Corpus) -> list[str]:
+    """Return the first tokens with their columns, as they stood in their file."""
     columns = [column[:FEW_TOKENS] for column in corpus.columns.values()]
-    lines = [" ".join(fields) for fields in zip(*columns, strict=True)]
+    return [" ".join(fields) for fields in zip(*columns, strict=True)]
+
+
+def _advice(corpus: Corpus) -> str:
+    lines = first_lines(corpus)
+    if is_segmented(lines):
+        return f"; {SEGMENTED}"
     if looks_like(lines) == TEXT or all(len(line) > LONG_LINE for line in lines):
         return "; this looks like text, a sentence a line, not like a token and its tag on each line"
     return "; name the column of the tags with --tag-column, counted from 0"

@@ -17,7 +17,8 @@ SAME_LENGTH = 0.8  # of the lines of a table, broken ones among them
 _BLANKS = re.compile(r"[ \t]+")
 _STOP = re.compile(r"[.!?。！？…][\"'”’»)\]」』）]*")
 _WIDE_STOP = re.compile(r".[。！？]")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}")
+_WIDE_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_WIDE = re.compile(_WIDE_SIGN.pattern + "{2}")
 
 
 def looks_like(lines: list[str], by_character: bool = False) -> str:
@@ -45,6 +46,21 @@ def looks_like(lines: list[str], by_character: bool = False) -> str:
     if len(rows) < FEW_LINES and any(map(_has_tags, rows)):
         return COLUMNS  # whose lines may be broken: then their reader says so
     return TEXT if len(rows) >= FEW_LINES else UNCLEAR
+
+
+def is_segmented(lines: list[str]) -> bool:
+    """Say whether lines are Chinese or Japanese sentences with blanks between words.
+
+    The last field of such a line is a word or a stop, where a table has a tag.
+
+    >>> is_segmented(["中国 人民 站 起来 。"]), is_segmented(["中 B-LOC", "国 I-LOC"])
+    (True, False)
+    """
+    rows = [line.split() for line in lines[:MOST_LINES] if line.strip()]
+    fields = [field for row in rows for field in row]
+    wide = sum(_WIDE_SIGN.search(field) is not None for field in fields)
+    last = sum(not row[-1].isascii() for row in rows)
+    return len(fields) > len(rows) and wide > len(fields) / 2 and last > len(rows) / 2
 
 
 def _is_wide_text(line: str, by_character: bool) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.readers.encodings import AUTO, guess, tell
 from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")
@@ -34,6 +35,7 @@ Bytes = NDArray[np.uint8]
 LONGEST_PATH = 4096  # characters; no system takes more
 _LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
+SAMPLE = 1 << 20  # bytes by which an encoding is guessed
 FREE_BYTES = 1 << 28  # that any packed file may unpack to
 MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
@@ -106,13 +108,27 @@ def position_of(stream: IO[bytes]) -> int:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark."""
-    _check_encoding(encoding)
+    encoding = encoding_of(path, encoding)
     with open_source(path) as stream:
         check_whole = whole_check(stream, path)
         data = stream.read()
         check_whole(len(data))
     array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
+
+
+def encoding_of(path: PathLike, encoding: str) -> str:
+    """Return the encoding of a file where it is to be guessed; of a pipe, "auto" still: its reader guesses."""
+    _check_encoding(encoding)
+    if encoding != AUTO or not os.path.isfile(checked_path(path)):
+        return encoding
+    with open_source(path) as stream:
+        while block := stream.read(SAMPLE):
+            if not block.isascii():
+                guessed = guess(block)
+                tell(name_of(path), guessed)
+                return guessed
+    return "utf-8"
 
 
 def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
@@ -163,9 +179,11 @@ class Recoder:
         _check_encoding(encoding)
         self.name, self.encoding = name, encoding
         self.lines = self.bytes = 0  # that were read before this block
-        self.decoder = None if encoding == "utf-8" else _decoder_of(encoding)()
+        self.decoder = None if encoding in ("utf-8", AUTO) else _decoder_of(encoding)()
 
     def __call__(self, data: bytes, final: bool = False) -> bytes:
+        if self.encoding == AUTO:
+            self._decide(data)
         if self.decoder is None:
             return data
         try:
@@ -187,6 +205,16 @@ class Recoder:
                 f"{self.name}:{lines + text.count(chr(10), 0, error.start) + 1}: expected Unicode text, got "
                 f"{text[error.start]!r}, a lone surrogate; mend the text"
             ) from None
+
+    def _decide(self, data: bytes) -> None:
+        """Guess the encoding by the first block that is not ASCII."""
+        if data.isascii():
+            self.lines += data.count(b"\n")
+            self.bytes += len(data)
+            return
+        self.encoding = guess(data)
+        tell(self.name, self.encoding)
+        self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
 
     def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
         """Return how many bytes stand before those of the error, which may begin in the last block."""

@@ -23,8 +23,9 @@ from tagline.readers.jsonl import parse_json
 from tagline.readers.looks import TEXT, UNCLEAR, looks_like
 from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
+from tagline.readers.words import corpus_of_words
 
-INPUTS = ("columns", "jsonl", "text")
+INPUTS = ("columns", "jsonl", "text", "words")
 
 Tell = Callable[[str], None]
 
@@ -47,7 +48,7 @@ class StreamFormat:
     """How a stream is read.
 
     Attributes:
-        form: ``columns``, ``jsonl`` or ``text``.
+        form: ``columns``, ``jsonl``, ``text`` or ``words`` (segmented text).
         sure: whether somebody said so; otherwise columns that look like raw text are read as such, and it is told.
         by_character: whether tokens are single characters, for that look.
         encoding: of the input.
@@ -94,7 +95,7 @@ def read_stream(
     if form.form == "columns":
         yield from _columns(whole_sentences(blocks, BLANK_LINE, name), form, name, skip)
         return
-    parse = _texts if form.form == "text" else _json
+    parse = {"text": _texts, "jsonl": _json, "words": _words}[form.form]
     number = 1
     for block in whole_sentences(blocks, LINE, name):
         good, error = _decoded(block, number, name, skip)
@@ -194,6 +195,11 @@ def _decoded(block: bytes, number: int, name: str, skip: Tell | None) -> tuple[_
 def _texts(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, None]:
     texts, numbers = [text for _, text in lines], [n for n, _ in lines]
     return Block(corpus_of_texts(texts, cut, source=name, lines=numbers)), None
+
+
+def _words(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, None]:
+    held = [(n, text) for n, text in lines if text.strip()]
+    return Block(corpus_of_words([text for _, text in held], source=name, lines=[n for n, _ in held])), None
 
 
 def _json(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, InputError | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tagline import BiLSTMCRF, Corpus  # noqa: E402
 from tagline.errors import InputError, NoPathError  # noqa: E402
 from tagline.models.neural import bilstm as bilstm_module  # noqa: E402
 from tagline.models.neural import network as networks  # noqa: E402
+from tagline.models.neural.bilstm import FOR_WORDS  # noqa: E402
 from tagline.readers.rules import legal  # noqa: E402
 
 from ..corpora import tagged  # noqa: E402
@@ -295,3 +297,34 @@ def test_looking_inside() -> None:
     assert found.line().startswith("bilstm, 5 labels, ")
     assert "IOB2" in found.text()
     assert json.loads(json.dumps(found.as_dict()))["training"]["sentences"] == 24
+
+
+CHINESE = ([list("张伟在北京"), list("王芳去上海")] * 4, [["B-PER", "I-PER", "O", "B-LOC", "I-LOC"]] * 8)
+
+
+def test_settings_at_auto_suit_the_corpus(tmp_path: Path) -> None:
+    """Chinese characters have no letters: they get pairs instead. What was set by hand stays."""
+    small = {"word_dim": 4, "char_size": 4, "hidden": 4, "epochs": 1, "device": "cpu"}
+    english = BiLSTMCRF(**small).fit(*people())
+    assert [english.network_.plan[name] for name in FOR_WORDS] == ["cnn", 8, 0]
+    chinese = BiLSTMCRF(**small).fit(*CHINESE)
+    assert [chinese.network_.plan[name] for name in FOR_WORDS] == [None, 0, 50]
+    assert chinese.network_.tagger.encoder.characters is None
+    by_hand = BiLSTMCRF(**small, characters="lstm", bigram_dim=0).fit(*CHINESE)
+    assert [by_hand.network_.plan[name] for name in FOR_WORDS] == ["lstm", 0, 0]
+    for model in (english, chinese):
+        assert [model.get_params()[name] for name in FOR_WORDS] == ["auto"] * 3, "fit changes no setting"
+    chinese.save(tmp_path / "m.tagline")
+    loaded = tagline.load(tmp_path / "m.tagline", device="cpu")
+    assert loaded.network_.plan == chinese.network_.plan
+    assert loaded.get_params()["characters"] == "auto"
+    assert loaded.predict(CHINESE[0]) == chinese.predict(CHINESE[0])
+    again = loaded.set_params(warm_start=True).fit([["a", "b"]], [["O", "O"]])
+    assert again.network_.plan["bigram_dim"] == 50, "with warm_start the network is what it was"
+
+
+def test_auto_is_no_other_setting() -> None:
+    with pytest.raises(InputError, match="hidden"):
+        BiLSTMCRF(hidden="auto").check()
+    with pytest.raises(InputError, match="bigram_dim"):
+        BiLSTMCRF(bigram_dim="some").check()

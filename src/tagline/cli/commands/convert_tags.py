@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tagline.cli.options import Encoding
 from tagline.cli.speech import say
 
 
@@ -22,10 +23,13 @@ def command(
     improper: Annotated[
         str, typer.Option(help="What to do with improper sequences: raise, conlleval, discard.")
     ] = "raise",
+    encoding: Encoding = "auto",
 ) -> None:
     """Rewrite the tags of a column file in another scheme."""
     from tagline.readers.file_conversion import convert_file
 
-    done = convert_file(source, target, source=from_scheme, target=to, column=column, policy=improper)
+    done = convert_file(
+        source, target, source=from_scheme, target=to, column=column, policy=improper, encoding=encoding
+    )
     for note in done.notes:
         say(note, err=True)

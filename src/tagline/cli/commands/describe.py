@@ -7,23 +7,25 @@ from typing import Annotated
 
 import typer
 
-from tagline.cli.options import AsJson, Lenient
+from tagline.cli.options import AsJson, Encoding, Lenient
 from tagline.cli.speech import put_json, say
 
 
 def command(
     file: Annotated[str, typer.Argument(help="A corpus: columns, .jsonl, .conllu; .gz of each; - for standard input.")],
     form: Annotated[
-        str | None, typer.Option("--format", help="columns, jsonl, conllu or text; by the file's name if left out.")
+        str | None,
+        typer.Option("--format", help="columns, jsonl, conllu, words or text; by the file's name if left out."),
     ] = None,
+    encoding: Encoding = "auto",
     as_json: AsJson = False,
     lenient: Lenient = False,
 ) -> None:
     """Count sentences, tokens, labels and entities of a corpus, and name its tag scheme."""
     from tagline.readers import format_of, read
 
-    strict = {} if format_of(file, form) == "text" else {"strict": not lenient}
-    corpus = read(file, form, **strict)
+    strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
+    corpus = read(file, form, encoding=encoding, **strict)
     for problem in corpus.problems:
         say(f"skipped: {problem}", err=True)
     facts = corpus.describe()

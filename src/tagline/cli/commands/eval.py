@@ -1,4 +1,4 @@
-"""`tagline eval`: read gold and predicted labels from column files, score them, print and draw.
+"""`tagline eval`: read gold and predicted labels from files, score them, print and draw.
 
 One file holds both in its last two columns, gold first, as the CoNLL script reads it; or gold and predicted labels are
 the last columns of two files with the same sentences.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagline.cli.options import AsJson
+from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
 
 if TYPE_CHECKING:
@@ -42,10 +42,21 @@ def command(
     as_json: AsJson = False,
     html: Annotated[str | None, typer.Option(help="Write the report as a page to this file.")] = None,
     plot: Annotated[str | None, typer.Option(help="Draw confusion and per-type pictures into this folder.")] = None,
-    encoding: Annotated[str, typer.Option(help="Of the files.")] = "utf-8",
+    form: Annotated[
+        str, typer.Option("--format", help="columns, or words: two files of segmented text, a sentence a line.")
+    ] = "columns",
+    train: Annotated[
+        str | None,
+        typer.Option(help="Of segmentation: the training text, for the recall of words that it does not have."),
+    ] = None,
+    encoding: Encoding = "auto",
 ) -> None:
-    """Score predicted tags: spans exactly as conlleval, or strictly; tokens; significance; pictures."""
-    from tagline.evaluation.files import evaluate_files
+    """Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures."""
+    from tagline.evaluation.files import evaluate_files, read_training_words
+
+    known = None if train is None else read_training_words(train, encoding)
+    if known is not None:
+        say(f"{train}: {len(known):,} distinct words", err=True)
 
     report = evaluate_files(
         gold,
@@ -57,6 +68,8 @@ def command(
         resamples=resamples,
         seed=seed,
         encoding=encoding,
+        form=form,
+        training_words=known,
     )
     if report.spans is None and not tokens:
         say("the tags are of no tag scheme and mark no spans: tokens are scored", err=True)
@@ -76,10 +89,10 @@ def show(report: Report, *, by_type: bool = True, details: bool = False, as_json
     if report.spans is None or details:
         say(report.text(), nl=False)
         return
-    say(report.spans.text(by_type), nl=False)
+    say(report.spans.text(by_type) if report.words is None else report.words.text(), nl=False)
     for part in (report.interval, report.comparison):
         say("" if part is None else part.text(), nl=False)
-    say(f"rule: {report.spans.rule}", err=True)
+    say(f"rule: {report.spans.rule if report.words is None else 'words, both ends right'}", err=True)
 
 
 def save_plots(report: Report, folder: str | Path) -> list[Path]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tagline.cli.speech import say
+
 
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A network that tagline train wrote.")],
@@ -29,7 +31,7 @@ def command(
 
     done = load(model).export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
-    typer.echo(f"wrote {done.folder}: {sizes}", err=True)
+    say(f"wrote {done.folder}: {sizes}", err=True)
     tried = "run.py gives the tags of the model on a few sentences" if done.checked else "run.py was not tried"
-    typer.echo(f"{tried}; it needs {', '.join(done.needs)}: pip install {' '.join(done.needs)}", err=True)
-    typer.echo(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)
+    say(f"{tried}; it needs {', '.join(done.needs)}: pip install {' '.join(done.needs)}", err=True)
+    say(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)

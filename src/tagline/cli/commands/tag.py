@@ -20,12 +20,13 @@ def command(
         str | None,
         typer.Option(
             "--format",
-            help="columns (a token a line), jsonl or text (a sentence a line); by the file's name and its look.",
+            help="columns (a token a line), jsonl, text (a sentence a line) or words (segmented text); by the file's "
+            "name and its look.",
             rich_help_panel=READING,
         ),
     ] = None,
     tokens: Tokens = "auto",
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     docstart: Annotated[
         bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
     ] = False,

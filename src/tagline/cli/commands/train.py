@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
+from tagline.cli.language import phrase, wrapped
 from tagline.cli.options import MESSAGES, Encoding, Lenient, on_command_line, use_threads, with_options
 from tagline.cli.speech import put_json, say
 from tagline.models.options import DATA, TRAINING, in_order
@@ -27,7 +27,7 @@ def advice() -> str:
     """Say when to pick which kind of model, indented as a docstring is."""
     lines = []
     for name, kind in kinds().items():
-        for first, text in zip((name, *[""] * 9), textwrap.wrap(kind.advice, 62), strict=False):
+        for first, text in zip((name, *[""] * 9), wrapped(phrase(kind.advice), 62), strict=False):
             lines.append(f"      {first:11}  {text}\n")
     return "".join(lines)
 
@@ -48,7 +48,10 @@ def train(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="columns, jsonl or conllu; by the file's name if left out.", rich_help_panel=DATA
+            "--format",
+            help="columns, jsonl, conllu, or words (segmented text, a sentence a line); by the file's name if left "
+            "out.",
+            rich_help_panel=DATA,
         ),
     ] = None,
     tag_column: Annotated[
@@ -63,7 +66,7 @@ def train(
         str,
         typer.Option(help="How texts of JSON lines are cut: words, characters or whitespace.", rich_help_panel=DATA),
     ] = "words",
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     lenient: Lenient = False,
     note: Annotated[
         list[str] | None,

@@ -7,6 +7,9 @@ from typing import Any
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
 from tagline.readers.corpus import Corpus
+from tagline.readers.labelled import LabelledFiles
+
+NONE = "none"  # as a configuration file writes it
 
 
 class NetworkRecipe(Recipe):
@@ -28,6 +31,17 @@ class NetworkRecipe(Recipe):
         self.check_files()
         self.model = self.kind.estimator(**self.settings, callbacks=(tell.passed,))
         self.model.check()
+
+    def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
+        """Read sentences, and say which settings suit them where these are not the usual ones."""
+        material = super().read(files, path, dev, tell)
+        chosen, why = self.model.choices_for(material.data)
+        self.chosen_settings = chosen
+        self.model.set_params(**chosen)  # the model's file says what was chosen, as its configuration does
+        if why and chosen:
+            settings = ", ".join(f"{name} = {NONE if value is None else value}" for name, value in chosen.items())
+            tell.say(f"network with {settings}: {why}; --config sets others")
+        return material
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""

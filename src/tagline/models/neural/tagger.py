@@ -157,6 +157,10 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         self._descent()
         device_of(self.device)
 
+    def choices_for(self, corpus: Corpus) -> tuple[dict[str, Any], str]:
+        """Return the settings at "auto" that `fit` chooses for a corpus, and why where they are not the usual ones."""
+        return {}, ""
+
     # What a kind of tagger says.
 
     def _check(self) -> None:
