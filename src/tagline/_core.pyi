@@ -246,6 +246,19 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
 
+class Tokenizer:
+    def __init__(self, ranges: Annotated[NDArray, dict(device='cpu', writable=False)], titles: Sequence[str]) -> None: ...
+
+    def cut(self, texts: list, tokenizer: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], tuple, NDArray[numpy.int32]]:
+        """
+        Find the tokens of texts: (offsets [B + 1], characters [N, 2], distinct words, ids [N]).
+        """
+
+def json_lines(texts: list, words: tuple, ids: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], places: Annotated[NDArray, dict(device='cpu', writable=False)], names: tuple, labels: Annotated[NDArray, dict(device='cpu', writable=False)], probabilities: Annotated[NDArray, dict(device='cpu', writable=False)] | None, spans: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], tuple, Annotated[NDArray, dict(device='cpu', writable=False)]] | None) -> object:
+    """
+    Write labelled texts as JSON lines, as json.dumps does; None where a string has a lone surrogate.
+    """
+
 class Candidates:
     """Lists of states that words may have, with scores."""
 

@@ -221,7 +221,11 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         ("--marginals --as html", "", "--marginals: expected --as jsonl, or columns without --spans"),
         ("--marginals --spans", "", "--marginals: expected --as jsonl, or columns without --spans"),
         ("--min-probability 2 --spans", "", "--min-probability: expected a number from 0 to 1, got 2.0"),
-        ("--tokens syllables", "", "tokens: expected one of auto, whitespace, words, characters, got 'syllables'"),
+        (
+            "--tokens syllables",
+            "",
+            "tokens: expected one of auto, whitespace, words, characters, treebank, got 'syllables'",
+        ),
         ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
         ("/", "", "/: expected a file, got a folder"),

@@ -243,7 +243,7 @@ def test_wrong_files(tmp_path: Path, text: bytes, message: str) -> None:
         (["a"], {}, "entries[0]: expected a type"),
         ([], {"priority": "high"}, "priority: expected one of feature, over, under, got 'high'"),
         ([], {"conflicts": "?"}, "conflicts: expected one of error, first, last, got '?'"),
-        ([], {"tokenizer": "?"}, "tokenizer: expected one of whitespace, words, characters, got '?'"),
+        ([], {"tokenizer": "?"}, "tokenizer: expected one of whitespace, words, characters, treebank, got '?'"),
     ],
 )
 def test_wrong_arguments(entries: Any, options: dict[str, Any], message: str) -> None:

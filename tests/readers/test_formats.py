@@ -115,7 +115,7 @@ def test_raw_text(tmp_path: Path) -> None:
     assert read_text(path, "whitespace").tokens[0] == ["Anna's", "cat,", "well-fed."]
     write_text(corpus, tmp_path / "b.txt")
     assert read_text(tmp_path / "b.txt").tokens == corpus.tokens
-    with pytest.raises(InputError, match="tokenizer: expected one of whitespace, words, characters, got 'bytes'"):
+    with pytest.raises(InputError, match=r"tokenizer: expected one of whitespace, words, .*, got 'bytes'"):
         tokenize("x", "bytes")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tagline.models.options import DATA, Option
+from tagline.readers.tokens import TOKENIZERS
 
 MESSAGES = "Messages"
 
@@ -26,7 +27,15 @@ Lenient = Annotated[
 ModelFile = Annotated[str, typer.Option("-m", "--model", help="A model that tagline train wrote.")]
 Threads = Annotated[int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.")]
 Tokens = Annotated[
-    str, typer.Option(help="How text is cut: words, characters, whitespace; auto as the model's tokens were.")
+    str,
+    typer.Option(
+        help="\n\n".join(  # a line each
+            [
+                "How text is cut; auto: as the tokens were that the model learned from.",
+                *(f"{name}: {example}" for name, example in TOKENIZERS.items()),
+            ]
+        )
+    ),
 ]
 
 

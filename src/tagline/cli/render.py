@@ -9,13 +9,19 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
-from tagline.models.entities import Entity
+from tagline.models.answers import AnswerArrays
+from tagline.models.entities import Entity, Reading
 from tagline.plots.spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
-from tagline.readers.corpus import Corpus, Sentence
+from tagline.readers.corpus import TOKEN, Corpus, Sentence
 from tagline.readers.pictures import gap_between, written
 from tagline.readers.streams import Block
 
@@ -61,6 +67,44 @@ class ShownLabelling(NamedTuple):
     probability: float | None = None
     marginals: Sequence[float] | None = None
     spans: Sequence[ShownSpan | Entity] | None = None
+
+
+class LabelledBlock(Sequence[Sequence[ShownLabelling]]):
+    """The best labelling of each sentence of a block, held as arrays.
+
+    Arguments:
+        arrays: what the model answered.
+        reading: how labels become spans, where spans are shown without their probabilities.
+    """
+
+    def __init__(self, arrays: AnswerArrays, reading: Reading | None = None) -> None:
+        self.arrays = arrays
+        self.reading = reading
+
+    @cached_property
+    def rows(self) -> list[list[ShownLabelling]]:
+        """The labellings as objects, one a sentence."""
+        arrays, B = self.arrays, len(self.arrays.offsets) - 1
+        marginals: Any = repeat(None)
+        if arrays.probabilities is not None:
+            marginals = [part.tolist() for part in np.split(arrays.probabilities, arrays.offsets[1:-1])]
+        spans: Any = repeat(None)
+        if arrays.spans is not None:
+            spans = arrays.spans.entities(B, lambda b, start, end: None)
+        elif self.reading is not None:
+            found = self.reading.spans(arrays.labels, arrays.offsets).to_lists(B)
+            spans = [[ShownSpan(*span) for span in row] for row in found]
+        rows = zip(arrays.labellings, repeat(None), marginals, spans, strict=False)  # some are endless
+        return [[ShownLabelling(*row)] for row in rows]
+
+    def __len__(self) -> int:
+        return len(self.arrays.offsets) - 1
+
+    def __iter__(self) -> Iterator[list[ShownLabelling]]:
+        return iter(self.rows)
+
+    def __getitem__(self, b: Any) -> Any:
+        return self.rows[b]
 
 
 Labellings: TypeAlias = Sequence[Sequence[ShownLabelling]]
@@ -118,6 +162,8 @@ def _refuse_labels(corpus: Corpus, labellings: Labellings) -> None:
 
 def json_lines(block: Block, labellings: Labellings) -> str:
     """Write an object a sentence: what the input had (its own tags and spans as ``gold_…``), and the answers."""
+    if (written_lines := _json_of_arrays(block, labellings)) is not None:
+        return written_lines
     lines = []
     for b, (sentence, ranked) in enumerate(zip(block.corpus, labellings, strict=True)):
         item: dict[str, Any] = {} if block.objects is None else dict(block.objects[b])
@@ -135,6 +181,29 @@ def json_lines(block: Block, labellings: Labellings) -> str:
             item |= _fields(sentence, ranked[0])
         lines.append(json.dumps(item, ensure_ascii=False) + "\n")
     return "".join(lines)
+
+
+def _json_of_arrays(block: Block, labellings: Labellings) -> str | None:
+    """The same by the compiled core, for texts; None where it is not there or the sentences are no texts."""
+    corpus = block.corpus
+    if compiled.core is None or not isinstance(labellings, LabelledBlock) or labellings.reading is not None:
+        return None
+    if block.objects is not None or corpus.texts is None or corpus.token_spans is None or corpus.names != [TOKEN]:
+        return None
+    arrays, tokens = labellings.arrays, corpus.columns[TOKEN]
+    spans = arrays.spans
+    lines: str | None = compiled.core.json_lines(
+        corpus.texts,
+        tokens.vocabulary,
+        np.ascontiguousarray(tokens.ids, np.int32),
+        corpus.offsets,
+        corpus.token_spans,
+        arrays.names,
+        arrays.labels,
+        arrays.probabilities,
+        None if spans is None else (spans.sentence, spans.start, spans.end, spans.kind, spans.types, spans.probability),
+    )
+    return lines
 
 
 def _fields(sentence: Sentence, labelling: ShownLabelling) -> dict[str, Any]:

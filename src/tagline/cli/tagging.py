@@ -11,6 +11,7 @@ from tagline.cli.formats import FORMATS
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
+    LabelledBlock,
     Labellings,
     ShownLabelling,
     ShownSpan,
@@ -188,8 +189,14 @@ def _reading(model: Model, needed: bool) -> Reading | None:
 
 def answers_for(model: Model, block: Block, ask: Questions, reading: Reading | None = None) -> Labellings:
     """Ask a model about a block; with a reading, the spans of each labelling are shown."""
+    sentences = feature_columns(model, block.corpus)
+    if not ask.k_best:
+        arrays = model.answer_arrays(
+            sentences, marginals=ask.marginals, spans=ask.spans, min_probability=ask.min_probability
+        )
+        return LabelledBlock(arrays, None if ask.spans else reading)
     answers = model.answer(
-        feature_columns(model, block.corpus),
+        sentences,
         marginals=ask.marginals,
         spans=ask.spans,
         k_best=ask.k_best,

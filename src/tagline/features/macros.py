@@ -80,8 +80,8 @@ class Derivation:
         """Take it from many words; the same as `of` for each, only faster."""
         values: list[str | None] = [*words]
         for name in self.functions:
-            filled = [value for value in values if value]
-            results = word_functions.apply(name, filled)
+            filled = [value for value in values if value] if not all(values) else values
+            results = word_functions.apply(name, filled)  # type: ignore[arg-type]
             if len(filled) < len(values):
                 next_results = iter(results)
                 results = [next(next_results) if value else None for value in values]

@@ -112,9 +112,12 @@ class Vocabulary:
         """Return the vocabulary with these names at its end, those that are new to it."""
         return Vocabulary(_intern(names, self._parts))
 
-    def names(self) -> list[str]:
-        """List all names by number."""
-        return list(self)
+    def names(self, most: int | None = None) -> list[str]:
+        """List all names by number, or the first `most` of them."""
+        data, offsets = self._parts[:2]
+        edges = offsets[: None if most is None else most + 1].tolist()
+        held = data[: edges[-1]].tobytes()
+        return [held[first:last].decode() for first, last in pairwise(edges)]
 
     def __len__(self) -> int:
         return len(self._parts[1]) - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
@@ -19,11 +20,21 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.description import DescribedModel
-from tagline.models.entities import Characters, Entity, Reading, characters_of, find_entities
+from tagline.models.entities import (
+    Characters,
+    Entity,
+    FoundSpans,
+    Reading,
+    characters_of,
+    find_entities,
+    probable_spans,
+)
 from tagline.models.known import KnownLabels, constrained
 from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
 from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, sized
+from tagline.models.texts import TextModel
+from tagline.ragged import offsets_of
 from tagline.readers.detection import detect
 from tagline.readers.sources import shown_value
 from tagline.training.checks import check_number, random_generator
@@ -57,6 +68,30 @@ class Answer(NamedTuple):
     k_best: list[Labelling] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class AnswerArrays:
+    """What was asked about the best labelling of B sentences, as arrays; None where it was not asked.
+
+    Attributes:
+        names: the L labels.
+        offsets: ``[B + 1]``, where each sentence begins.
+        labels: ``[N]``, numbers of names.
+        probabilities: ``[N]``, of each of these labels.
+        spans: the spans of the labelling.
+    """
+
+    names: tuple[str, ...]
+    offsets: IntArray
+    labels: IntArray
+    probabilities: Float64Array | None = None
+    spans: FoundSpans | None = None
+
+    @cached_property
+    def labellings(self) -> list[list[str]]:
+        """The labels of each sentence, as names."""
+        return lists_of(self.names, self.labels, self.offsets)
+
+
 class PerSentence(list[Any]):
     """A list with an entry for each sentence that NumPy takes as one row of objects, whatever their lengths.
 
@@ -71,7 +106,7 @@ class PerSentence(list[Any]):
         return out if dtype is None else out.astype(dtype)
 
 
-class ChainModel(DescribedModel):
+class ChainModel(TextModel, DescribedModel):
     """Questions to a model that has been fitted."""
 
     def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
@@ -139,7 +174,8 @@ class ChainModel(DescribedModel):
             nodes: Any = chain.split(engine.marginals(chain).nodes) if marginals else repeat(None)
             entities: Any = repeat(None)
             if reading is not None:
-                entities = find_entities(chain, reading, characters, len(answers), min_probability, best)
+                spans_here = probable_spans(chain, reading, min_probability, best)
+                entities = spans_here.entities(chain.num_sentences, _shifted(characters, len(answers)))
             ranked: Any = repeat(None)
             if ranks is not None:
                 ranked = _labellings(names, engine.k_best(chain, ranks.of_chain(chain)))
@@ -149,6 +185,45 @@ class ChainModel(DescribedModel):
         if finished is best_labellings:
             return answers
         return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
+
+    def answer_arrays(
+        self, X: Any, *, marginals: bool = False, spans: bool = False, min_probability: float = 0.0, **inputs: Any
+    ) -> AnswerArrays:
+        """Answer as `answer` does, for many sentences: arrays, and no object for each of them.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            marginals: the probability of each label of the labelling.
+            spans: its spans, with their probabilities.
+            min_probability: spans that are less probable are left out.
+        """
+        names = tuple(self._names())
+        X = as_sentences(X)
+        if not (marginals or spans):
+            return _numbered(names, self.predict(X, **inputs))
+        reading = self._reading(min_probability) if spans else None
+        labels, lengths, nodes, found, B = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [], [], 0
+        for chain in self.chains(X, **inputs):
+            labels.append(engine.viterbi(chain).labels)
+            lengths.append(chain.lengths)
+            if marginals:
+                nodes.append(engine.marginals(chain).nodes)
+            if reading is not None:
+                found.append(probable_spans(chain, reading, min_probability, labels[-1], B))
+            B += chain.num_sentences
+        answer = AnswerArrays(names, offsets_of(np.concatenate(lengths)), np.concatenate(labels))
+        finished = self._finished(X, answer.labellings)
+        if finished is not answer.labellings:
+            answer = _numbered(names, finished)
+        tokens = np.arange(len(answer.labels))
+        chances = np.concatenate([np.zeros((0, len(names))), *nodes])[tokens, answer.labels] if marginals else None
+        return AnswerArrays(
+            names,
+            answer.offsets,
+            answer.labels,
+            chances,
+            None if reading is None else FoundSpans.joined(found, reading.types),
+        )
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
         """Return the most probable labelling of each sentence.
@@ -307,6 +382,18 @@ def _with_texts(X: Any) -> tuple[Any, Characters]:
     """Sentences that can be read twice, and how the text of a span is found in them as they came."""
     sentences = list(X) if isinstance(X, Iterator) else X
     return as_sentences(sentences), characters_of(sentences)
+
+
+def _shifted(characters: Characters, first: int) -> Characters:
+    """The same for sentences that are numbered from `first` on."""
+    return lambda b, start, end: characters(first + b, start, end)
+
+
+def _numbered(names: tuple[str, ...], labellings: Sequence[Sequence[Any]]) -> AnswerArrays:
+    """Labellings by the numbers of their labels."""
+    numbers = {name: number for number, name in enumerate(names)}
+    labels = np.array([numbers[str(label)] for row in labellings for label in row], np.int64)
+    return AnswerArrays(names, offsets_of([len(row) for row in labellings]), labels)
 
 
 def _labellings(names: Sequence[Any], ranked: Iterable[Any]) -> list[list[Labelling]]:

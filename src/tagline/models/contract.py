@@ -15,7 +15,7 @@ from tagline.training.callbacks import Progress
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
-    from tagline.models.answers import Answer, Labelling
+    from tagline.models.answers import Answer, AnswerArrays, Labelling
     from tagline.models.entities import Entity
     from tagline.models.explanations import Explanation
     from tagline.models.files import Exported
@@ -68,6 +68,9 @@ class Model(Protocol):
     explains: ClassVar[bool]
     """Whether `explain` says why a token has its label."""
 
+    finds_spans: ClassVar[bool]
+    """Whether `predict_spans` tells the probabilities of spans."""
+
     @property
     def labels_(self) -> list[Any]:
         """The labels: names, or the numbers of an HMM's states."""
@@ -100,6 +103,12 @@ class Model(Protocol):
 
     def answer(self, X: Any, **questions: Any) -> list[Answer]:
         """Answer several questions about sentences that are scored once."""
+
+    def answer_arrays(self, X: Any, **questions: Any) -> AnswerArrays:
+        """Answer about the best labelling of many sentences at once, as arrays."""
+
+    def tag(self, texts: Any, **how: Any) -> Any:
+        """Find the entities of texts as they are."""
 
     def predict(self, X: Any, **inputs: Any) -> Any:
         """Return the most probable labelling of each sentence."""

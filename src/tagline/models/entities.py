@@ -282,31 +282,76 @@ def _log_sum(values: NDArray[Any]) -> Float64Array:
         return np.asarray(np.log(np.exp(values - top[..., None]).sum(axis=-1)) + top, np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class FoundSpans:
+    """Spans that a model found, sorted by sentence and start.
+
+    Attributes:
+        sentence: ``[M]``.
+        start, end: ``[M]``, tokens inside the sentence, `end` exclusive.
+        kind: ``[M]``, a number in `types`.
+        types: the names of the types.
+        probability: ``[M]``.
+    """
+
+    sentence: IntArray
+    start: IntArray
+    end: IntArray
+    kind: IntArray
+    types: tuple[str, ...]
+    probability: Float64Array
+
+    @classmethod
+    def joined(cls, parts: Sequence[FoundSpans], types: tuple[str, ...]) -> FoundSpans:
+        """Return the spans of blocks whose sentences are numbered through."""
+
+        def column(name: str) -> Any:
+            return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)]).astype(np.int64)
+
+        probability = np.concatenate([np.zeros(0), *(part.probability for part in parts)])
+        return cls(column("sentence"), column("start"), column("end"), column("kind"), types, probability)
+
+    def entities(self, num_sentences: int, characters: Characters) -> list[list[Entity]]:
+        """Return those of each sentence, with their texts where they are known."""
+        out: list[list[Entity]] = [[] for _ in range(num_sentences)]
+        columns = (self.sentence, self.start, self.end, self.kind, self.probability)
+        for b, start, end, kind, probability in zip(*(values.tolist() for values in columns), strict=True):
+            text = characters(b, start, end) or ()
+            out[b].append(Entity(start, end, self.types[kind], probability, *text))
+        return out
+
+
+def probable_spans(
+    chain: Chain, reading: Reading, min_probability: float = 0.0, best: IntArray | None = None, first: int = 0
+) -> FoundSpans:
+    """Return the spans of the best labelling of each sentence that are probable enough.
+
+    Arguments:
+        best: that labelling ``[N]``, where it is known already.
+        first: the number of the chain's first sentence.
+    """
+    spans = reading.spans(engine.viterbi(chain).labels if best is None else best, chain.offsets)
+    kinds = spans.numbered(reading.types).astype(np.int64)
+    p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
+    columns = (spans.sentence + first, spans.start, spans.end, kinds)
+    if min_probability > 0:
+        likely = p >= min_probability
+        p, columns = p[likely], tuple(column[likely] for column in columns)  # type: ignore[assignment]
+    sentence, start, end, kind = columns
+    return FoundSpans(sentence, start, end, kind, reading.types, p)
+
+
 def find_entities(
-    chain: Chain,
-    reading: Reading,
-    characters: Characters,
-    first: int = 0,
-    min_probability: float = 0.0,
-    best: IntArray | None = None,
+    chain: Chain, reading: Reading, characters: Characters, first: int = 0, min_probability: float = 0.0
 ) -> list[list[Entity]]:
     """Return the spans of the best labelling of each sentence that are probable enough.
 
     Arguments:
         characters: tells the text of a span.
         first: the number of the chain's first sentence, for `characters`.
-        best: that labelling ``[N]``, where it is known already.
     """
-    spans = reading.spans(engine.viterbi(chain).labels if best is None else best, chain.offsets)
-    kinds = spans.numbered(reading.types).astype(np.int64)
-    p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
-    out: list[list[Entity]] = [[] for _ in range(chain.num_sentences)]
-    columns = (values.tolist() for values in (spans.sentence, spans.start, spans.end, kinds, p))
-    for b, start, end, kind, probability in zip(*columns, strict=True):
-        if probability >= min_probability:
-            text = characters(first + b, start, end) or ()
-            out[b].append(Entity(start, end, reading.types[kind], probability, *text))
-    return out
+    spans = probable_spans(chain, reading, min_probability)
+    return spans.entities(chain.num_sentences, lambda b, start, end: characters(first + b, start, end))
 
 
 def characters_of(X: Any) -> Characters:

@@ -42,7 +42,8 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if not is_listing(X):
-        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}")
+        remedy = "; for raw text there is tag: model.tag(text)" if isinstance(X, str) else ""
+        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}{remedy}")
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
     names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
     return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
@@ -53,9 +54,10 @@ def _columns(b: int, sentence: Any) -> Any:
     if isinstance(sentence, Sentence):
         return sentence
     if not is_listing(sentence):
+        remedy = ", for raw text there is tag: model.tag(texts)" if isinstance(sentence, str) else ""
         raise InputError(
             f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
-            "for one sentence pass [sentence]"
+            f"for one sentence pass [sentence]{remedy}"
         )
     tokens = list(sentence)
     kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}

@@ -11,6 +11,7 @@ from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence
 from tagline.readers.description import Description, describe
 from tagline.readers.jsonl import read_jsonl, write_jsonl
+from tagline.readers.sentences import split_sentences
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.text import corpus_of_texts, read_text, tokenize, write_text
 from tagline.readers.words import corpus_of_words, read_words, write_words
@@ -31,6 +32,7 @@ __all__ = [
     "read_jsonl",
     "read_text",
     "read_words",
+    "split_sentences",
     "to_dataset",
     "tokenize",
     "write",

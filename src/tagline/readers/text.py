@@ -1,66 +1,27 @@
-"""Raw text, one sentence a line, with tokenizers that keep the place of every token."""
+"""Raw text, one sentence a line; `tagline.readers.tokens` finds the tokens and keeps the place of each."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, TypeAlias
-
-import numpy as np
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tagline.errors import InputError
-from tagline.ragged import offsets_of
-from tagline.readers.arguments import check_choice, is_listing
+from tagline.readers.arguments import is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
-from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.sources import PathLike, name_of, open_target, shown_value
+from tagline.readers.tokens import (
+    TOKENIZERS,
+    Cut,
+    Tokenizer,
+    cut_by_function,
+    cut_by_script,
+    is_wide,
+    tokenize,
+)
 
-Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]
-"""A text → (start, end) characters of its tokens."""
-
-TOKENIZERS = {
-    "whitespace": re.compile(r"\S+"),
-    "words": re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]"),  # words, with inner apostrophes and hyphens, and single signs
-    "characters": re.compile(r"\S"),
-}
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")  # Chinese characters and kana
-_NARROW = re.compile(rf"[^\W_{_WIDE.pattern[1:-1]}]+")  # words of other scripts
-
-
-def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
-    """Find the tokens of a text as (start, end) characters.
-
-    Arguments:
-        tokenizer: ``whitespace``, ``words`` (Unicode words and single signs) or ``characters`` (for Chinese).
-
-    >>> [("Anna's cat."[start:end]) for start, end in tokenize("Anna's cat.")]
-    ["Anna's", 'cat', '.']
-    """
-    check_choice("tokenizer", tokenizer, TOKENIZERS)
-    if not isinstance(text, str):
-        raise InputError(f"text: expected a string, got {shown_value(text)}")
-    return [match.span() for match in TOKENIZERS[tokenizer].finditer(text)]
-
-
-def is_wide(text: str) -> bool:
-    """Say whether a text is a single Chinese character or kana.
-
-    >>> is_wide("京"), is_wide("北京"), is_wide("a")
-    (True, False, False)
-    """
-    return _WIDE.fullmatch(text) is not None
-
-
-def cut_by_script(text: str) -> list[tuple[int, int]]:
-    """Cut a text into characters where it is mainly Chinese or Japanese, else into words.
-
-    >>> [len(cut_by_script(text)) for text in ("他住在北京", "Anna lives in Rome")]
-    [5, 4]
-    """
-    wide = len(_WIDE.findall(text))
-    return tokenize(text, "characters" if wide and wide >= len(_NARROW.findall(text)) else "words")
+__all__ = ["TOKENIZERS", "Cut", "corpus_of_texts", "cut_by_script", "is_wide", "read_text", "tokenize", "write_text"]
 
 
 def corpus_of_texts(
@@ -76,20 +37,19 @@ def corpus_of_texts(
     held: list[Any] = list(texts) if is_listing(texts) else [texts]
     if not is_listing(texts) or not all(isinstance(text, str) for text in held):
         raise InputError(f"texts: expected a list of strings, got {shown_value(texts)}")
-    cut: Cut = partial(tokenize, tokenizer=tokenizer) if isinstance(tokenizer, str) else tokenizer
+    cut = Tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if not callable(cut):
         raise InputError(f"tokenizer: expected a name or a function, got {shown_value(tokenizer)}")
-    places = [cut(text) for text in held]
-    tokens = Column.of(text[start:end] for text, row in zip(held, places, strict=True) for start, end in row)
+    cut_texts = cut.cut(held) if isinstance(cut, Tokenizer) else cut_by_function(held, cut)
     if lines is None and source:
         lines = range(1, len(held) + 1)
     return Corpus(
-        {TOKEN: tokens},
-        offsets_of([len(row) for row in places]),
+        {TOKEN: cut_texts.tokens},
+        cut_texts.offsets,
         source=source,
         lines=lines,
         texts=held,
-        token_spans=np.array([place for row in places for place in row], np.int64).reshape(-1, 2),
+        token_spans=cut_texts.places,
     )
 
 

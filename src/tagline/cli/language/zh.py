@@ -322,10 +322,11 @@ HELP = {
     "Add a line of JSON to this file after each pass.": "每遍结束后向此文件追加一行 JSON。",
     "How text is cut; auto: as the tokens were that the model learned from.\n\nwhitespace: what stands between blanks: "
     "Anna's | cat, | 3.50\n\nwords: words and signs: Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters: every "
-    "character: 北 | 京 | 2 | 0 | 0 | 8\n\ntreebank: words, with English endings cut off: Anna | 's | do | n't": (
+    "character: 北 | 京 | 2 | 0 | 0 | 8\n\ntreebank: words as English treebanks have them: Anna | 's | do | n't | "
+    "Dr.": (
         "文本如何切分；auto 与模型训练时一样。\n\nwhitespace：按空白：Anna's | cat, | 3.50\n\n"
         "words：词和符号：Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters：逐字：北 | 京 | 2 | 0 | 0 | 8\n\n"
-        "treebank：词，并切开英语词尾：Anna | 's | do | n't"
+        "treebank：按英语树库的习惯：Anna | 's | do | n't | Dr."
     ),
 }
 
@@ -366,6 +367,10 @@ SAID = {
     "saving {}": "正在保存 {}",
     "scoring": "正在评测",
     "counting": "正在计数",
+    "learning": "正在学习",
+    "left out {}, which has no numbers; --group or --columns can name it": (
+        "略去 {}，它没有数值；可用 --group 或 --columns 指定"
+    ),
     "training": "训练中",
     "numbering features": "正在给特征编号",
     "making the network": "正在建立网络",

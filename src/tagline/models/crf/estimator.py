@@ -270,8 +270,7 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         for line in template.states:
             prefix = line.literals[0]
             if line.text == f"{prefix}%x[0,0]":
-                attributes = (names[number] for number in range(min(len(names), MOST_NAMES)))
-                return [name.removeprefix(prefix) for name in attributes if name.startswith(prefix)]
+                return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
         return []
 
     def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.models.answers import Answer, ChainModel, Labelling, PerSentence, lists_of
+from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence, lists_of
 from tagline.models.entities import Entity
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts
@@ -83,6 +83,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     kind: ClassVar[str] = "trigram"
     explains: ClassVar[bool] = True
+    finds_spans: ClassVar[bool] = False
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
     parameters_: TrigramParameters
     training_: TrainingFacts
@@ -202,6 +203,17 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         nodes: Any = self._nodes(asked) if marginals else repeat(None)
         ranked: Any = self._ranked(asked, Ranks(k_best, "k_best")) if k_best else repeat(None)
         return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
+
+    def answer_arrays(self, X: Any, *, marginals: bool = False, **others: Any) -> AnswerArrays:
+        """Answer about many sentences at once; see `ChainModel.answer_arrays`."""
+        if others.get("spans"):
+            self.predict_spans(X)
+        if not marginals:
+            return super().answer_arrays(X)
+        p, asked = self._fitted(), self._question(X, None)
+        labels = p.trigrams.best(*asked.arguments)[0] % len(p.labels)
+        nodes = np.concatenate([np.zeros((0, len(p.labels))), *self._nodes(asked)])
+        return AnswerArrays(p.labels, asked.offsets, labels, nodes[np.arange(len(labels)), labels])
 
     def chains(self, X: Any, *, known: Any = None) -> Iterator[PairChain]:  # type: ignore[override]
         """Score sentences: a chain over pairs of states for each, with the same distribution over labellings.

@@ -121,7 +121,8 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
         x = x.tolist()  # None where masked
     if isinstance(x, str | bytes | Mapping) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(
-            f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it"
+            f"{name}: expected a sequence of symbols, got {shown_value(x)}; list(text) makes characters of it; "
+            "for raw text there is tag: model.tag(text)"
         )
     if not hasattr(x, "__array__"):
         return [symbol[0] if _is_single(symbol) else symbol for symbol in x]

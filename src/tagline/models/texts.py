@@ -1,0 +1,206 @@
+"""Text in, entities out: `model.tag`, for every model that reads words.
+
+Texts are split into sentences (`tagline.readers.split_sentences`) and cut into tokens as the command line does
+(`tagline.models.cutting`); what is found is told in characters of the text as it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+from tagline.errors import InputError
+from tagline.models.contract import Input
+from tagline.models.cutting import AUTO, cut_for
+from tagline.models.entities import Reading
+from tagline.readers.corpus import Corpus
+from tagline.readers.sentences import split_sentences
+from tagline.readers.sources import shown_value
+from tagline.readers.text import corpus_of_texts
+from tagline.training.checks import check_number, check_switch
+
+if TYPE_CHECKING:
+    from tagline.models.answers import AnswerArrays
+
+MOST_CHARACTERS = 1 << 20  # of texts that are worked on at once: memory holds their features
+
+
+@dataclass(frozen=True, slots=True)
+class TextEntity:
+    """An entity of a text.
+
+    Attributes:
+        text: its characters.
+        type: empty where labels have no types.
+        start, end: characters of the text, `end` exclusive.
+        probability: that the labelling has exactly this entity.
+    """
+
+    text: str
+    type: str
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedToken:
+    """A token of a text with its label.
+
+    Attributes:
+        text: its characters.
+        label: the one that it has in the most probable labelling.
+        start, end: characters of the text, `end` exclusive.
+        probability: of the label; None where entities are told, with theirs.
+    """
+
+    text: str
+    label: str
+    start: int
+    end: int
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """What a model found in a text.
+
+    Attributes:
+        text: as it was given.
+        sentences: (start, end) characters of each.
+        tokens: with their labels.
+        entities: None where the labels mark none, such as parts of speech; tokens have probabilities then.
+    """
+
+    text: str
+    sentences: tuple[tuple[int, int], ...]
+    tokens: tuple[TaggedToken, ...]
+    entities: tuple[TextEntity, ...] | None
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each token."""
+        return [token.label for token in self.tokens]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, lists and strings."""
+        return asdict(self)
+
+
+class TextModel:
+    """A model that takes texts as they are."""
+
+    finds_spans: ClassVar[bool] = True
+    """Whether the kind tells the probabilities of spans."""
+
+    @overload
+    def tag(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too
+        self, texts: str, *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
+    ) -> TaggedText: ...
+    @overload
+    def tag(
+        self, texts: Iterable[str], *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
+    ) -> list[TaggedText]: ...
+    def tag(
+        self, texts: str | Iterable[str], *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
+    ) -> TaggedText | list[TaggedText]:
+        """Find the entities of a text, or of many; where labels mark none, the label of each token.
+
+        Arguments:
+            texts: a string, or a list, an iterable or a Series of pandas or polars of strings.
+            tokens: how texts are cut: ``words``, ``characters``, ``whitespace``, ``treebank``, or ``auto`` as the
+                tokens were that the model learned from.
+            split: whether texts are split into sentences; else each is one.
+            min_probability: entities that are less probable are left out.
+        """
+        model: Any = self
+        check_switch("split", split)
+        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
+        _refuse(model.input_)
+        cut, reading = cut_for(model, tokens), _reading(model)
+        tagged: list[TaggedText] = []
+        for block in _blocks([texts] if isinstance(texts, str) else _strings(texts)):
+            sentences = [split_sentences(text) if split else [(0, len(text))] for text in block]
+            pieces = [text[start:end] for text, row in zip(block, sentences, strict=True) for start, end in row]
+            corpus = corpus_of_texts(pieces, cut)
+            arrays: AnswerArrays = model.answer_arrays(
+                corpus,
+                spans=reading is not None,
+                marginals=reading is None,
+                **({} if reading is None else {"min_probability": min_probability}),
+            )
+            tagged.extend(_tagged(block, sentences, corpus, arrays))
+        return tagged[0] if isinstance(texts, str) else tagged
+
+
+def _reading(model: Any) -> Reading | None:
+    """How the labels of a model make spans; None where they make none, or the model does not know their chances."""
+    try:
+        return Reading.of([str(label) for label in model.labels_], model.scheme_name) if model.finds_spans else None
+    except InputError:
+        return None
+
+
+def _refuse(needs: Input) -> None:
+    if needs.refusal is not None:
+        raise InputError(f"tag: {needs.refusal}; use predict")
+    if needs.columns > 1:
+        raise InputError(
+            f"tag: expected a model that looks at words alone, got one that looks at {needs.columns} columns, as "
+            f"{needs.source} names them; give sentences with their columns to predict"
+        )
+
+
+def _strings(texts: Any) -> Iterator[str]:
+    """The texts of an iterable, each of them checked."""
+    if isinstance(texts, bytes | Mapping) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
+        remedy = "; give one column, such as df['text']" if hasattr(texts, "columns") else ""
+        raise InputError(f"texts: expected a string or a list of strings, got {shown_value(texts)}{remedy}")
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            remedy = "; for sentences of tokens there is predict" if isinstance(text, list | tuple) else ""
+            raise InputError(f"texts[{n}]: expected a string, got {shown_value(text)}{remedy}")
+        yield text
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts of about `MOST_CHARACTERS` together."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        block.append(text)
+        size += len(text)
+        if size >= MOST_CHARACTERS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _tagged(
+    texts: Sequence[str], sentences: Sequence[list[tuple[int, int]]], corpus: Corpus, arrays: AnswerArrays
+) -> Iterator[TaggedText]:
+    """Put the answers about sentences together, text by text."""
+    assert corpus.token_spans is not None
+    offsets, places = corpus.offsets.tolist(), corpus.token_spans.tolist()
+    labels = [arrays.names[label] for label in arrays.labels.tolist()]
+    chances = [None] * len(labels) if arrays.probabilities is None else arrays.probabilities.tolist()
+    entities = None
+    if arrays.spans is not None:
+        entities = arrays.spans.entities(len(corpus), lambda b, start, end: None)
+    edges = [0]
+    for row in sentences:
+        edges.append(edges[-1] + len(row))
+    for text, row, (first, last) in zip(texts, sentences, pairwise(edges), strict=True):
+        tokens, found = [], []
+        for b, (base, _) in zip(range(first, last), row, strict=True):
+            for n in range(offsets[b], offsets[b + 1]):
+                start, end = base + places[n][0], base + places[n][1]
+                tokens.append(TaggedToken(text[start:end], labels[n], start, end, chances[n]))
+            for entity in entities[b] if entities is not None else ():
+                start = base + places[offsets[b] + entity.start][0]
+                end = base + places[offsets[b] + entity.end - 1][1]
+                found.append(TextEntity(text[start:end], entity.type, start, end, entity.probability))
+        yield TaggedText(text, tuple(row), tuple(tokens), None if entities is None else tuple(found))

@@ -1,0 +1,150 @@
+"""`model.tag` of every kind: texts in, entities in the characters of the text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagline import CRF, HMM, InputError, TrigramTagger
+from tagline.models.registry import kinds
+from tagline.models.texts import TaggedText, TextEntity, TextModel
+from tagline.readers import corpus_of_texts
+
+from .test_contract import TEMPLATE, X, Y, fitted
+
+TEXT = "Anna Smith lives in Rome. Bob sees\tNew York!\nRome calls"
+
+
+@pytest.fixture(scope="module", params=list(kinds()))
+def model(request: pytest.FixtureRequest, one_thread: None) -> Any:
+    return fitted(request.param)
+
+
+@pytest.fixture(scope="module")
+def crf() -> CRF:
+    return CRF(TEMPLATE, scheme="IOB2", c2=0.5).fit(X, Y)
+
+
+def test_every_kind_tags_texts(model: Any) -> None:
+    tagged = model.tag(TEXT)
+    assert tagged.text == TEXT
+    assert [TEXT[start:end] for start, end in tagged.sentences] == (
+        ["Anna Smith lives in Rome.", "Bob sees\tNew York!", "Rome calls"]
+    )
+    assert [token.text for token in tagged.tokens] == [TEXT[token.start : token.end] for token in tagged.tokens]
+    sentences = corpus_of_texts(["Anna Smith lives in Rome.", "Bob sees\tNew York!", "Rome calls"])
+    assert tagged.labels == [label for row in model.predict(sentences) for label in row]
+    if not model.finds_spans:
+        assert tagged.entities is None
+        assert tagged.tokens[0].probability == max(model.marginal_arrays(sentences)[0][0])
+        return
+    found = [(entity.text, entity.type, entity.probability) for entity in tagged.entities]
+    expected = [(span.text, span.type, span.probability) for row in model.predict_spans(sentences) for span in row]
+    assert found == expected
+    assert [entity.text for entity in tagged.entities] == (
+        [TEXT[entity.start : entity.end] for entity in tagged.entities]
+    )
+    assert tagged.tokens[0].probability is None
+
+
+def test_every_kind_says_that_predict_takes_no_texts(model: Any) -> None:
+    for given_texts in ("Anna calls", ["Anna calls Rome."]):
+        with pytest.raises(InputError, match=r"for raw text there is tag: model\.tag"):
+            model.predict(given_texts)
+
+
+class Series:
+    """What of a Series of pandas or polars is looked at."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+
+def test_many_texts(crf: CRF) -> None:
+    texts = ["Anna calls", "", " ", "Bob sees New York"]
+    one_by_one = [crf.tag(text) for text in texts]
+    for many in (texts, tuple(texts), iter(texts), Series(texts)):
+        assert crf.tag(many) == one_by_one
+    assert crf.tag([]) == []
+    assert one_by_one[1] == TaggedText("", (), (), ())
+    assert one_by_one[3].entities is not None
+    assert one_by_one[3].as_dict()["entities"][1]["text"] == "New York"
+
+
+def test_series_of_pandas_and_polars(crf: CRF) -> None:
+    for name in ("pandas", "polars"):
+        try:
+            library = pytest.importorskip(name)
+        except pytest.skip.Exception:
+            continue
+        assert crf.tag(library.Series(["Anna calls", "Rome"])) == crf.tag(["Anna calls", "Rome"])
+        with pytest.raises(InputError, match=r"texts: expected a string or a list of strings, .*give one column"):
+            crf.tag(library.DataFrame({"text": ["Anna"]}))
+
+
+def test_options(crf: CRF) -> None:
+    text = "Anna calls. Bob sees New York."
+    assert crf.tag(text, split=False).sentences == ((0, len(text)),)
+    assert [token.text for token in crf.tag("Rome.", tokens="whitespace").tokens] == ["Rome."]
+    entities = crf.tag(text).entities
+    assert entities is not None
+    bar = sorted(entity.probability for entity in entities)[1]
+    assert crf.tag(text, min_probability=bar).entities == tuple(e for e in entities if e.probability >= bar)
+    assert isinstance(entities[0], TextEntity)
+
+
+def test_labels_without_spans() -> None:
+    model = TrigramTagger().fit([["the", "cat", "sings"]], [["D", "N", "V"]])
+    tagged = model.tag("The cat sings.")
+    assert tagged.entities is None
+    assert all(token.probability is not None and 0 < token.probability <= 1 for token in tagged.tokens)
+    states = HMM(2).fit([["a", "b", "a"], ["b"]])
+    assert states.tag("a b").entities is None
+
+
+def test_a_dictionary_that_fills_labels() -> None:
+    from tagline import Dictionary
+
+    dictionary = Dictionary({"Oslo": "LOC"}, priority="under")
+    model = CRF(TEMPLATE, scheme="IOB2", c2=0.5, dictionary=dictionary).fit(X, Y)
+    assert model.tag("lives in Oslo").labels == model.predict([["lives", "in", "Oslo"]])[0]
+
+
+@given(text=st.text(st.sampled_from("Anna Rome.!?\n\t北京。👍🏽\u0301é'\"("), max_size=40))
+def test_offsets_reproduce_the_text(crf: CRF, text: str) -> None:
+    tagged = crf.tag(text)
+    assert all(text[token.start : token.end] == token.text for token in tagged.tokens)
+    assert "".join(token.text for token in tagged.tokens) == "".join(text.split())
+    for entity in tagged.entities or ():
+        assert text[entity.start : entity.end] == entity.text
+
+
+def test_refused(crf: CRF) -> None:
+    cases: list[tuple[Any, str]] = [
+        (7, "texts: expected a string or a list of strings, got 7"),
+        (b"Anna", "texts: expected a string or a list of strings, got b'Anna'"),
+        ({"a": "b"}, "texts: expected a string or a list of strings, got"),
+        (["a", None], r"texts\[1\]: expected a string, got None"),
+        ([["Anna"]], r"texts\[0\]: expected a string, got \['Anna'\]; for sentences of tokens there is predict"),
+    ]
+    for texts, message in cases:
+        with pytest.raises(InputError, match=message):
+            crf.tag(texts)
+    with pytest.raises(InputError, match="tokens: expected one of auto, whitespace, words, characters, treebank"):
+        crf.tag("a", tokens="x")
+    with pytest.raises(InputError, match="min_probability: expected a number from 0 to 1"):
+        crf.tag("a", min_probability=2)
+    features = CRF().fit([[{"a": 1}]], [["O"]])
+    with pytest.raises(InputError, match="tag: expected a model that was trained with a template"):
+        features.tag("Anna")
+    columns = CRF("U00:%x[0,0]\nU01:%x[0,1]\n").fit([[("Anna", "N")]], [["O"]])
+    with pytest.raises(InputError, match="tag: expected a model that looks at words alone, got one that looks at 2"):
+        columns.tag("Anna")
+    assert issubclass(CRF, TextModel)
