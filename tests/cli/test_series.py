@@ -89,3 +89,18 @@ def test_what_cannot_be_meant(model: Path, series: Path, tmp_path: Path) -> None
     )
     tagline("train", labelled, *out, *hmm)
     assert "has not learned from a table, got one" in line_of(tagline("tag", *("-m", tmp_path / "m"), series))
+
+
+def test_a_series_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    rows = "\n".join(f"{value:.6f}" for value in random.normal(random.integers(3, size=80), 1.0))
+    (tmp_path / "series.csv").write_text(f"x\n{rows}\n", encoding="utf-8")
+    words = ("train", tmp_path / "series.csv", "--model", "hmm", "--states", 3)
+    kept = (*words, "--checkpoint", tmp_path / "state", "--save-every", 0)
+    assert tagline(*words, "-o", tmp_path / "whole", "--max-iterations", 8).code == 0
+    assert tagline(*kept, "-o", tmp_path / "half", "--max-iterations", 3).code == 0
+    done = tagline(*kept, "--resume", "-o", tmp_path / "again", "--max-iterations", 8)
+    assert f"going on from {tmp_path / 'state'}" in done.err
+    models = [package.load(tmp_path / name) for name in ("whole", "again", "half")]
+    tables = [model.transitions_.tobytes() for model in models]  # type: ignore[attr-defined]
+    assert tables[0] == tables[1] != tables[2]

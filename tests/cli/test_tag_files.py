@@ -124,3 +124,9 @@ class TestForms:
 def test_lines_that_are_left_out(model: Path, option: list[str]) -> None:
     done = tagline("tag", "-m", model, *option, input="-DOCSTART- X\n\nAnna O\n\nRome O\n")
     assert [line.split("\t")[0] for line in done.out.splitlines() if line] == ["Anna", "Rome"]
+
+
+def test_lines_are_split_where_asked(model: Path) -> None:
+    text = "Dr. Anna lives in Rome. She sings!\n\nBob is here.\n"
+    items = tagline("tag", "-m", model, "--format", "text", "--split", "--as", "jsonl", input=text).out.splitlines()
+    assert [json.loads(line)["text"] for line in items] == ["Dr. Anna lives in Rome.", "She sings!", "Bob is here."]

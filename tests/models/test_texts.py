@@ -148,3 +148,10 @@ def test_refused(crf: CRF) -> None:
     with pytest.raises(InputError, match="tag: expected a model that looks at words alone, got one that looks at 2"):
         columns.tag("Anna")
     assert issubclass(CRF, TextModel)
+
+
+def test_a_notebook_shows_it(crf: CRF) -> None:
+    assert "<mark" in crf.tag("Anna <b>Smith</b> lives in Rome.")._repr_html_()
+    assert "<b>" not in crf.tag("Anna <b>Smith</b> lives in Rome.")._repr_html_()
+    words = TrigramTagger().fit([["the", "cat"]], [["D", "N"]]).tag("the cat")
+    assert "cat" in words._repr_html_()

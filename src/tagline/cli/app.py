@@ -73,7 +73,7 @@ def common(
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
     for part in ("tagline.training", "tagline.embeddings"):
-        logging.getLogger(part).handlers = [_Warnings()]
+        logging.getLogger(part).handlers = [_Warnings(logging.WARNING)]
     encodings = logging.getLogger("tagline.encoding")
     encodings.handlers = [_Encodings()]
     encodings.setLevel(logging.INFO)

@@ -89,6 +89,7 @@ class Source:
         encoding: of the input.
         comment, docstart: lines of column files that are left out.
         block: bytes read at once.
+        split: whether lines of raw text are split into sentences.
     """
 
     form: str | None = None
@@ -97,12 +98,13 @@ class Source:
     comment: str = ""
     docstart: bool = False
     block: int = BLOCK_BYTES
+    split: bool = False
 
     def format_for(self, path: PathLike, model: Model, cut: Cut) -> StreamFormat:
         """Return how one input is read; a model of several columns has no use for raw text."""
         form, sure = format_of(path, self.form), self.form is not None or model.input_.columns > 1
         single = len(cut("\u4e2d\u6587")) == 2
-        return StreamFormat(form, sure, single, self.encoding, self.comment, self.docstart, self.block)
+        return StreamFormat(form, sure, single, self.encoding, self.comment, self.docstart, self.block, self.split)
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,14 @@ class TaggedText:
         """Return everything as plain numbers, lists and strings."""
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        """The text with its entities in colour, for notebooks."""
+        from tagline.showing import picture
+
+        words = [token.text for token in self.tokens]
+        shown: str = (picture(words, self.labels) if self.entities is None else picture(self))._repr_html_()
+        return shown
+
 
 class TextModel:
     """A model that takes texts as they are."""

@@ -21,6 +21,7 @@ from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
 from tagline.readers.looks import TEXT, UNCLEAR, looks_like
+from tagline.readers.sentences import split_sentences
 from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
 from tagline.readers.words import corpus_of_words
@@ -54,6 +55,7 @@ class StreamFormat:
         encoding: of the input.
         comment, docstart: lines of column files that are left out, as `ColumnFormat` has them.
         block: bytes read at once.
+        split: whether a line of raw text is split into sentences; else it is one.
     """
 
     form: str = "columns"
@@ -63,6 +65,7 @@ class StreamFormat:
     comment: str = ""
     docstart: bool = False
     block: int = BLOCK_BYTES
+    split: bool = False
 
     def __post_init__(self) -> None:
         if self.form not in INPUTS:
@@ -99,6 +102,8 @@ def read_stream(
     number = 1
     for block in whole_sentences(blocks, LINE, name):
         good, error = _decoded(block, number, name, skip)
+        if form.split and form.form == "text":
+            good = _split(good)
         read, broken = parse(good, cut, name, skip)
         if len(read.corpus):
             yield read
@@ -190,6 +195,10 @@ def _decoded(block: bytes, number: int, name: str, skip: Tell | None) -> tuple[_
                 return good, error
             skip(str(error))
     return good, None
+
+
+def _split(lines: _Lines) -> _Lines:
+    return [(n, line[start:end]) for n, line in lines for start, end in split_sentences(line)]
 
 
 def _texts(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, None]:

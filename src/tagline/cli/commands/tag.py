@@ -25,6 +25,9 @@ def command(
             rich_help_panel=READING,
         ),
     ] = None,
+    split: Annotated[
+        bool, typer.Option("--split", help="Split lines of raw text into sentences.", rich_help_panel=READING)
+    ] = False,
     tokens: Tokens = "auto",
     encoding: Encoding = "auto",
     docstart: Annotated[
@@ -99,7 +102,7 @@ def command(
         say(f"-o names a file now; {output} was taken as --as {output}", err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
-    source = Source(form, tokens, encoding, comment, docstart)
+    source = Source(form, tokens, encoding, comment, docstart, split=split)
     paths = files or ["-"]
     targets = targets_of(output, paths, output_for(paths, source, questions))
     loaded = load_tagger(model)

@@ -181,6 +181,7 @@ HELP = {
     "How text is cut: words, characters, whitespace; auto as the model's tokens were.": (
         "文本如何切分：words（词）、characters（字）、whitespace（空白）；auto 与模型训练时一样。"
     ),
+    "Split lines of raw text into sentences.": "把纯文本的行切分成句子。",
     "Leave out -DOCSTART- lines of columns.": "略去列文件中的 -DOCSTART- 行。",
     "Leave out lines of columns that begin with this.": "略去列文件中以此开头的行。",
     "Add the probability of each tag.": "加上每个标签的概率。",
