@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 import tagline as package
+from tagline.cli import options
 from tagline.models.crf.estimator import CRF
 from tagline.models.cutting import cut_for
 from tagline.readers import read_columns
 from tagline.readers.text import cut_by_script
+from tagline.readers.tokens import TOKENIZERS
 
 from .commands import line_of, tagline
 
@@ -274,3 +276,7 @@ def test_labels_that_no_column_can_hold_are_refused(label: str, tmp_path: Path) 
     assert line.startswith(f"<stdin>:3: expected labels without blanks to write in columns, got {label!r}")
     done = tagline("tag", "-m", tmp_path / "m", "--as", "jsonl", input="a\n\n")
     assert json.loads(done.out)["tags"] == [label]
+
+
+def test_the_help_knows_all_tokenizers() -> None:
+    assert options.TOKENIZERS == TOKENIZERS

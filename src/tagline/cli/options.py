@@ -10,9 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from tagline.models.options import DATA, Option
-from tagline.readers.tokens import TOKENIZERS
 
 MESSAGES = "Messages"
+# Those of `tagline.readers.tokens`, which would load NumPy before help is shown; a test compares the two.
+TOKENIZERS = {
+    "whitespace": "what stands between blanks: Anna's | cat, | 3.50",
+    "words": "words and signs: Anna's | cat | , | 3.50 | U.S. | 北京",
+    "characters": "every character: 北 | 京 | 2 | 0 | 0 | 8",
+    "treebank": "words as English treebanks have them: Anna | 's | do | n't | Dr.",
+}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Encoding = Annotated[
