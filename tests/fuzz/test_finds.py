@@ -291,6 +291,21 @@ def test_damaged_checkpoints(name: str, tmp_path: Path) -> None:
 def test_labels_of_no_token_may_be_of_any_type() -> None:
     nothing = Chain(np.empty((0, 2)), np.zeros((2, 2)))
     assert engine.score(nothing, np.array([], "U1")).tolist() == [0.0]
+    assert engine.constrain(nothing, known=np.array([], "S1")).num_tokens == 0
+
+
+def test_a_penalty_beyond_the_integers_of_numpy() -> None:
+    model = CRF(TEMPLATE, algorithm="sgd", c2=2**70, passes=1).fit(WORDS, TAGS)
+    assert np.isfinite(model.parameters_.weights).all()
+
+
+def test_labellings_that_fit_into_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(engine.dispatch._backend(), "k_best", full)
+    with pytest.raises(InputError, match="k: expected labellings that fit into memory, got 9 for each of 1 sentences"):
+        engine.k_best(EVEN, 9)
 
 
 def test_a_tolerance_beyond_floats() -> None:

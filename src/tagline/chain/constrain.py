@@ -111,6 +111,7 @@ def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
         raise InputError(
             f"known: expected integers of shape [{N}], negative where unknown, got {labels.dtype} {list(labels.shape)}"
         )
+    labels = labels.astype(np.int64) if not N else labels
     wrong = np.flatnonzero(labels >= L)
     if len(wrong):
         raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {labels[wrong[0]]}")

@@ -132,7 +132,13 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
     """
     near, taken = centred(chain)
-    ranked: list[RankedPaths] = _backend().k_best(near, k)
+    try:
+        ranked: list[RankedPaths] = _backend().k_best(near, k)
+    except MemoryError:
+        raise InputError(
+            f"k: expected labellings that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
+            "sentences; ask for fewer, or about fewer sentences at once"
+        ) from None
     if near is chain:
         return ranked
     return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.models.registry import kind_named, kinds
-from tagline.readers.sources import open_target, read_bytes
+from tagline.readers.sources import open_target, read_bytes, shown_value
 
 MARK = "# Written by tagline train."  # the first line of files that may be overwritten
 NONE = "none"
@@ -62,10 +62,11 @@ def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             meant = f"did you mean {near[0]}? The" if near else "the"
-            raise InputError(f"{path}: expected a setting, got {name!r}; {meant} settings are {', '.join(known)}")
+            got = shown_value(name)
+            raise InputError(f"{path}: expected a setting, got {got}; {meant} settings are {', '.join(known)}")
         if isinstance(known[name], bool) != isinstance(value, bool) and known[name] is not None:
             wanted = "true or false" if isinstance(known[name], bool) else "a number or text"
-            got = str(value).lower() if isinstance(value, bool) else repr(value)
+            got = str(value).lower() if isinstance(value, bool) else shown_value(value)
             raise InputError(f"{path}: expected {wanted} for {name}, got {got}")
     return {name: None if value == NONE else value for name, value in values.items()}
 

@@ -118,6 +118,7 @@ def train(
 
 def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict[str, Any]:
     values = {name: getattr(settings, name) for name in sorted(algorithm.uses - {"noise"})}
+    values |= {name: float(values[name]) for name in ("c1", "c2") if name in values}  # integers of NumPy have an end
     if values.get("passes", ...) is None:
         del values["passes"]
     if "noise" in algorithm.uses and precision == "float64":
