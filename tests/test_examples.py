@@ -55,3 +55,43 @@ def test_the_module_on_bert() -> None:
     found = re.fullmatch(r"loss \S+, (\d+) of 100 sentences right\n", run("bert_crf_module.py"))
     assert found is not None
     assert int(found[1]) >= 95
+
+
+# The first hour: six ways in.
+
+FIRST_HOUR = {
+    "english_entities.py": r"all +8\d\.\d\d.*PER +4-14 +Anna Smith",
+    "chinese.py": r"ORG 0 5 \S{5}\n.*\n\S\S \S\S \S\S\n$",
+    "network.py": r"dev F1 0\.[6-9]\d after 15 epochs\n",
+    "time_series.py": r'emission="gaussian".*\n→ +3 .*\n\d\d+ % of the hidden states found\n$',
+    "long_training.py": r"pass 5 .*lines in the log.*the same weights: True\n$",
+}
+
+
+def test_the_first_hour_is_all_there() -> None:
+    names = {path.name for path in (EXAMPLES / "first_hour").iterdir()}
+    assert names == {*FIRST_HOUR, "production.sh"}
+
+
+@pytest.mark.parametrize("name", FIRST_HOUR)
+def test_the_first_hour(name: str) -> None:
+    assert re.search(FIRST_HOUR[name], run(f"first_hour/{name}"), re.DOTALL)
+
+
+def test_the_first_hour_in_production() -> None:
+    """The command of the environment that runs the tests."""
+    home = Path(sys.executable).parent
+    if not (home / "tagline").exists():
+        pytest.skip("the package is not installed")
+    path = f"{home}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", EXAMPLES / "first_hour" / "production.sh"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": path},
+    )
+    assert "[PER Anna Smith] lives in [LOC Oslo]." in done.stdout
+    assert "skipped 1 broken sentence" in done.stderr
+    assert "read as raw text" in done.stderr
+    assert "FB1:  9" in done.stdout
