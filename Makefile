@@ -69,8 +69,9 @@ reliability: $(VENV)/tested
 
 # 24 threads on the core, built with ThreadSanitizer; a race is exit code 66, and the planted one must be found.
 TSAN = build/thread
-WITH_TSAN = LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" PYTHONPATH=$(TSAN)/package \
-	TSAN_OPTIONS="exitcode=66 history_size=4 suppressions=tests/fuzz/tsan.supp" $(BIN)/python -m tests.fuzz.threads
+WITH_TSAN = LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" \
+	TSAN_OPTIONS="exitcode=66 history_size=4 suppressions=tests/fuzz/tsan.supp" \
+	$(BIN)/python -m tests.fuzz.elsewhere $(CURDIR)/$(TSAN)/package tests.fuzz.threads
 tsan: $(VENV)/tested
 	cmake -S . -B $(TSAN) -DTAGLINE_SANITIZE=thread -DCMAKE_BUILD_TYPE=None -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
