@@ -82,7 +82,8 @@ def large(folder: Path) -> Path:
     """A corpus file of more than 1 MB."""
     rng, path = np.random.default_rng(0), folder / "large.txt"
     words = rng.integers(0, 10**6, (5_000, 20))
-    path.write_text("\n".join("".join(f"word{number} O\n" for number in sentence) for sentence in words))
+    lines = [[f"word{number} {'O' if number % 7 else 'B-X'}\n" for number in sentence] for sentence in words.tolist()]
+    path.write_text("\n".join(map("".join, lines)))
     return path
 
 
