@@ -310,3 +310,17 @@ def test_files_of_a_run_are_checked_first(folder: Path, tmp_path: Path) -> None:
     assert done.code == 0
     events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
     assert events == ["start", "pass", "end"]
+
+
+def test_ctrl_c_while_the_dev_set_is_scored(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was learned is saved, and nobody says that it was not."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tagline.cli.training.score", stop)
+    words = ("train", folder / "train.txt", "--dev", folder / "dev.txt", "-o", tmp_path / "m", "--max-iterations", 2)
+    done = tagline(*words)
+    assert done.code == 0
+    assert "interrupted while the dev set was scored; the model is saved without its scores" in done.err
+    assert package.load(tmp_path / "m").labels_

@@ -47,6 +47,8 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
             tell.stage("scoring")
             report = None if dev is None else score(model, dev)
             _note_scores(model, report)
+        except KeyboardInterrupt:
+            tell.say("interrupted while the dev set was scored; the model is saved without its scores")
         finally:  # whatever scoring met, what was learned is not lost
             tell.stage(f"saving {plan.output}")
             _save(model, plan)

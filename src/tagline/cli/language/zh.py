@@ -413,6 +413,9 @@ SAID = {
     "the dev score no longer rises": "开发集成绩不再上升",
     "--max-iterations is reached, before it had converged": "已到 --max-iterations，尚未收敛",
     "--max-seconds are over, before it had converged": "--max-seconds 已用完，尚未收敛",
+    "interrupted while the dev set was scored; the model is saved without its scores": (
+        "评测开发集时被中断；模型已保存，但没有分数"
+    ),
     "interrupted; what was learned so far is kept": "被中断；已学到的内容保留",
     "all passes are made": "各遍都已完成",
     "all epochs are made": "各遍都已完成",
