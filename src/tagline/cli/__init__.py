@@ -9,6 +9,7 @@ def main() -> None:
     """Run the command line; errors meant for users end it with one line and exit code 1."""
     try:
         from tagline.cli.app import make_app
+        from tagline.cli.foreign import TOOLS, run
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -18,6 +19,8 @@ def main() -> None:
 
     use(asked_for())
     try:
+        if sys.argv[1:] and sys.argv[1] in TOOLS:
+            sys.exit(run(sys.argv[1], sys.argv[2:]))
         make_app()(prog_name="tagline")
     except TaglineError as error:
         sys.exit(f"tagline: {phrase(str(error))}")

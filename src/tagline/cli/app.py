@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import tagline
+from tagline.cli.foreign import PANEL, TOOLS, listed
 from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
@@ -18,6 +19,8 @@ COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "demo", "doctor", "info"),
     *("describe", "eval", "convert-tags"),
 )
+
+_AS_THEY_STAND = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def make_app() -> typer.Typer:
@@ -32,6 +35,8 @@ def make_app() -> typer.Typer:
     for name in COMMANDS:
         module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
         app.command(name)(module.make() if hasattr(module, "make") else module.command)
+    for name in TOOLS:  # their arguments are read by themselves, before this is asked
+        app.command(name, rich_help_panel=PANEL, add_help_option=False, context_settings=_AS_THEY_STAND)(listed(name))
     return app
 
 
