@@ -133,8 +133,9 @@ def test_checkpoints_of_pytorch_crf() -> None:
 
 
 def test_data_parallel() -> None:
-    inputs, tags, mask = batch()
-    model = Tagger()
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # DataParallel takes the GPUs that it finds
+    inputs, tags, mask = (tensor.to(device) for tensor in batch())
+    model = Tagger().to(device)
     torch.testing.assert_close(nn.DataParallel(model)(inputs, tags, mask), model(inputs, tags, mask))
 
 
