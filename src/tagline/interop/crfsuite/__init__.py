@@ -1,0 +1,1 @@
+"""CRFsuite: its model files, and its command line as ``tagline crfsuite``."""
