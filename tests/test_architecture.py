@@ -29,10 +29,12 @@ ROOMS = list(PICTURE.ROOMS)
 
 # Where a library may be imported at all; elsewhere only the standard library and NumPy are.
 LIBRARIES = {
-    "sklearn": ("models",),
+    "sklearn": ("models", "interop"),
     "torch": ("chain/tensors", "nn", "training", "models", "interop"),
     "triton": ("chain/tensors",),
-    "transformers": ("nn", "models"),
+    "transformers": ("nn", "models", "interop"),
+    "spacy": ("interop",),
+    "nltk": ("interop",),
     "matplotlib": ("plots", "evaluation"),
     "typer": ("cli",),
     "rich": ("training", "cli"),

@@ -17,7 +17,7 @@ from tagline.cli.speech import say
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "demo", "doctor", "info"),
-    *("describe", "eval", "convert-tags"),
+    *("describe", "eval", "convert-tags", "convert-model"),
 )
 
 _AS_THEY_STAND = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -257,6 +257,21 @@ HELP = {
     "What to do with improper sequences: raise, conlleval, discard.": (
         "不合体系的标签如何处理：raise（报错）、conlleval、discard（丢弃）。"
     ),
+    # tagline convert-model.
+    "Rewrite a model as a file of another tool, or another tool's as one of ours.": (
+        "把模型改写成别的工具的文件，或把别的工具的模型改写成我们的。"
+    ),
+    "The source is known by its content, whatever its name. The new model gives the same labels and probabilities.": (
+        "来源按内容辨认，与文件名无关。新模型给出同样的标签和概率。"
+    ),
+    "A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.": (
+        "Tagline、CRFsuite、CRF++、Wapiti 或 sklearn-crfsuite 的模型。"
+    ),
+    "The file to write.": "要写出的文件。",
+    "What to write: tagline, crfsuite, crfpp, crfpp-text or wapiti.": (
+        "写成什么：tagline、crfsuite、crfpp、crfpp-text 或 wapiti。"
+    ),
+    "{}: {} labels, as a model of {}": "{}：{} 个标签，{} 的模型",
     # tagline export.
     "Write a network (bilstm, transformer) as ONNX, with a program that needs onnxruntime and NumPy alone.": (
         "把网络（bilstm、transformer）写成 ONNX，附一个只需要 onnxruntime 和 NumPy 的程序。"

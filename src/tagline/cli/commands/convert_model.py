@@ -1,0 +1,25 @@
+"""`tagline convert-model`: models of other tools to ours, and ours to theirs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tagline.cli.speech import say
+
+
+def command(
+    source: Annotated[str, typer.Argument(help="A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.")],
+    target: Annotated[str, typer.Argument(help="The file to write.")],
+    to: Annotated[str, typer.Option(help="What to write: tagline, crfsuite, crfpp, crfpp-text or wapiti.")] = "tagline",
+) -> None:
+    """Rewrite a model as a file of another tool, or another tool's as one of ours.
+
+    The source is known by its content, whatever its name. The new model gives the same labels and probabilities.
+    """
+    from tagline.interop.formats import read_model, write_model
+
+    model = read_model(source)
+    write_model(model, target, to)
+    say(f"{target}: {len(model.labels_)} labels, as a model of {to}", err=True)

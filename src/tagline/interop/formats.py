@@ -1,0 +1,117 @@
+"""Model files of other tools, told apart by their first bytes: `read_model` makes a model of ours of any of them.
+
+Each format has a home, a module with ``read_crf(data, source) -> CRF`` and, where we write it,
+``write_crf(model) -> bytes``. Homes are loaded when they are needed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from tagline import storage
+from tagline.errors import InputError, StorageError
+from tagline.models.contract import Model
+from tagline.models.crf.estimator import CRF
+from tagline.models.files import load
+from tagline.writing import open_new
+
+TAGLINE = "tagline"
+HEAD = 4096  # bytes that a format is recognised by
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of model file.
+
+    Attributes:
+        tool: whose file it is, for messages.
+        home: the module that reads it; None for one that is told apart only to be refused.
+        recognises: whether a file with such first bytes is one.
+        written: whether the home writes it, too.
+    """
+
+    tool: str
+    home: str | None
+    recognises: Callable[[bytes], bool]
+    written: bool = True
+
+
+def _is_crfpp(head: bytes) -> bool:
+    """Version 100 and the type of a CRF, both as 32-bit numbers."""
+    return len(head) >= 8 and struct.unpack_from("<2I", head) == (100, 0)
+
+
+FORMATS = {
+    "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
+    "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
+    "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text", lambda head: head.startswith(b"version: ")),
+    "wapiti": Format("Wapiti", "tagline.interop.wapiti.file", lambda head: head.startswith(b"#mdl#")),
+    "sklearn-crfsuite": Format(
+        "sklearn-crfsuite",
+        "tagline.interop.sklearn_crfsuite.pickles",
+        lambda head: head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05",
+        written=False,
+    ),
+    "java": Format("MALLET or Stanford NER", None, lambda head: head.startswith((b"\xac\xed\x00\x05", b"\x1f\x8b"))),
+}
+WRITTEN = tuple(name for name, form in FORMATS.items() if form.written and form.home)
+
+
+def recognise(head: bytes) -> str | None:
+    """Return the name of the format that a file with these first bytes has; None for an unknown one."""
+    if len(head) >= 9 and head[8:9] == b"{":
+        return TAGLINE
+    return next((name for name, form in FORMATS.items() if form.recognises(head)), None)
+
+
+def read_model(path: storage.Path) -> Model:
+    """Load a model of ours, or make one of another tool's file; what the file is called does not matter.
+
+    >>> import tagline
+    >>> model = tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]])
+    >>> folder = getfixture("tmp_path")
+    >>> write_model(model, folder / "names.model", "crfsuite")
+    >>> read_model(folder / "names.model").predict([[["w=Anna"], ["w=runs"]]])
+    [['N', 'V']]
+    """
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+        name = recognise(head)
+        if name is not None and name != TAGLINE and FORMATS[name].home is not None:
+            data = head + file.read()
+    if name == TAGLINE:
+        return load(path)
+    if name is None:
+        raise StorageError(
+            f"{path}: expected a model of Tagline, {', '.join(form.tool for form in FORMATS.values() if form.home)}, "
+            f"got a file that begins with {head[:8]!r}"
+        )
+    form = FORMATS[name]
+    if form.home is None:
+        raise StorageError(
+            f"{path}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {form.tool}, "
+            "whose files are not read; train the model anew from its data"
+        )
+    model: CRF = import_module(form.home).read_crf(data, str(path))
+    return model
+
+
+def write_model(model: Model, path: storage.Path, format: str) -> None:
+    """Write a model as a file of another tool, or of ours."""
+    if format == TAGLINE:
+        model.save(path)
+        return
+    if format not in WRITTEN:
+        raise InputError(f"format: expected one of {', '.join((TAGLINE, *WRITTEN))}, got {format!r}")
+    home = FORMATS[format].home
+    if not isinstance(model, CRF):
+        raise InputError(
+            f"model: expected a feature CRF to write as a file of {FORMATS[format].tool}, got {model.kind}"
+        )
+    assert home is not None
+    data = import_module(home).write_crf(model)
+    with open_new(path) as file:
+        file.write(data)

@@ -1,0 +1,102 @@
+"""A feature CRF out of weights that another tool learned, or that were computed.
+
+Training numbers features and finds weights; here both are given. The model answers, explains and saves like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.features.vocabulary import Vocabulary
+from tagline.features.weights import Structure
+from tagline.models.crf.estimator import CRF
+from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.fitting import FittedCRF
+from tagline.models.crf.parameters import Parameters
+from tagline.models.files import TrainingFacts
+from tagline.ragged import row_offsets
+from tagline.types import Float64Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureWeights:
+    """Weights of one kind: for each row of `keys` one weight, in any order.
+
+    Attributes:
+        keys: ``[W, 2]`` (attribute, label) or (previous, next), or ``[W, 3]`` (attribute, previous, next).
+        weights: ``[W]``.
+    """
+
+    keys: IntArray
+    weights: Float64Array
+
+    def sorted(self, sizes: Sequence[int], place: str) -> FeatureWeights:
+        """Check the keys against their sizes and bring them into ascending order; none may be there twice."""
+        keys, weights = np.asarray(self.keys, np.int64).reshape(-1, len(sizes)), np.asarray(self.weights, np.float64)
+        if weights.shape != (len(keys),):
+            raise InputError(f"{place}: expected a weight for each of {len(keys)} keys, got {weights.shape}")
+        if len(keys) and (keys.min() < 0 or (keys.max(axis=0) >= sizes).any()):
+            raise InputError(f"{place}: expected numbers below {tuple(sizes)}, got others")
+        order = np.lexsort(keys.T[::-1])
+        keys, weights = keys[order], weights[order]
+        if (keys[1:] == keys[:-1]).all(axis=1).any():
+            raise InputError(f"{place}: expected each key once, got one twice")
+        return FeatureWeights(keys, weights)
+
+
+NONE_2, NONE_3 = (FeatureWeights(np.empty((0, width), np.int64), np.empty(0)) for width in (2, 3))
+
+
+def crf_of_weights(
+    labels: Sequence[str],
+    names: Iterable[str],
+    states: FeatureWeights,
+    transitions: FeatureWeights = NONE_2,
+    *,
+    way: Way = None,
+    edge_names: Iterable[str] = (),
+    edges: FeatureWeights = NONE_3,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    scheme: str | None = None,
+    reason: str,
+) -> CRF:
+    """Return the CRF that has these weights and no others.
+
+    Arguments:
+        labels: L names; their order decides between labellings of equal scores, and is kept.
+        names: the state attributes; positions are numbers.
+        states: weights by (attribute, label).
+        transitions: weights by (previous, next).
+        way: a template, a feature function, or None where sentences are features already.
+        edge_names, edges: the same for weights by (attribute, previous, next).
+        start, end: ``[L]``, weights of the first and the last label.
+        scheme: whose rules hold; None for no rules.
+        reason: where the weights come from, as the model's summary tells it.
+    """
+    L, vocabulary = len(labels), Vocabulary.of(names)
+    edge_vocabulary = Vocabulary.of(edge_names)
+    A, E = len(vocabulary), len(edge_vocabulary)
+    states, transitions = states.sorted((A, L), "states"), transitions.sorted((L, L), "transitions")
+    edges = edges.sorted((E, L, L), "edges")
+    ends = [np.asarray(weights, np.float64) for weights in (start, end) if weights is not None]
+    structure = Structure(
+        L,
+        row_offsets(states.keys[:, 0], A),
+        states.keys[:, 1].astype(np.int32),
+        transitions.keys.astype(np.int32),
+        row_offsets(edges.keys[:, 0], E),
+        edges.keys[:, 1:].astype(np.int32),
+        start is not None,
+        end is not None,
+    )
+    flat = np.concatenate([states.weights, transitions.weights, edges.weights, *ends])
+    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E else None)
+    crf = CRF(way, scheme=scheme, start_end=bool(ends))
+    crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
+    return crf
