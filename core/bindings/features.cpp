@@ -1,5 +1,6 @@
 // Vocabularies and the expansion of templates, as Python sees them.
 #include "bindings/module.h"
+#include "bindings/templates.h"
 #include "bindings/vocabulary.h"
 #include "features/expansion.h"
 
@@ -46,6 +47,28 @@ std::string_view text_of(nb::handle string, const char* name, int64_t index) {
     return {data, size_t(size)};
 }
 
+Skeleton as_skeleton(const SkeletonParts& parts, const std::vector<Source>& sources) {
+    Skeleton skeleton;
+    skeleton.literals = std::get<0>(parts);
+    for (const auto& [source, row] : std::get<1>(parts)) {
+        if (source < 0 || source >= int(sources.size()) || -row > sources[size_t(source)].before ||
+            row > sources[size_t(source)].after)
+            throw nb::value_error("macros: expected a source and a row that has padding, got others");
+        skeleton.macros.push_back({source, row});
+    }
+    if (skeleton.literals.size() != skeleton.macros.size() + 1)
+        throw nb::value_error("literals: expected one more than macros, got others");
+    return skeleton;
+}
+
+void pad(Source& source, const nb::tuple& before, const nb::tuple& after) {
+    source.before = int(nb::len(before));
+    source.after = int(nb::len(after));
+    source.pieces.emplace_back();
+    for (const nb::tuple* paddings : {&before, &after})
+        for (nb::handle padding : *paddings) source.pieces.push_back({{}, text_of(padding, "paddings", 0)});
+}
+
 namespace {
 
 VocabularyResult intern_names(nb::sequence names, const std::optional<VocabularyParts>& before, int64_t most) {
@@ -80,7 +103,6 @@ VocabularyResult take_names(const VocabularyParts& vocabulary, const Array& ids)
 
 // Words (None: no attribute), ids, paddings before, paddings after; whether the words are distinct.
 using SourceParts = std::tuple<nb::tuple, Array, nb::tuple, nb::tuple, bool>;
-using SkeletonParts = std::tuple<std::vector<std::string>, std::vector<std::tuple<int, int>>>;
 
 Source as_source(const SourceParts& parts, int64_t tokens) {
     const auto& [words, ids, before, after, distinct] = parts;
@@ -93,7 +115,7 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
     }
     if (least < 0 || most >= int64_t(nb::len(words)))
         throw nb::value_error("ids: expected numbers of words, got others");
-    source.pieces.emplace_back();
+    pad(source, before, after);
     Names seen;
     int64_t index = 0;
     for (nb::handle word : words) {
@@ -102,32 +124,13 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
             source.codes.push_back(0);
         } else {
             const std::string_view text = text_of(word, "words", index);
-            const uint32_t code = distinct ? uint32_t(index) + 1 : uint32_t(seen.intern(text)) + 1;
+            const uint32_t code = source.first_word() + uint32_t(distinct ? index : seen.intern(text));
             if (code == source.pieces.size()) source.pieces.push_back({{}, text});
             if (!distinct) source.codes.push_back(code);
         }
         ++index;
     }
-    source.words = int64_t(source.pieces.size()) - 1;
-    source.before = int(nb::len(before));
-    source.after = int(nb::len(after));
-    for (const nb::tuple* paddings : {&before, &after})
-        for (nb::handle padding : *paddings) source.pieces.push_back({{}, text_of(padding, "paddings", 0)});
     return source;
-}
-
-Skeleton as_skeleton(const SkeletonParts& parts, const std::vector<Source>& sources) {
-    Skeleton skeleton;
-    skeleton.literals = std::get<0>(parts);
-    for (const auto& [source, row] : std::get<1>(parts)) {
-        if (source < 0 || source >= int(sources.size()) || -row > sources[size_t(source)].before ||
-            row > sources[size_t(source)].after)
-            throw nb::value_error("macros: expected a source and a row that has padding, got others");
-        skeleton.macros.push_back({source, row});
-    }
-    if (skeleton.literals.size() != skeleton.macros.size() + 1)
-        throw nb::value_error("literals: expected one more than macros, got others");
-    return skeleton;
 }
 
 using Expanded = std::tuple<Result<int64_t>, Result<int32_t>, std::optional<VocabularyResult>>;

@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_trigram(m);
     tagline::bindings::bind_vectors(m);
     tagline::bindings::bind_weights(m);
+    tagline::bindings::bind_word_scores(m);
 }

@@ -18,5 +18,6 @@ void bind_text(nanobind::module_& m);
 void bind_trigram(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 void bind_weights(nanobind::module_& m);
+void bind_word_scores(nanobind::module_& m);
 
 }  // namespace tagline::bindings

@@ -2,6 +2,7 @@
 #include "bindings/arrays.h"
 #include "bindings/module.h"
 #include "bindings/training.h"
+#include "bindings/weights.h"
 #include "runtime/pool.h"
 #include "training/likelihood.h"
 
@@ -63,45 +64,6 @@ Placed place(const Layout& layout, const Array& offsets, const Array& ids, const
             adopt(std::move(lists.cell_offsets)), adopt(std::move(lists.cells)), optional(lists.cell_values)};
 }
 
-// Weights of state attributes, ready for scoring.
-struct StateWeights {
-    std::shared_ptr<const Layout> layout;
-    WeightMemory<float> memory;
-
-    StateWeights(std::shared_ptr<const Layout> of, const Array& flat)
-        : layout(std::move(of)), memory(layout->make<float>()) {
-        if (flat.dtype() == nb::dtype<double>())
-            layout->load(checked<double>("weights", flat, {layout->size()}), memory.table());
-        else
-            layout->load(checked<float>("weights", flat, {layout->size()}), memory.table());
-    }
-
-    Result<float> emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
-        const AttributeIds tokens = as_attributes(offsets, ids, values, layout->attributes());
-        const int64_t N = int64_t(offsets.size()) - 1, L = layout->L();
-        Result<float> out = make<float>({size_t(N), size_t(L)});
-        float* to = out.data();
-        ask([&] {
-            constexpr int64_t kBlock = 256;  // tokens
-            const Kernels<float>& kernels = active_variant().float32;
-            const int64_t blocks = (N + kBlock - 1) / kBlock, parts = std::min<int64_t>(blocks, 32);
-            Outcome outcome;
-            int stop = 0;
-            outcome.finished = run(parts, blocks < 4, stop, signalled, [&](long part) {
-                OccurrenceLists lists;
-                for (int64_t c = blocks * part / parts; c < blocks * (part + 1) / parts && !stop; ++c) {
-                    const int64_t first = c * kBlock, last = std::min(N, first + kBlock);
-                    lists.clear();
-                    layout->place(tokens, first, last, lists);
-                    kernels.emit(memory.table(), lists.view(), 0, last - first, 1.0f, to + first * L);
-                }
-            });
-            return outcome;
-        });
-        return out;
-    }
-};
-
 template <class Real>
 void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using namespace nb::literals;
@@ -161,6 +123,39 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
 }
 
 }  // namespace
+
+StateWeights::StateWeights(std::shared_ptr<const Layout> of, const Array& flat)
+    : layout(std::move(of)), memory(layout->make<float>()) {
+    if (flat.dtype() == nb::dtype<double>())
+        layout->load(checked<double>("weights", flat, {layout->size()}), memory.table());
+    else
+        layout->load(checked<float>("weights", flat, {layout->size()}), memory.table());
+}
+
+Result<float> StateWeights::emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
+    const AttributeIds tokens = as_attributes(offsets, ids, values, layout->attributes());
+    const int64_t N = int64_t(offsets.size()) - 1, L = layout->L();
+    Result<float> out = make<float>({size_t(N), size_t(L)});
+    float* to = out.data();
+    ask([&] {
+        constexpr int64_t kBlock = 256;  // tokens
+        const Kernels<float>& kernels = active_variant().float32;
+        const int64_t blocks = (N + kBlock - 1) / kBlock, parts = std::min<int64_t>(blocks, 32);
+        Outcome outcome;
+        int stop = 0;
+        outcome.finished = run(parts, blocks < 4, stop, signalled, [&](long part) {
+            OccurrenceLists lists;
+            for (int64_t c = blocks * part / parts; c < blocks * (part + 1) / parts && !stop; ++c) {
+                const int64_t first = c * kBlock, last = std::min(N, first + kBlock);
+                lists.clear();
+                layout->place(tokens, first, last, lists);
+                kernels.emit(memory.table(), lists.view(), 0, last - first, 1.0f, false, to + first * L);
+            }
+        });
+        return outcome;
+    });
+    return out;
+}
 
 void bind_weights(nb::module_& m) {
     using namespace nb::literals;

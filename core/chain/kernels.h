@@ -113,9 +113,9 @@ struct Kernels {
     void (*viterbi)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
                     Status* status, Arena& scratch, const int* stop);
 
-    // out[n − first] = scale · Σ of the weights of token n's attributes, [last − first, L].
+    // out[n − first] = scale · Σ of the weights of token n's attributes, [last − first, L]; or added to what is there.
     void (*emit)(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
-                 Real* out);
+                 bool add, Real* out);
     // Add factor · nodes[n − first] to the sums of token n's attributes.
     void (*absorb)(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
                    const Real* nodes);

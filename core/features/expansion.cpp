@@ -44,7 +44,7 @@ struct ByHash {
 
 // Looks up the attributes of a run of sentences.
 template <class Numbers>
-class Finder {
+class Finder final : public Lookup {
 public:
     Finder(const Expansion& expansion, std::vector<KeyMemo> memos, const Numbers& numbers)
         : expansion_(expansion),
@@ -53,8 +53,7 @@ public:
           memos_(std::move(memos)),
           numbers_(numbers) {}
 
-    // Write rows from `at` on; returns the end.
-    int32_t* find(int64_t first, int64_t last, RowsByShare& rows, int32_t* at) {
+    int32_t* find(int64_t first, int64_t last, int32_t* counts, int32_t* at) override {
         tuples_.load(expansion_.offsets, first, last);
         make_room();
         for (size_t b = 0; b < memos_.size(); ++b) remember(b);
@@ -64,7 +63,7 @@ public:
             return tuples_.is(expansion_.bodies[open.body].skeletons[k - open.asked], codes_.data(), name, end);
         });
         for (size_t k = 0; k < opened_; ++k) note(open_[k]);
-        for (int64_t b = first; b < last; ++b) at = write(b, first, rows, at);
+        for (int64_t b = first; b < last; ++b) at = write(b, first, counts, at);
         return at;
     }
 
@@ -150,7 +149,7 @@ private:
     }
 
     // The rows of sentence b of a run that begins with `first`.
-    int32_t* write(int64_t b, int64_t first, RowsByShare& rows, int32_t* at) {
+    int32_t* write(int64_t b, int64_t first, int32_t* counts, int32_t* at) {
         const int64_t* offsets = expansion_.offsets;
         starts_.clear();
         for (size_t s = 0; s < values_.size(); ++s)
@@ -163,7 +162,7 @@ private:
                     *at = int32_t(value) - 2;
                     at += value > 1;
                 }
-            rows.count(n) = int32_t(at - begin);
+            counts[n] = int32_t(at - begin);
         }
         return at;
     }
@@ -193,12 +192,26 @@ bool find_all(const Expansion& expansion, ExpandedRows& rows, const Interrupted&
         Finder finder(expansion, memos, numbers);
         int32_t* at = filled.begin(expansion, shares.offsets[size_t(k)]);
         for_runs(expansion, shares, k, stop,
-                 [&](int64_t first, int64_t last) { at = finder.find(first, last, filled, at); });
+                 [&](int64_t first, int64_t last) { at = finder.find(first, last, filled.counts(), at); });
     });
     return finished && filled.close(expansion, shares, rows, interrupted);
 }
 
+constexpr int kMostBits = 16;  // of the keys that a Lookup remembers of each body
+
+template <class Numbers>
+std::unique_ptr<Lookup> lookup_by(const Expansion& expansion, const Numbers& numbers) {
+    std::vector<KeyMemo> memos;
+    for (const Body& body : expansion.bodies) memos.emplace_back(body.skeletons.size(), nullptr, 256, kMostBits);
+    return std::make_unique<Finder<Numbers>>(expansion, std::move(memos), numbers);
+}
+
 }  // namespace
+
+std::unique_ptr<Lookup> make_lookup(const Expansion& expansion, const VocabularyView* names, int hash_bits) {
+    if (names) return lookup_by(expansion, ByName{*names, {}});
+    return lookup_by(expansion, ByHash{(uint64_t{1} << hash_bits) - 1});
+}
 
 bool expand_known(const Expansion& expansion, const VocabularyView& names, ExpandedRows& rows,
                   const Interrupted& interrupted) {

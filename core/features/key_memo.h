@@ -15,13 +15,12 @@ namespace tagline {
 class KeyMemo {
 public:
     // `direct` holds 0s for all keys, shared by all threads; where it is null, every thread remembers some keys of its
-    // own.
-    KeyMemo(size_t templates, uint32_t* direct, int64_t tokens) : templates_(templates), direct_(direct) {
+    // own: up to 2^most_bits, fewer while fewer come.
+    KeyMemo(size_t templates, uint32_t* direct, int64_t tokens, int most_bits = 13)
+        : templates_(templates), direct_(direct), most_bits_(most_bits) {
         if (direct) return;
-        const int bits = std::clamp(int(std::bit_width(uint64_t(tokens))), 4, 13);
-        shift_ = 64 - bits;
         stride_ = 2 + (templates + 1) / 2 * 2;
-        cells_.assign(stride_ << bits, ~uint32_t{0});  // kAbsent, which nobody asks for
+        clear(std::clamp(int(std::bit_width(uint64_t(tokens))), 4, 13));
     }
 
     void prefetch(uint64_t key) const {
@@ -49,16 +48,38 @@ public:
             __atomic_store_n(to, values[0], __ATOMIC_RELEASE);
             return;
         }
-        uint32_t* held = cells_.data() + cell(key);
-        std::memcpy(held, &key, sizeof key);
-        std::copy_n(values, templates_, held + 2);
+        if (++newcomers_ > cells_.size() / stride_ && 64 - shift_ < most_bits_) grow();
+        put(key, values);
     }
 
 private:
     size_t templates_, stride_ = 0;
     uint32_t* direct_;
     std::vector<uint32_t> cells_;  // of one thread: key, values; a newcomer takes the place
-    int shift_ = 64;
+    size_t newcomers_ = 0;         // since the cells became as many as they are
+    int shift_ = 64, most_bits_;
+
+    void clear(int bits) {
+        shift_ = 64 - bits;
+        newcomers_ = 0;
+        cells_.assign(stride_ << bits, ~uint32_t{0});  // kAbsent, which nobody asks for
+    }
+
+    void put(uint64_t key, const uint32_t* values) {
+        uint32_t* held = cells_.data() + cell(key);
+        std::memcpy(held, &key, sizeof key);
+        std::copy_n(values, templates_, held + 2);
+    }
+
+    void grow() {
+        const std::vector<uint32_t> before = std::move(cells_);
+        clear(std::min(66 - shift_, most_bits_));
+        for (size_t k = 0; k < before.size(); k += stride_) {
+            uint64_t key;
+            std::memcpy(&key, before.data() + k, sizeof key);
+            if (key != kAbsent) put(key, before.data() + k + 2);
+        }
+    }
 
     size_t cell(uint64_t key) const { return size_t((key * 0x9E3779B97F4A7C15ull) >> shift_) * stride_; }
 };

@@ -4,6 +4,7 @@
 
 #include "features/vocabulary.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -24,22 +25,27 @@ struct alignas(32) Piece {
 // Hash texts, and copy them close together into the memory returned, with kSlack bytes behind them.
 std::vector<char> prepare_pieces(std::span<Piece> pieces);
 
-// A column as templates see it. Distinct words have codes from 1 on; 0 is a word that gives no attribute; after the
-// words come the paddings, _B-1, _B-2, … before a sentence and _B+1, _B+2, … behind it.
+// A column as templates see it. Code 0 is a word that gives no attribute; then come the paddings, _B-1, _B-2, … before
+// a sentence and _B+1, _B+2, … behind it; then the distinct words, to which more may be added.
 struct Source {
     const int32_t* ids = nullptr;  // [N] numbers of words
-    std::vector<uint32_t> codes;   // by number; empty where they are the numbers plus one
+    std::vector<uint32_t> codes;   // by number; empty where they are the numbers plus `first_word`
     std::vector<Piece> pieces;     // by code
-    int64_t words = 0;             // distinct ones
     int before = 0, after = 0;
-    bool gaps = false;  // whether some code is 0
+    bool gaps = false;   // whether some code is 0
+    int least_bits = 0;  // of a code in a key: enough for the words to come
 
-    std::vector<char> bytes;  // of the pieces
+    std::vector<std::vector<char>> bytes;  // of the pieces that are prepared
+    size_t prepared = 0;
 
-    uint32_t padding_before(int k) const { return uint32_t(words + k); }           // k ≥ 1
-    uint32_t padding_after(int k) const { return uint32_t(words + before + k); }  // k ≥ 1
-    int bits() const { return std::bit_width(uint64_t(pieces.size() - 1)); }
-    void prepare() { bytes = prepare_pieces(pieces); }
+    uint32_t padding_before(int k) const { return uint32_t(k); }          // k ≥ 1
+    uint32_t padding_after(int k) const { return uint32_t(before + k); }  // k ≥ 1
+    uint32_t first_word() const { return uint32_t(before + after + 1); }
+    int bits() const { return std::max(least_bits, int(std::bit_width(uint64_t(pieces.size() - 1)))); }
+    void prepare() {
+        bytes.push_back(prepare_pieces(std::span(pieces).subspan(prepared)));
+        prepared = pieces.size();
+    }
 };
 
 // The word of a source some rows before or behind a token: %x[row, column].

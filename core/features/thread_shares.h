@@ -55,6 +55,7 @@ public:
         return ids_.get() + expansion.offsets[sentence] * room_;
     }
     int32_t& count(int64_t token) { return counts_[size_t(token)]; }
+    int32_t* counts() { return counts_.data(); }
 
     // Hand the rows over without the gaps between shares.
     bool close(const Expansion& expansion, const ThreadShares& shares, ExpandedRows& rows,

@@ -70,7 +70,7 @@ void Tuples::load_codes(int64_t first, int64_t length) {
         for (int k = source.before; k >= 1; --k) *at++ = source.padding_before(k);
         const int32_t* ids = source.ids + first;
         if (source.codes.empty())
-            for (int64_t i = 0; i < length; ++i) at[i] = uint32_t(ids[i] + 1);
+            for (int64_t i = 0; i < length; ++i) at[i] = uint32_t(ids[i]) + source.first_word();
         else
             for (int64_t i = 0; i < length; ++i) at[i] = source.codes[size_t(ids[i])];
         for (int k = 1; k <= source.after; ++k) at[length + k - 1] = source.padding_after(k);

@@ -17,7 +17,7 @@ bool Decoder<Real>::find(const WeightTable<Real>& weights, int64_t b, bool allow
     const int64_t L = transitions_.L, cells = (last - first) * L;
     const bool per_position = examples_.edges.offsets != nullptr;
     Real* emissions = at_least(emissions_, cells);
-    kernels_of<Real>(variant_).emit(weights, examples_.states, first, last, 1, emissions);
+    kernels_of<Real>(variant_).emit(weights, examples_.states, first, last, 1, false, emissions);
     sentence_ = scores_->common(per_position);
     sentence_.emissions = emissions;
     sentence_.T = last - first;

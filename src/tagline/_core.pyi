@@ -442,3 +442,18 @@ class Descent64:
         """
         Take a step for every few sentences of the order; returns their summed loss, each before its step.
         """
+
+class WordScores:
+    """Emissions straight from words, for a template; for one thread."""
+
+    def __init__(self, weights: StateWeights, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, rows: Sequence[Sequence[int]], sources: Sequence[tuple[int, tuple, tuple]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]]) -> None: ...
+
+    def add(self, column: int, sums: Annotated[NDArray, dict(device='cpu', writable=False)], words: Sequence[tuple]) -> None:
+        """
+        Add words to a column: sums [V, rows, L] of the lines that look at them alone, and the words as each source on the column has them.
+        """
+
+    def emissions(self, numbers: Sequence[Annotated[NDArray, dict(device='cpu', writable=False)]], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float32]:
+        """
+        Score sentences, given the numbers [N] of their words in each column: [N, L] float32.
+        """

@@ -60,7 +60,7 @@ inline void fetch_row(const Real* row, int64_t stride) {
 // kVectors vectors of kWidth labels from label `from` on.
 template <class Real, int kWidth, int kVectors, bool kValues>
 inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
-                      Real scale, Real* out, int64_t from) {
+                      Real scale, bool add, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
     for (int64_t n = first; n < last; ++n) {
@@ -75,9 +75,13 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
                     sum[v] += row[v];
             }
         }
-        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
-            store_labels<Real, kWidth>(out + (n - first) * L + from + v * kWidth, sum[v] * scale,
-                                       L - from - v * kWidth);
+        for (int v = 0; v < kVectors && from + v * kWidth < L; ++v) {
+            Real* to = out + (n - first) * L + from + v * kWidth;
+            const int64_t count = L - from - v * kWidth;
+            V total = sum[v] * scale;
+            if (add) total += load_labels<Real, kWidth>(to, count);
+            store_labels<Real, kWidth>(to, total, count);
+        }
     }
 }
 
@@ -144,13 +148,13 @@ inline void fetch_first(const WeightTable<Real>& table, const Occurrences& token
 
 template <class Real>
 void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
-          Real* out) {
+          bool add, Real* out) {
     fetch_first(weights, tokens, first, last);
     for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
         if (tokens.row_values)
-            emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, out, from);
+            emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, add, out, from);
         else
-            emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, out, from);
+            emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, add, out, from);
     });
     const int64_t end = tokens.cell_offsets[last];
     for (int64_t n = first; n < last; ++n) {

@@ -8,7 +8,8 @@ use (token by token, line by line) for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -20,12 +21,18 @@ from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
 from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
+from tagline.types import IntArray
 
 Vocabularies = tuple[Vocabulary, Vocabulary | None]
 
 MOST_HASH_BITS = 30
 
-_Source = tuple[tuple[str | None, ...], Ids, tuple[str, ...], tuple[str, ...], bool]
+Source = tuple[tuple[str | None, ...], Ids, tuple[str, ...], tuple[str, ...], bool]
+"""What lines take from a column: from each distinct word (None for no attribute), the number of each token's word, what
+they take from the paddings before and behind, whether the first are distinct."""
+
+Skeleton = tuple[tuple[str, ...], list[tuple[int, int]]]
+"""A line: its literals, and (source, row) of the macro between each two."""
 
 
 def expand(
@@ -53,7 +60,7 @@ def expand(
     _check_options(template, vocabularies, min_frequency, hash_bits)
     table = {name: column for name, column in corpus.columns.items() if name != TAG}
     template.check_columns(list(table))
-    columns = [_compact(column) for column in table.values()]
+    columns = [compact(column) for column in table.values()]
     known_states, known_edges = vocabularies or (None, None)
     options = {"hash_bits": hash_bits or 0, "min_count": min_frequency}
     states, state_names = _expand(template.states, columns, corpus, False, known_states, options)
@@ -91,41 +98,82 @@ def _expand(
     options: dict[str, int],
 ) -> tuple[Attributes, Vocabulary | None]:
     """Expand U lines, or B lines."""
-    compiled.require()
-    assert compiled.core is not None
+    rows, skeletons = sources_of(lines)
+    sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
+    return expand_sources(sources, skeletons, corpus.offsets, known, after_first, options)
+
+
+def sources_of(lines: Iterable[Line]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
+    """Return what lines take from columns, with the rows they take it from, and the lines as the core takes them."""
     rows: dict[Derivation, list[int]] = {}
+    skeletons = []
     for line in lines:
         for macro in line.macros:
             rows.setdefault(macro.derivation, []).append(macro.row)
-    numbers = {derivation: number for number, derivation in enumerate(rows)}
-    skeletons = [(line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]) for line in lines]
-    sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
+        numbers = {derivation: number for number, derivation in enumerate(rows)}
+        skeletons.append((line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]))
+    return rows, skeletons
+
+
+def expand_sources(
+    sources: Sequence[Source],
+    skeletons: Sequence[Skeleton],
+    offsets: IntArray,
+    known: Vocabulary | None,
+    after_first: bool,
+    options: dict[str, int],
+) -> tuple[Attributes, Vocabulary | None]:
+    """Expand lines over what they take from the words of sentences."""
+    compiled.require()
+    assert compiled.core is not None
+    parts = None if known is None else known.parts
+    with unicode_words():
+        try:
+            rows, ids, names = compiled.core.expand(
+                sources, skeletons, offsets, after_first, parts, most=MOST_NAMES, **options
+            )
+        except OverflowError as error:
+            raise InputError(str(error)) from None
+    return Attributes(rows, ids), known if names is None else Vocabulary(names)
+
+
+@contextmanager
+def unicode_words() -> Iterator[None]:
+    """Turn the error about a word that has no UTF-8 into ours."""
     try:
-        offsets, ids, names = compiled.core.expand(
-            sources,
-            skeletons,
-            corpus.offsets,
-            after_first,
-            None if known is None else known.parts,
-            most=MOST_NAMES,
-            **options,
-        )
-    except OverflowError as error:
-        raise InputError(str(error)) from None
+        yield
     except UnicodeEncodeError as error:
         raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
-    return Attributes(offsets, ids), known if names is None else Vocabulary(names)
 
 
-def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Source:
+def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> Source:
     """Return a column as the core takes it: words, a number for each token, padding as far as the rows reach."""
-    before = tuple(derivation.of_padding(f"_B-{k}") for k in range(1, 1 - min(rows)))
-    after = tuple(derivation.of_padding(f"_B+{k}") for k in range(1, 1 + max(rows)))
-    words = column.vocabulary if derivation.is_plain else tuple(derivation.of_all(column.vocabulary))
-    return words, np.ascontiguousarray(column.ids, np.int32), before, after, derivation.is_plain
+    before, after = (tuple(map(derivation.of_padding, names)) for names in paddings(rows))
+    return (
+        derived(derivation, column.vocabulary),
+        np.ascontiguousarray(column.ids, np.int32),
+        before,
+        after,
+        derivation.is_plain,
+    )
 
 
-def _compact(column: Column) -> Column:
+def paddings(rows: Iterable[int]) -> tuple[list[str], list[str]]:
+    """Name the padding before and behind a sentence as far as rows reach.
+
+    >>> paddings([-2, 0, 1])
+    (['_B-1', '_B-2'], ['_B+1'])
+    """
+    reach = [0, *rows]
+    return [f"_B-{k}" for k in range(1, 1 - min(reach))], [f"_B+{k}" for k in range(1, 1 + max(reach))]
+
+
+def derived(derivation: Derivation, words: Sequence[str]) -> tuple[str | None, ...]:
+    """Take it from distinct words."""
+    return tuple(words) if derivation.is_plain else tuple(derivation.of_all(words))
+
+
+def compact(column: Column) -> Column:
     """Return the column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
     if column.ids.min(initial=0) < 0 or column.ids.max(initial=-1) >= len(column.vocabulary):
         raise InputError(f"ids: expected numbers of words, 0 to {len(column.vocabulary) - 1}, got others")

@@ -143,6 +143,9 @@ class Scorer:
         structure: which weights there are.
         weights: ``[size]``, flat.
         rules: what is forbidden, as −∞.
+
+    Attributes:
+        states: the weights of state attributes, as the compiled core holds them.
     """
 
     def __init__(
@@ -159,7 +162,7 @@ class Scorer:
             layout = compiled.core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
         self._layout = layout
         states = np.ascontiguousarray(weights[parts["states"]])
-        self._states = compiled.core.StateWeights(layout, states)
+        self.states = compiled.core.StateWeights(layout, states)
         L = structure.num_labels
         self.transitions = np.zeros((L, L), np.float32)
         self.transitions[tuple(structure.transitions.T)] = weights[parts["transitions"]]
@@ -184,7 +187,7 @@ class Scorer:
     def emissions(self, features: Features) -> FloatArray:
         """Sum the state weights of each token: ``[N, L]``."""
         states = features.states
-        emissions: FloatArray = self._states.emissions(states.offsets, states.ids, states.values)
+        emissions: FloatArray = self.states.emissions(states.offsets, states.ids, states.values)
         return emissions
 
     def chain(self, features: Features) -> Chain:

@@ -1,4 +1,4 @@
-"""Features to chains: sentences that are cut out of a corpus of features, and scored block by block."""
+"""Features to chains: sentences of features or of words are scored block by block."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Scorer
+from tagline.features.word_scores import WordScorer
 from tagline.models.answers import MOST_TOKENS
 from tagline.ragged import blocks_of, take_rows
+from tagline.readers.corpus import Corpus
 from tagline.types import Chain, IntArray
 
 
@@ -19,6 +21,12 @@ def feature_chains(scorer: Scorer, features: Features) -> Iterator[Chain]:
     most = MOST_TOKENS if features.edges is None else max(1, MOST_TOKENS // L)
     for first, last in blocks_of(features.offsets, most):
         yield scorer.chain(block_of(features, first, last))
+
+
+def word_chains(words: WordScorer, scorer: Scorer, corpus: Corpus) -> Iterator[Chain]:
+    """Score sentences of words in blocks."""
+    for emissions, offsets in words.blocks(corpus, MOST_TOKENS):
+        yield Chain(emissions, scorer.transitions, scorer.start, scorer.end, offsets)
 
 
 def block_of(features: Features, first: int, last: int) -> Features:

@@ -22,10 +22,11 @@ from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
 from tagline.features.weights import Scorer
+from tagline.features.word_scores import NumberedTemplate, WordScorer
 from tagline.features.wording import legend, meanings
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input, Progress
-from tagline.models.crf.chains import feature_chains
+from tagline.models.crf.chains import feature_chains, word_chains
 from tagline.models.crf.explaining import explain
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
@@ -95,12 +96,13 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     kind: ClassVar[str] = "crf"
     explains: ClassVar[bool] = True
-    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer")
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
     parameters_: Parameters
     training_: TrainingFacts
     training_log_: Sequence[Pass]
     _extraction: Extraction
     _scorer: Scorer
+    _words: WordScorer | None
 
     def __init__(
         self,
@@ -274,17 +276,19 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         return []
 
     def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
-        features, dictionary = self._look_up(X, edges), self._extraction.dictionary
-        chains = feature_chains(self._scorer, features)
-        if dictionary is None or dictionary.priority != "over" or not features.num_tokens:
+        p, dictionary = self._fitted(), self._extraction.dictionary
+        if self._words is None or _is_empty(X):
+            chains = feature_chains(self._scorer, self._look_up(X, edges))
+        else:
+            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X))
+        if dictionary is None or dictionary.priority != "over" or _is_empty(X):
             return chains
-        p = self.parameters_
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
 
     def _look_up(self, X: Any, edges: Any) -> Features:
         """The attributes of sentences that the model knows."""
         p = self._fitted()
-        if is_listing(X) and isinstance(X, Sized) and not len(X):
+        if _is_empty(X):
             return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
@@ -372,6 +376,10 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         self.parameters_, self.training_, self._extraction = p, fitted.training, fitted.extraction
         self.training_log_ = fitted.history
         self._scorer = Scorer(p.structure, p.weights, p.rules)
+        template, hash_bits = fitted.extraction.template, fitted.extraction.hash_bits
+        self._words = None
+        if template is not None and not len(p.structure.edge_pairs):
+            self._words = WordScorer(NumberedTemplate(template, self._scorer, p.states, hash_bits))
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""
@@ -400,6 +408,10 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         if "_file" in state:
             state["_function"] = self._extraction.function
         return state
+
+
+def _is_empty(X: Any) -> bool:
+    return is_listing(X) and isinstance(X, Sized) and not len(X)
 
 
 def _bound(chains: Iterator[Chain], allowed: BoolArray) -> Iterator[Chain]:

@@ -1,0 +1,121 @@
+// Emissions straight from words, as Python sees them.
+#include "training/word_scores.h"
+
+#include "bindings/module.h"
+#include "bindings/templates.h"
+#include "bindings/vocabulary.h"
+#include "bindings/weights.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace tagline::bindings {
+
+namespace {
+
+constexpr int kCodeBits = 21;  // three codes fit a key
+
+// Column, paddings before, paddings after.
+using SourceParts = std::tuple<int64_t, nb::tuple, nb::tuple>;
+
+// WordScores and what it looks at.
+class OwnWordScores {
+public:
+    OwnWordScores(std::shared_ptr<StateWeights> weights, const std::optional<VocabularyParts>& names,
+                  int hash_bits, const std::vector<std::vector<int>>& rows, const std::vector<SourceParts>& sources,
+                  const std::vector<SkeletonParts>& skeletons)
+        : weights_(std::move(weights)), names_(names) {
+        const Layout& layout = *weights_->layout;
+        std::optional<VocabularyView> view;
+        if (names_) view = as_vocabulary(*names_);
+        if (hash_bits < 0 || hash_bits > 30) throw nb::value_error("hash_bits: expected 0 to 30, got something else");
+        if ((view ? view->size : int64_t(1) << hash_bits) > layout.attributes())
+            throw nb::value_error("names: expected those of the weights, got more");
+        std::vector<WordSums> sums;
+        for (const std::vector<int>& of_column : rows) sums.emplace_back(of_column, layout.L(), layout.stride());
+        Expansion several;
+        std::vector<size_t> columns;
+        for (const auto& [column, before, after] : sources) {
+            if (column < 0 || column >= int64_t(rows.size()))
+                throw nb::value_error("sources: expected numbers of columns, got others");
+            columns.push_back(size_t(column));
+            pad(several.sources.emplace_back(), before, after);
+            several.sources.back().least_bits = kCodeBits;
+        }
+        for (const SkeletonParts& skeleton : skeletons)
+            several.skeletons.push_back(as_skeleton(skeleton, several.sources));
+        scores_.emplace(layout, weights_->memory.table(), view, hash_bits, std::move(sums), std::move(several),
+                        std::move(columns));
+    }
+
+    void add(size_t column, const Array& sums, const std::vector<nb::tuple>& words) {
+        if (column >= scores_->num_columns()) throw nb::value_error("column: expected one that there is, got another");
+        const int64_t count = sums.ndim() ? int64_t(sums.shape(0)) : 0;
+        const float* values = checked<float>("sums", sums, {count, scores_->sums(column).rows(), scores_->num_labels()});
+        const std::vector<size_t>& columns = scores_->columns();
+        if (std::count(columns.begin(), columns.end(), column) != std::ptrdiff_t(words.size()))
+            throw nb::value_error("words: expected those of each source of the column, got others");
+        if (scores_->words(column) + count >= int64_t(1) << (kCodeBits - 1))
+            throw nb::value_error("words: expected fewer, got too many for their keys");
+        std::vector<WordScores::Words> texts;
+        for (const nb::tuple& of_source : words) {
+            if (int64_t(nb::len(of_source)) != count) throw nb::value_error("words: expected as many as sums");
+            WordScores::Words& held = texts.emplace_back();
+            int64_t index = 0;
+            for (nb::handle word : of_source) {
+                held.emplace_back();
+                if (!word.is_none()) held.back() = text_of(word, "words", index);
+                ++index;
+            }
+        }
+        scores_->add(column, values, count, texts);
+    }
+
+    Result<float> emissions(const std::vector<Array>& numbers, const Array& offsets) {
+        if (numbers.size() != scores_->num_columns())
+            throw nb::value_error("numbers: expected those of each column, got others");
+        const int64_t N = numbers.empty() ? 0 : int64_t(numbers[0].size());
+        const int64_t* begins = as_offsets(offsets, N);
+        std::vector<const int32_t*> words;
+        for (size_t c = 0; c < numbers.size(); ++c) {
+            words.push_back(checked<int32_t>("numbers", numbers[c], {N}));
+            const uint32_t most = uint32_t(scores_->words(c));
+            if (std::any_of(words[c], words[c] + N, [&](int32_t word) { return uint32_t(word) >= most; }))
+                throw nb::value_error("numbers: expected those of words that were added, got others");
+        }
+        Result<float> out = make<float>({size_t(N), size_t(scores_->num_labels())});
+        ask([&] {
+            Outcome outcome;
+            outcome.finished =
+                scores_->emissions(words, begins, int64_t(offsets.size()) - 1, out.data(), signalled);
+            return outcome;
+        });
+        return out;
+    }
+
+private:
+    std::shared_ptr<StateWeights> weights_;
+    std::optional<VocabularyParts> names_;
+    std::optional<WordScores> scores_;
+};
+
+}  // namespace
+
+void bind_word_scores(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<OwnWordScores>(m, "WordScores", "Emissions straight from words, for a template; for one thread.")
+        .def(nb::init<std::shared_ptr<StateWeights>, const std::optional<VocabularyParts>&, int,
+                      const std::vector<std::vector<int>>&, const std::vector<SourceParts>&,
+                      const std::vector<SkeletonParts>&>(),
+             "weights"_a, "names"_a.none(), "hash_bits"_a, "rows"_a, "sources"_a, "skeletons"_a)
+        .def("add", &OwnWordScores::add, "column"_a, "sums"_a, "words"_a,
+             "Add words to a column: sums [V, rows, L] of the lines that look at them alone, and the words as each "
+             "source on the column has them.")
+        .def("emissions", &OwnWordScores::emissions, "numbers"_a, "offsets"_a,
+             "Score sentences, given the numbers [N] of their words in each column: [N, L] float32.");
+}
+
+}  // namespace tagline::bindings
