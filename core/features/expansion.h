@@ -41,19 +41,6 @@ struct ExpandedRows {
 bool expand_new(const Expansion& expansion, int64_t min_count, int64_t most, ExpandedRows& rows,
                 VocabularyArrays& names, const Interrupted& interrupted);
 
-// Looks up the attributes of one run of sentences after the other, and remembers keys from run to run: words may be
-// added to the sources meanwhile where `least_bits` have room for them. For one thread.
-class Lookup {
-public:
-    virtual ~Lookup() = default;
-
-    // Write the ids of sentences first … last − 1 from `at` on, and to counts[n] how many token n has; returns the end.
-    virtual int32_t* find(int64_t first, int64_t last, int32_t* counts, int32_t* at) = 0;
-};
-
-// By the names of a vocabulary, which stays where it is; or, where that is null, by hashes.
-std::unique_ptr<Lookup> make_lookup(const Expansion& expansion, const VocabularyView* names, int hash_bits);
-
 // Look attributes up; those that the vocabulary does not have are left out.
 bool expand_known(const Expansion& expansion, const VocabularyView& names, ExpandedRows& rows,
                   const Interrupted& interrupted);

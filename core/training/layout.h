@@ -100,12 +100,15 @@ public:
     // Append tokens first … last − 1 to the lists. Ids must be below attributes().
     void place(const AttributeIds& tokens, int64_t first, int64_t last, OccurrenceLists& lists) const;
 
-private:
+    // Where the weights of an attribute are.
     struct Location {
         uint32_t first;  // a row, or the first of its cells
         uint32_t cells : 31;  // how many; 0 for a row
         uint32_t is_row : 1;
     };
+    Location location(int64_t attribute) const { return locations_[size_t(attribute)]; }
+
+private:
     int64_t L_, rows_ = 0, cells_ = 0, stride_;
     int64_t most_cells_ = 0;  // of one attribute
     std::vector<int64_t> offsets_;

@@ -1,10 +1,12 @@
 #include "training/word_scores.h"
 
 #include "chain/variants.h"
-#include "features/thread_shares.h"
+#include "features/finder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <stdexcept>
 
 namespace tagline {
 
@@ -49,6 +51,113 @@ void WordSums::place(const int32_t* numbers, int64_t T, OccurrenceLists& lists, 
     }
 }
 
+namespace {
+
+constexpr int kMostBits = 16;  // of the keys that are remembered of each body
+
+// The weights of an attribute in 64 bits: nothing, a row, the one cell there is, or several cells.
+enum Weights : uint64_t { kNothing, kRow, kCell, kCells };
+
+constexpr uint64_t packed(Weights kind, uint32_t index, uint32_t rest) {
+    return uint64_t(kind) << 62 | uint64_t(index) << 32 | rest;
+}
+constexpr Weights kind_of(uint64_t weights) { return Weights(weights >> 62); }
+constexpr uint32_t index_of(uint64_t weights) { return uint32_t(weights >> 32) & 0x3FFFFFFF; }
+constexpr uint32_t rest_of(uint64_t weights) { return uint32_t(weights); }
+
+struct WeightsOf {
+    const Layout& layout;
+    const WeightCell<float>* cells;
+
+    uint64_t operator()(int32_t id) const {
+        if (id < 0) return packed(kNothing, 0, 0);
+        const Layout::Location at = layout.location(id);
+        if (at.is_row) return packed(kRow, at.first, 0);
+        if (at.cells != 1) return at.cells ? packed(kCells, at.first, at.cells) : packed(kNothing, 0, 0);
+        return packed(kCell, uint32_t(cells[at.first].label), std::bit_cast<uint32_t>(cells[at.first].value));
+    }
+};
+
+template <class Numbers>
+class Several final : public SeveralWords {
+public:
+    Several(const Expansion& expansion, const Numbers& numbers, const Layout& layout, const WeightTable<float>& weights)
+        : expansion_(expansion),
+          weights_(weights),
+          finder_(expansion, memos(expansion), numbers, WeightsOf{layout, weights.cells}) {
+        if (std::max(layout.rows(), layout.cells()) >> 30) throw std::length_error("too many weights");
+    }
+
+    // Rows first, then cells: both in the order of the lines.
+    void score(int64_t first, int64_t last, bool add, float* out) override {
+        const int64_t* offsets = expansion_.offsets;
+        finder_.load(first, last);
+        rows_.clear();
+        cells_.clear();
+        cell_offsets_.assign(1, 0);
+        for (int64_t b = first; b < last; ++b) list(finder_.values(b), offsets[b + 1] - offsets[b]);
+        const int64_t tokens = offsets[last] - offsets[first];
+        active_variant().float32.emit(weights_, rows_.view(), 0, tokens, 1.0f, add, out);
+        for (int64_t n = 0; n < tokens; ++n, out += weights_.L)
+            for (size_t k = cell_offsets_[size_t(n)]; k < cell_offsets_[size_t(n) + 1]; ++k)
+                out[cells_[k].label] += cells_[k].value;
+    }
+
+private:
+    const Expansion& expansion_;
+    const WeightTable<float>& weights_;
+    Finder<Numbers, uint64_t, WeightsOf> finder_;
+    OccurrenceLists rows_;
+    UnsetVector<WeightCell<float>> cells_;
+    std::vector<size_t> cell_offsets_;
+
+    static std::vector<KeyMemo<uint64_t>> memos(const Expansion& expansion) {
+        std::vector<KeyMemo<uint64_t>> memos;
+        for (const Body& body : expansion.bodies) memos.emplace_back(body.skeletons.size(), nullptr, 256, kMostBits);
+        return memos;
+    }
+
+    // List the rows and cells of a sentence's T tokens.
+    void list(const std::vector<const uint64_t*>& values, int64_t T) {
+        for (int64_t t = 0; t < T; ++t) {
+            const size_t row = rows_.rows.size(), cell = cells_.size();
+            rows_.rows.resize(row + values.size());
+            cells_.resize(cell + values.size());
+            uint32_t* to_row = rows_.rows.data() + row;
+            WeightCell<float>* to_cell = cells_.data() + cell;
+            bool more = false;
+            for (const uint64_t* of_template : values) {  // the kind cannot be foreseen: both are written, one may grow
+                const uint64_t weights = of_template[t];
+                *to_row = index_of(weights);
+                *to_cell = {std::bit_cast<float>(rest_of(weights)), int32_t(index_of(weights))};
+                to_row += kind_of(weights) == kRow;
+                to_cell += kind_of(weights) == kCell;
+                more |= kind_of(weights) == kCells;
+            }
+            rows_.rows.resize(size_t(to_row - rows_.rows.data()));
+            cells_.resize(size_t(to_cell - cells_.data()));
+            if (more) list_cells(values, t);
+            rows_.row_offsets.push_back(int64_t(rows_.rows.size()));
+            rows_.cell_offsets.push_back(0);
+            cell_offsets_.push_back(cells_.size());
+        }
+    }
+
+    void list_cells(const std::vector<const uint64_t*>& values, int64_t t) {
+        for (const uint64_t* of_template : values)
+            if (kind_of(of_template[t]) == kCells)
+                for (uint32_t k = 0; k < rest_of(of_template[t]); ++k)
+                    cells_.push_back(weights_.cells[index_of(of_template[t]) + k]);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<SeveralWords> WordScores::new_several() const {
+    if (names_) return std::make_unique<Several<ByName>>(several_, ByName{*names_, {}}, layout_, weights_);
+    return std::make_unique<Several<ByHash>>(several_, ByHash{(uint64_t{1} << hash_bits_) - 1}, layout_, weights_);
+}
+
 WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, std::optional<VocabularyView> names,
                        int hash_bits, std::vector<WordSums> sums, Expansion several, std::vector<size_t> columns)
     : layout_(layout),
@@ -84,11 +193,10 @@ bool WordScores::emissions(const std::vector<const int32_t*>& numbers, const int
     several_.offsets = offsets;
     several_.B = B;
     for (size_t s = 0; s < columns_.size(); ++s) several_.sources[s].ids = numbers[columns_[s]];
-    counts_.resize(size_t(offsets[B]));
     const ThreadShares shares(several_);
     while (long(workers_.size()) < shares.count()) {
         workers_.push_back(std::make_unique<Worker>());
-        workers_.back()->lookup = make_lookup(several_, names_ ? &*names_ : nullptr, hash_bits_);
+        workers_.back()->several = new_several();
     }
     int stop = 0;
     return run(shares.count(), shares.small, stop, interrupted, [&](long k) {
@@ -111,19 +219,7 @@ void WordScores::score(Worker& worker, const std::vector<const int32_t*>& number
                                       add, to);
         add = true;
     }
-    if (!add || !several_.skeletons.empty()) add_several(worker, first, last, add, to);
-}
-
-// The lines that look at several words, or at none.
-void WordScores::add_several(Worker& worker, int64_t first, int64_t last, bool add, float* out) {
-    const int64_t *offsets = several_.offsets, begin = offsets[first], tokens = offsets[last] - begin;
-    worker.ids.resize(size_t(tokens) * several_.skeletons.size() + 1);  // one is written before it is known to count
-    worker.lookup->find(first, last, counts_.data(), worker.ids.data());
-    worker.offsets.assign(1, 0);
-    for (int64_t n = 0; n < tokens; ++n) worker.offsets.push_back(worker.offsets.back() + counts_[size_t(begin + n)]);
-    worker.lists.clear();
-    layout_.place({worker.offsets.data(), worker.ids.data(), nullptr}, 0, tokens, worker.lists);
-    active_variant().float32.emit(weights_, worker.lists.view(), 0, tokens, 1.0f, add, out);
+    if (!add || !several_.skeletons.empty()) worker.several->score(first, last, add, to);
 }
 
 }  // namespace tagline

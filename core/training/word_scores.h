@@ -42,6 +42,16 @@ private:
     WeightTable<float> table_;
 };
 
+// The lines that look at several words, or at none: attributes that are looked up, and remembered with their weights.
+// For one thread.
+class SeveralWords {
+public:
+    virtual ~SeveralWords() = default;
+
+    // Add the weights of sentences first … last − 1 to out [tokens, L], or write them there.
+    virtual void score(int64_t first, int64_t last, bool add, float* out) = 0;
+};
+
 // For one caller at a time; the threads of the pool share the sentences.
 class WordScores {
 public:
@@ -70,9 +80,7 @@ public:
 
 private:
     struct Worker {  // what one share of the sentences needs
-        std::unique_ptr<Lookup> lookup;
-        std::vector<int32_t> ids;
-        std::vector<int64_t> offsets;
+        std::unique_ptr<SeveralWords> several;
         OccurrenceLists lists;
         std::vector<uint32_t> scratch;
     };
@@ -85,10 +93,9 @@ private:
     std::vector<size_t> columns_;  // by source
     std::vector<Names> seen_;      // by source
     std::vector<std::unique_ptr<Worker>> workers_;
-    std::vector<int32_t> counts_;  // of attributes, by token
 
+    std::unique_ptr<SeveralWords> new_several() const;
     void score(Worker& worker, const std::vector<const int32_t*>& numbers, int64_t first, int64_t last, float* out);
-    void add_several(Worker& worker, int64_t first, int64_t last, bool add, float* out);
 };
 
 }  // namespace tagline
