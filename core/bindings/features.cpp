@@ -116,6 +116,7 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
     if (least < 0 || most >= int64_t(nb::len(words)))
         throw nb::value_error("ids: expected numbers of words, got others");
     pad(source, before, after);
+    source.plain = distinct;
     Names seen;
     int64_t index = 0;
     for (nb::handle word : words) {

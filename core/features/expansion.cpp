@@ -2,6 +2,7 @@
 #include "features/expansion.h"
 
 #include "features/finder.h"
+#include "features/key_memo.h"
 
 #include <cstdlib>
 #include <new>
@@ -19,7 +20,7 @@ namespace {
 constexpr auto kPlusTwo = [](int32_t id) { return uint32_t(id + 2); };
 
 template <class Numbers>
-using IdFinder = Finder<Numbers, uint32_t, decltype(kPlusTwo)>;
+using IdFinder = Finder<Numbers, KeyMemo, decltype(kPlusTwo)>;
 
 // Write the rows of sentence b from `at` on, and to counts[n] how many ids token n has; returns the end.
 int32_t* write(const Expansion& expansion, int64_t b, const std::vector<const uint32_t*>& values, int32_t* counts,
@@ -45,9 +46,10 @@ struct Free {
 template <class Numbers>
 bool find_all(const Expansion& expansion, ExpandedRows& rows, const Interrupted& interrupted, const Numbers& numbers) {
     const ThreadShares shares(expansion);
+    const Contexts contexts = single_contexts(expansion);
     RowsByShare filled(expansion);
     std::vector<std::unique_ptr<uint32_t, Free>> owned;
-    std::vector<KeyMemo<uint32_t>> memos;
+    std::vector<KeyMemo> memos;
     for (const Body& body : expansion.bodies) {
         uint32_t* direct = nullptr;
         if (!body.folds() && KeyTable::fits(body.bits, expansion.tokens())) {
@@ -59,7 +61,7 @@ bool find_all(const Expansion& expansion, ExpandedRows& rows, const Interrupted&
     }
     int stop = 0;
     const bool finished = run(shares.count(), shares.small, stop, interrupted, [&](long k) {
-        IdFinder<Numbers> finder(expansion, memos, numbers, kPlusTwo);
+        IdFinder<Numbers> finder(expansion, contexts, memos, numbers, kPlusTwo);
         int32_t* at = filled.begin(expansion, shares.offsets[size_t(k)]);
         for_runs(expansion, shares, k, stop, [&](int64_t first, int64_t last) {
             finder.load(first, last);

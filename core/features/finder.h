@@ -2,8 +2,8 @@
 // expansion.cpp writes the numbers down; training/word_scores.cpp adds up their weights.
 #pragma once
 
-#include "features/expansion.h"
-#include "features/key_memo.h"
+#include "features/contexts.h"
+#include "features/spelling.h"
 #include "features/thread_shares.h"
 #include "runtime/memory.h"
 
@@ -37,31 +37,43 @@ struct ByHash {
     }
 };
 
-// For one thread. What is remembered of an attribute is a Value: that of its number by value_of(id), id −1 where it has
-// none; value_of(−1) stands where a template has no attribute.
-template <class Numbers, class Value, class ValueOf>
+// For one thread. What a Memo holds of an attribute is a value for its number, value_of(id); value_of(−1) where the
+// number is not known or a template has no attribute.
+template <class Numbers, class Memo, class ValueOf>
 class Finder {
 public:
-    Finder(const Expansion& expansion, std::vector<KeyMemo<Value>> memos, const Numbers& numbers, ValueOf value_of)
+    using Value = Memo::Value;
+
+    Finder(const Expansion& expansion, const Contexts& contexts, std::vector<Memo> memos, const Numbers& numbers,
+           ValueOf value_of)
         : expansion_(expansion),
-          tuples_(expansion.sources, expansion.skeletons, expansion.bodies, expansion.tokens()),
-          codes_(most_macros(expansion)),
+          contexts_(contexts),
+          tuples_(expansion.sources, contexts.keys, expansion.tokens()),
+          spelling_(expansion.sources, expansion.skeletons, expansion.bodies),
           memos_(std::move(memos)),
           numbers_(numbers),
-          value_of_(std::move(value_of)) {}
+          value_of_(std::move(value_of)) {
+        size_t most = most_macros(expansion);
+        for (const Body& key : contexts.keys) most = std::max(most, key.macros.size());
+        key_codes_.resize(most);
+        codes_.resize(most);
+    }
 
     // Find the values of sentences first … last − 1.
     void load(int64_t first, int64_t last) {
         first_ = first;
         tuples_.load(expansion_.offsets, first, last);
         make_room();
-        for (size_t b = 0; b < memos_.size(); ++b) fetch(b);
-        for (size_t b = 0; b < memos_.size(); ++b) remember(b);
+        for (size_t c = 0; c < memos_.size(); ++c) fetch(c);
+        for (size_t c = 0; c < memos_.size(); ++c) remember(c);
         numbers_.find({hashes_.data(), asked_}, ids_.data(), [&](size_t k, std::string_view name, const char* end) {
-            const Open& open = open_[askers_[k]];
-            tuples_.unpack(open.body, open.key, codes_.data());
-            return tuples_.is(expansion_.bodies[open.body].skeletons[k - open.asked], codes_.data(), name, end);
+            const Question& question = questions_[k];
+            const Open& open = open_[question.open];
+            tuples_.unpack(open.context, open.key, key_codes_.data());
+            spell(open.context, question.part);
+            return spelling_.is(question.skeleton, codes_.data(), name, end);
         });
+        for (size_t k = 0; k < asked_; ++k) noted_[questions_[k].answer] = value_of_(ids_[k]);
         for (size_t k = 0; k < opened_; ++k) note(open_[k]);
     }
 
@@ -70,93 +82,114 @@ public:
         const int64_t* offsets = expansion_.offsets;
         starts_.clear();
         for (size_t s = 0; s < values_.size(); ++s)
-            starts_.push_back(values_[s] + tuples_.place(s, offsets[b] - offsets[first_], b - first_));
+            starts_.push_back(values_[s] + tuples_.place(contexts_.of_skeleton[s], contexts_.rows[s],
+                                                         offsets[b] - offsets[first_], b - first_));
         return starts_;
     }
 
 private:
     struct Open {  // a key that is not in the memo
         uint64_t key;
-        size_t body, place;
-        size_t asked;  // where its hashes are, one a template
+        size_t context, place;
+        size_t noted;  // where its values go, one a template
+    };
+    struct Question {  // a string that is looked up
+        uint32_t open, part, skeleton;
+        uint32_t answer;  // where its value goes
     };
     const Expansion& expansion_;
+    const Contexts& contexts_;
     Tuples tuples_;
-    std::vector<uint32_t> codes_;
-    std::vector<KeyMemo<Value>> memos_;  // by body
+    Spelling spelling_;
+    std::vector<uint32_t> key_codes_, codes_;
+    std::vector<Memo> memos_;  // by context
     Numbers numbers_;
     ValueOf value_of_;
     int64_t first_ = 0;
     UnsetVector<Value> row_values_;  // of one template after the other
     std::vector<Value*> values_;     // where those of each template begin, by place
     UnsetVector<Open> open_;
-    UnsetVector<uint64_t> hashes_;  // of what is asked for
-    UnsetVector<uint32_t> askers_;  // which of those that are open
+    UnsetVector<Question> questions_;
+    UnsetVector<uint64_t> hashes_;  // of the questions
     UnsetVector<int32_t> ids_;      // the answers
-    size_t opened_ = 0, asked_ = 0;
-    std::vector<Value> noted_;
+    UnsetVector<Value> noted_;      // of what is open
+    size_t opened_ = 0, asked_ = 0, noting_ = 0;
     std::vector<const Value*> starts_;
 
     void make_room() {
         size_t keys = 0, values = 0;
-        for (size_t b = 0; b < memos_.size(); ++b) {
-            keys += tuples_.num_places(b);
-            values += tuples_.num_places(b) * expansion_.bodies[b].skeletons.size();
+        for (size_t c = 0; c < memos_.size(); ++c) {
+            keys += tuples_.num_places(c);
+            values += tuples_.num_places(c) * contexts_.keys[c].skeletons.size();
         }
         open_.resize(keys);
         row_values_.resize(values);
+        questions_.resize(values);
         hashes_.resize(values);
-        askers_.resize(values);
         ids_.resize(values);
+        noted_.resize(values);
         values_.clear();
         Value* at = row_values_.data();
-        for (const Skeleton& skeleton : expansion_.skeletons) {
+        for (const size_t context : contexts_.of_skeleton) {
             values_.push_back(at);
-            at += tuples_.num_places(skeleton.body);
+            at += tuples_.num_places(context);
         }
-        opened_ = asked_ = 0;
+        opened_ = asked_ = noting_ = 0;
     }
 
-    void fetch(size_t b) const {
-        const uint64_t* keys = tuples_.keys(b);
-        for (size_t p = 0; p < tuples_.num_places(b); ++p) memos_[b].prefetch(keys[p]);
+    void fetch(size_t c) const {
+        const uint64_t* keys = tuples_.keys(c);
+        for (size_t p = 0; p < tuples_.num_places(c); ++p) memos_[c].prefetch(keys[p]);
     }
 
-    // Take what is known of a body; ask for the rest.
-    void remember(size_t b) {
-        const std::vector<size_t>& skeletons = expansion_.bodies[b].skeletons;
-        const uint64_t* keys = tuples_.keys(b);
-        const KeyMemo<Value>& memo = memos_[b];
-        for (size_t p = 0; p < tuples_.num_places(b); ++p) {
+    // Take what is known of a context; ask for the rest.
+    void remember(size_t c) {
+        const std::vector<size_t>& skeletons = contexts_.keys[c].skeletons;
+        const uint64_t* keys = tuples_.keys(c);
+        const Memo& memo = memos_[c];
+        for (size_t p = 0; p < tuples_.num_places(c); ++p) {
             if (keys[p] == kAbsent) {
                 for (const size_t s : skeletons) values_[s][p] = value_of_(-1);
             } else if (const Value* values = memo.get(keys[p])) {
                 for (const size_t s : skeletons) values_[s][p] = __atomic_load_n(values++, __ATOMIC_RELAXED);
             } else {
-                ask(b, keys[p], p);
+                ask(c, keys[p], p);
             }
         }
     }
 
-    void ask(size_t b, uint64_t key, size_t place) {
-        tuples_.unpack(b, key, codes_.data());
-        const PieceHash body = tuples_.hash(b, codes_.data());
-        open_[opened_] = {key, b, place, asked_};
-        for (const size_t s : expansion_.bodies[b].skeletons) {
-            hashes_[asked_] = finish_hash(tuples_.hash(s, body));
-            askers_[asked_] = uint32_t(opened_);
-            numbers_.prefetch(hashes_[asked_++]);
+    void ask(size_t c, uint64_t key, size_t place) {
+        open_[opened_] = {key, c, place, noting_};
+        tuples_.unpack(c, key, key_codes_.data());
+        for (size_t part = 0; part < contexts_.parts[c].size(); ++part) {
+            const size_t b = contexts_.parts[c][part].body;
+            const std::vector<size_t>& skeletons = expansion_.bodies[b].skeletons;
+            if (!spell(c, part)) {
+                for (size_t k = 0; k < skeletons.size(); ++k) noted_[noting_++] = value_of_(-1);
+                continue;
+            }
+            const PieceHash body = spelling_.hash(b, codes_.data());
+            for (const size_t s : skeletons) {
+                hashes_[asked_] = finish_hash(spelling_.hash(s, body));
+                questions_[asked_] = {uint32_t(opened_), uint32_t(part), uint32_t(s), uint32_t(noting_++)};
+                numbers_.prefetch(hashes_[asked_++]);
+            }
         }
         ++opened_;
     }
 
+    // The codes of a part, from those of the key; false where it has no attribute.
+    bool spell(size_t c, size_t p) {
+        const Contexts::Part& part = contexts_.parts[c][p];
+        const Body& body = expansion_.bodies[part.body];
+        part_codes(expansion_.sources, contexts_.keys[c], part, body, key_codes_.data(), codes_.data());
+        return std::find(codes_.data(), codes_.data() + body.macros.size(), 0u) == codes_.data() + body.macros.size();
+    }
+
     void note(const Open& open) {
-        noted_.clear();
-        for (const size_t s : expansion_.bodies[open.body].skeletons) {
-            noted_.push_back(value_of_(ids_[open.asked + noted_.size()]));
-            values_[s][open.place] = noted_.back();
-        }
-        memos_[open.body].set(open.key, noted_.data());
+        const Value* values = noted_.data() + open.noted;
+        memos_[open.context].set(open.key, values);
+        for (const size_t s : contexts_.keys[open.context].skeletons) values_[s][open.place] = *values++;
     }
 };
 

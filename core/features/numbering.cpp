@@ -3,6 +3,7 @@
 // its own. Numbers follow from the order of the first keys.
 #include "features/expansion.h"
 
+#include "features/spelling.h"
 #include "features/thread_shares.h"
 
 #include <bit>
@@ -26,7 +27,8 @@ public:
 
     ShareKeys(const Expansion& expansion, int64_t tokens)
         : expansion_(expansion),
-          tuples_(expansion.sources, expansion.skeletons, expansion.bodies, tokens),
+          tuples_(expansion.sources, expansion.bodies, tokens),
+          spelling_(expansion.sources, expansion.skeletons, expansion.bodies),
           codes_(most_macros(expansion)) {
         for (const Skeleton& skeleton : expansion.skeletons)
             tables_.emplace_back(expansion.bodies[skeleton.body].bits, tokens);
@@ -50,7 +52,7 @@ public:
         for (size_t k = 0; k < entries.size() && !(k % 1024 == 0 && stopped(&stop)); ++k) {
             const size_t skeleton = entries[k].skeleton, body = expansion_.skeletons[skeleton].body;
             tuples_.unpack(body, entries[k].key, codes_.data());
-            entries[k].hash = finish_hash(tuples_.hash(skeleton, tuples_.hash(body, codes_.data())));
+            entries[k].hash = finish_hash(spelling_.hash(skeleton, spelling_.hash(body, codes_.data())));
         }
     }
 
@@ -58,20 +60,22 @@ public:
     void pieces(const DistinctKey& entry, std::vector<uint32_t>& codes, std::vector<std::string_view>& out) const {
         codes.resize(codes_.size());
         tuples_.unpack(expansion_.skeletons[entry.skeleton].body, entry.key, codes.data());
-        tuples_.pieces(entry.skeleton, codes.data(), out);
+        spelling_.pieces(entry.skeleton, codes.data(), out);
     }
 
 private:
     static constexpr size_t kAhead = 8;
     const Expansion& expansion_;
     Tuples tuples_;
+    Spelling spelling_;
     std::vector<KeyTable> tables_;  // by skeleton: place among the entries, plus one
     std::vector<uint32_t> codes_;
 
     // The token and the sentence of a run.
     int32_t* number_token(int64_t token, int64_t sentence, int32_t* at) {
         for (size_t s = 0; s < tables_.size(); ++s) {
-            const size_t body = expansion_.skeletons[s].body, place = tuples_.place(s, token, sentence);
+            const Skeleton& skeleton = expansion_.skeletons[s];
+            const size_t body = skeleton.body, place = tuples_.place(body, skeleton.row, token, sentence);
             const uint64_t* keys = tuples_.keys(body);
             if (!tables_[s].is_direct() && place + kAhead < tuples_.num_places(body))
                 tables_[s].prefetch(keys[place + kAhead]);

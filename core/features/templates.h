@@ -32,8 +32,10 @@ struct Source {
     std::vector<uint32_t> codes;   // by number; empty where they are the numbers plus `first_word`
     std::vector<Piece> pieces;     // by code
     int before = 0, after = 0;
-    bool gaps = false;   // whether some code is 0
-    int least_bits = 0;  // of a code in a key: enough for the words to come
+    bool gaps = false;    // whether some code is 0
+    bool plain = false;   // whether it has the words of the column as they are, and no `codes`
+    size_t column = 0;
+    int least_bits = 0;   // of a code in a key: enough for the words to come
 
     std::vector<std::vector<char>> bytes;  // of the pieces that are prepared
     size_t prepared = 0;
@@ -41,6 +43,18 @@ struct Source {
     uint32_t padding_before(int k) const { return uint32_t(k); }          // k ≥ 1
     uint32_t padding_after(int k) const { return uint32_t(before + k); }  // k ≥ 1
     uint32_t first_word() const { return uint32_t(before + after + 1); }
+
+    // Its code of the word or padding that has a code in the plain source of the same column; 0 for padding that it does
+    // not reach.
+    uint32_t code_of(const Source& words, uint32_t code) const {
+        if (code >= words.first_word()) {
+            const uint32_t number = code - words.first_word();
+            return codes.empty() ? number + first_word() : codes[number];
+        }
+        const int k = int(code) <= words.before ? int(code) : int(code) - words.before;
+        if (int(code) <= words.before) return k <= before ? padding_before(k) : 0;
+        return k <= after ? padding_after(k) : 0;
+    }
     int bits() const { return std::max(least_bits, int(std::bit_width(uint64_t(pieces.size() - 1)))); }
     void prepare() {
         bytes.push_back(prepare_pieces(std::span(pieces).subspan(prepared)));

@@ -16,8 +16,7 @@ constexpr uint64_t kAbsent = ~uint64_t{0};  // the key of a body that has no att
 // where the first macros of some templates reach beyond it. Each place has one key.
 class Tuples {
 public:
-    Tuples(const std::vector<Source>& sources, const std::vector<Skeleton>& skeletons, const std::vector<Body>& bodies,
-           int64_t expected);
+    Tuples(const std::vector<Source>& sources, const std::vector<Body>& bodies, int64_t expected);
 
     // Make the keys of sentences first … last − 1.
     void load(const int64_t* offsets, int64_t first, int64_t last);
@@ -25,11 +24,10 @@ public:
     size_t num_places(size_t body) const { return keys_[body].size(); }
     const uint64_t* keys(size_t body) const { return keys_[body].data(); }
 
-    // Where a template has its key for the first token of a sentence, given how many tokens and sentences of the run
-    // come before it; the keys of the other tokens follow.
-    size_t place(size_t skeleton, int64_t tokens, int64_t sentences) const {
-        const Body& body = bodies_[skeletons_[skeleton].body];
-        return size_t(tokens + sentences * body.reach() + skeletons_[skeleton].row - body.first_row);
+    // Where a body has its key for the first token of a sentence whose first macro is at this row, given how many tokens
+    // and sentences of the run come before it; the keys of the other tokens follow.
+    size_t place(size_t body, int row, int64_t tokens, int64_t sentences) const {
+        return size_t(tokens + sentences * bodies_[body].reach() + row - bodies_[body].first_row);
     }
 
     // The codes of the macros that a key was packed from.
@@ -39,44 +37,17 @@ public:
         for (const Body::Field& field : body.fields) *codes++ = uint32_t((key >> field.shift) & field.mask);
     }
 
-    // The hash (not finished) of a body with these codes, and of a template's attribute that has it.
-    PieceHash hash(size_t b, const uint32_t* codes) const {
-        const Body& body = bodies_[b];
-        uint64_t value = 0;
-        size_t length = 0;
-        for (size_t m = 0; m < body.macros.size(); ++m) {
-            const Piece &word = piece(body, m, codes), &literal = body.pieces[m];
-            value = m ? append(value, word.hash) : word.hash.value;
-            if (!literal.text.empty()) value = append(value, literal.hash);
-            length += word.text.size() + literal.text.size();
-        }
-        return {value, power_of(length)};
-    }
-    uint64_t hash(size_t skeleton, const PieceHash& body) const {
-        return append(skeletons_[skeleton].prefix.hash.value, body);
-    }
-
-    // The pieces of the attribute with these codes.
-    void pieces(size_t skeleton, const uint32_t* codes, std::vector<std::string_view>& out) const;
-
-    // Whether that attribute is this name, which lies in memory that ends at `end`.
-    bool is(size_t skeleton, const uint32_t* codes, std::string_view name, const char* end) const;
-
 private:
     struct Fold {
         KeyTable table;
         std::vector<uint64_t> keys;
     };
     const std::vector<Source>& sources_;
-    const std::vector<Skeleton>& skeletons_;
     const std::vector<Body>& bodies_;
     std::vector<std::vector<uint32_t>> codes_;  // by source: padding, sentence, padding
     std::vector<std::vector<uint64_t>> keys_;   // by body, by place
     std::vector<std::vector<Fold>> folds_;      // by body
 
-    const Piece& piece(const Body& body, size_t macro, const uint32_t* codes) const {
-        return sources_[size_t(body.macros[macro].source)].pieces[codes[macro]];
-    }
     void unpack_folded(size_t body, uint64_t key, uint32_t* codes) const;
     void load_codes(int64_t first, int64_t length);
     void pack(size_t body, int64_t count, uint64_t* keys);

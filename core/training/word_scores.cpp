@@ -2,6 +2,7 @@
 
 #include "chain/variants.h"
 #include "features/finder.h"
+#include "features/growing_memo.h"
 
 #include <algorithm>
 #include <bit>
@@ -53,7 +54,7 @@ void WordSums::place(const int32_t* numbers, int64_t T, OccurrenceLists& lists, 
 
 namespace {
 
-constexpr int kMostBits = 16;  // of the keys that are remembered of each body
+constexpr int kMostBits = 18;  // of the keys that are remembered of each context
 
 // The weights of an attribute in 64 bits: nothing, a row, the one cell there is, or several cells.
 enum Weights : uint64_t { kNothing, kRow, kCell, kCells };
@@ -81,10 +82,10 @@ struct WeightsOf {
 template <class Numbers>
 class Several final : public SeveralWords {
 public:
-    Several(const Expansion& expansion, const Numbers& numbers, const Layout& layout, const WeightTable<float>& weights)
+    Several(const Expansion& expansion, const Contexts& contexts, const Numbers& numbers, const Layout& layout, const WeightTable<float>& weights)
         : expansion_(expansion),
           weights_(weights),
-          finder_(expansion, memos(expansion), numbers, WeightsOf{layout, weights.cells}) {
+          finder_(expansion, contexts, memos(contexts), numbers, WeightsOf{layout, weights.cells}) {
         if (std::max(layout.rows(), layout.cells()) >> 30) throw std::length_error("too many weights");
     }
 
@@ -106,14 +107,14 @@ public:
 private:
     const Expansion& expansion_;
     const WeightTable<float>& weights_;
-    Finder<Numbers, uint64_t, WeightsOf> finder_;
+    Finder<Numbers, GrowingMemo, WeightsOf> finder_;
     OccurrenceLists rows_;
     UnsetVector<WeightCell<float>> cells_;
     std::vector<size_t> cell_offsets_;
 
-    static std::vector<KeyMemo<uint64_t>> memos(const Expansion& expansion) {
-        std::vector<KeyMemo<uint64_t>> memos;
-        for (const Body& body : expansion.bodies) memos.emplace_back(body.skeletons.size(), nullptr, 256, kMostBits);
+    static std::vector<GrowingMemo> memos(const Contexts& contexts) {
+        std::vector<GrowingMemo> memos;
+        for (const Body& key : contexts.keys) memos.emplace_back(key.skeletons.size(), kMostBits);
         return memos;
     }
 
@@ -154,8 +155,8 @@ private:
 }  // namespace
 
 std::unique_ptr<SeveralWords> WordScores::new_several() const {
-    if (names_) return std::make_unique<Several<ByName>>(several_, ByName{*names_, {}}, layout_, weights_);
-    return std::make_unique<Several<ByHash>>(several_, ByHash{(uint64_t{1} << hash_bits_) - 1}, layout_, weights_);
+    if (names_) return std::make_unique<Several<ByName>>(several_, contexts_, ByName{*names_, {}}, layout_, weights_);
+    return std::make_unique<Several<ByHash>>(several_, contexts_, ByHash{(uint64_t{1} << hash_bits_) - 1}, layout_, weights_);
 }
 
 WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, std::optional<VocabularyView> names,
@@ -169,6 +170,7 @@ WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, 
       columns_(std::move(columns)),
       seen_(several_.sources.size()) {
     several_.prepare();
+    contexts_ = joint_contexts(several_);
 }
 
 void WordScores::add(size_t column, const float* sums, int64_t count, std::span<const Words> words) {
@@ -177,6 +179,10 @@ void WordScores::add(size_t column, const float* sums, int64_t count, std::span<
         if (columns_[s] != column) continue;
         Source& source = several_.sources[s];
         for (const std::optional<std::string_view>& word : words[k]) {
+            if (source.plain) {
+                source.pieces.push_back({{}, word.value_or("")});
+                continue;
+            }
             const uint32_t code = word ? source.first_word() + uint32_t(seen_[s].intern(*word)) : 0;
             if (code == source.pieces.size()) source.pieces.push_back({{}, *word});
             source.gaps |= !code;

@@ -6,7 +6,7 @@
 // The order of these sums is that of rows and lines: nothing depends on the batch, the threads or the words before.
 #pragma once
 
-#include "features/expansion.h"
+#include "features/contexts.h"
 #include "training/layout.h"
 
 #include <memory>
@@ -90,6 +90,7 @@ private:
     int hash_bits_;
     std::vector<WordSums> sums_;  // by column
     Expansion several_;
+    Contexts contexts_;  // of these lines
     std::vector<size_t> columns_;  // by source
     std::vector<Names> seen_;      // by source
     std::vector<std::unique_ptr<Worker>> workers_;

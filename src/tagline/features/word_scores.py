@@ -127,9 +127,15 @@ class _Words:
         alone = [line for line in lines if _is_of_one_word(line)]
         self._windows = [_Window.of(column, alone) for column in range(max(1, numbered.template.num_columns))]
         rows, skeletons = sources_of(line for line in lines if not _is_of_one_word(line))
+        for derivation, reach in list(rows.items()):  # the words themselves, by which the core finds several lines at once
+            rows.setdefault(Derivation(derivation.column), []).extend(reach)
         self._sources = list(rows)
         sources = [
-            (derivation.column, *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)))
+            (
+                derivation.column,
+                *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)),
+                derivation.is_plain,
+            )
             for derivation, reach in rows.items()
         ]
         self.core: Any = compiled.core.WordScores(
