@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kCodeBits = 21;  // three codes fit a key
 
-// Column, paddings before, paddings after, whether it has the words as they are.
-using SourceParts = std::tuple<int64_t, nb::tuple, nb::tuple, bool>;
+// Column, paddings before, paddings after; whether it has the words as they are, and whether it tells most apart.
+using SourceParts = std::tuple<int64_t, nb::tuple, nb::tuple, bool, bool>;
 
 // WordScores and what it looks at.
 class OwnWordScores {
@@ -38,13 +38,14 @@ public:
         for (const std::vector<int>& of_column : rows) sums.emplace_back(of_column, layout.L(), layout.stride());
         Expansion several;
         std::vector<size_t> columns;
-        for (const auto& [column, before, after, plain] : sources) {
+        for (const auto& [column, before, after, plain, fine] : sources) {
             if (column < 0 || column >= int64_t(rows.size()))
                 throw nb::value_error("sources: expected numbers of columns, got others");
             columns.push_back(size_t(column));
             pad(several.sources.emplace_back(), before, after);
             several.sources.back().column = size_t(column);
             several.sources.back().plain = plain;
+            several.sources.back().fine = fine;
             several.sources.back().least_bits = kCodeBits;
         }
         for (const SkeletonParts& skeleton : skeletons)

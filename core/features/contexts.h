@@ -23,9 +23,9 @@ struct Contexts {
 // Each body by itself.
 Contexts single_contexts(const Expansion& expansion);
 
-// Bodies that look at the same places together: the pair of a word and its neighbour as they are, in lower case, by
-// their shapes … is found at once. The key has the words themselves where bodies take different things from a place,
-// and a column without a plain source is left as it is.
+// Bodies that look at the same places, and tell most words apart, together: the pair of a word and its neighbour as they
+// are and in lower case is found at once. The key then has the words themselves, from the plain source of the column;
+// without one, and for bodies of coarser sources, such as shapes, of which few keys come up, each is by itself.
 Contexts joint_contexts(const Expansion& expansion);
 
 // The codes of a part's macros, given those of its key; 0 where a word gives no attribute.

@@ -108,6 +108,7 @@ private:
     int64_t first_ = 0;
     UnsetVector<Value> row_values_;  // of one template after the other
     std::vector<Value*> values_;     // where those of each template begin, by place
+    UnsetVector<const Value*> remembered_;
     UnsetVector<Open> open_;
     UnsetVector<Question> questions_;
     UnsetVector<uint64_t> hashes_;  // of the questions
@@ -147,14 +148,16 @@ private:
         const std::vector<size_t>& skeletons = contexts_.keys[c].skeletons;
         const uint64_t* keys = tuples_.keys(c);
         const Memo& memo = memos_[c];
+        remembered_.resize(tuples_.num_places(c));
         for (size_t p = 0; p < tuples_.num_places(c); ++p) {
-            if (keys[p] == kAbsent) {
-                for (const size_t s : skeletons) values_[s][p] = value_of_(-1);
-            } else if (const Value* values = memo.get(keys[p])) {
+            remembered_[p] = keys[p] == kAbsent ? nullptr : memo.get(keys[p]);
+            if (!remembered_[p] && keys[p] != kAbsent) ask(c, keys[p], p);
+        }
+        for (size_t p = 0; p < tuples_.num_places(c); ++p) {
+            if (const Value* values = remembered_[p])
                 for (const size_t s : skeletons) values_[s][p] = __atomic_load_n(values++, __ATOMIC_RELAXED);
-            } else {
-                ask(c, keys[p], p);
-            }
+            else if (keys[p] == kAbsent)
+                for (const size_t s : skeletons) values_[s][p] = value_of_(-1);
         }
     }
 

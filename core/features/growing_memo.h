@@ -5,69 +5,76 @@
 #include "runtime/memory.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <vector>
 
 namespace tagline {
 
 // By the key of a context, a value of 64 bits for each of its templates. An open-addressed table for one thread: it grows
-// up to 2^most_bits cells; when half of those are taken, all is forgotten.
+// up to 2^most_bits places; when half of those are taken, all is forgotten. Keys lie apart from values: most of those
+// that are not there are told from one line of the cache.
 class GrowingMemo {
 public:
     using Value = uint64_t;
 
-    GrowingMemo(size_t templates, int most_bits) : stride_(1 + templates), most_bits_(most_bits) {
-        clear(std::min(8, most_bits));
+    GrowingMemo(size_t templates, int most_bits) : templates_(templates), most_bits_(most_bits) {
+        allocate(std::min(8, most_bits));
     }
 
-    void prefetch(uint64_t key) const {
-        const uint64_t* cell = cells_.get() + first(key) * stride_;
-        for (size_t k = 0; k < stride_; k += 8) __builtin_prefetch(cell + k);
-    }
+    void prefetch(uint64_t key) const { __builtin_prefetch(keys_.data() + first(key)); }
 
-    // Its values; null where they are not known.
+    // Its values, which are on their way into the cache; null where they are not known.
     const uint64_t* get(uint64_t key) const {
-        const uint64_t* cell = find(key);
-        return *cell == key ? cell + 1 : nullptr;
+        const size_t place = find(key);
+        if (keys_[place] != key) return nullptr;
+        const uint64_t* values = values_.get() + place * templates_;
+        __builtin_prefetch(values);
+        __builtin_prefetch(values + templates_ - 1);
+        return values;
     }
 
     void set(uint64_t key, const uint64_t* values) {
-        if (2 * (used_ + 1) > size()) make_room();
-        uint64_t* cell = find(key);
-        used_ += *cell != key;
-        *cell = key;
-        std::copy_n(values, stride_ - 1, cell + 1);
+        if (2 * (used_ + 1) > keys_.size()) make_room();
+        const size_t place = find(key);
+        used_ += keys_[place] != key;
+        keys_[place] = key;
+        std::copy_n(values, templates_, values_.get() + place * templates_);
     }
 
 private:
-    size_t stride_, used_ = 0;
+    size_t templates_, used_ = 0;
     int most_bits_, shift_ = 64;
-    AlignedPointer<uint64_t> cells_;  // key, values; kAbsent, which nobody asks for: free
+    std::vector<uint64_t> keys_;  // kAbsent, which nobody asks for: free
+    AlignedPointer<uint64_t> values_;
 
-    size_t size() const { return size_t{1} << (64 - shift_); }
     size_t first(uint64_t key) const { return size_t((key * 0x9E3779B97F4A7C15ull) >> shift_); }
 
-    // The cell of a key, or the free one where it would be.
-    uint64_t* find(uint64_t key) const {
-        size_t k = first(key);
-        while (cells_.get()[k * stride_] != key && cells_.get()[k * stride_] != kAbsent) k = (k + 1) & (size() - 1);
-        return cells_.get() + k * stride_;
+    // The place of a key, or the free one where it would be.
+    size_t find(uint64_t key) const {
+        size_t place = first(key);
+        while (keys_[place] != key && keys_[place] != kAbsent) place = (place + 1) & (keys_.size() - 1);
+        return place;
     }
 
-    void clear(int bits) {
+    void allocate(int bits) {
         shift_ = 64 - bits;
         used_ = 0;
-        cells_.reset(static_cast<uint64_t*>(aligned_allocate(size() * stride_, sizeof(uint64_t))));
-        for (size_t k = 0; k < size(); ++k) cells_.get()[k * stride_] = kAbsent;
+        keys_.assign(size_t{1} << bits, kAbsent);
+        values_.reset(static_cast<uint64_t*>(aligned_allocate(templates_ << bits, sizeof(uint64_t))));
     }
 
     void make_room() {
-        const AlignedPointer<uint64_t> before = std::move(cells_);
-        const size_t count = size();
-        const bool grows = 64 - shift_ < most_bits_;
-        clear(std::min(66 - shift_, most_bits_));
-        for (size_t k = 0; grows && k < count; ++k)
-            if (const uint64_t* cell = before.get() + k * stride_; *cell != kAbsent) set(*cell, cell + 1);
+        const int bits = 64 - shift_;
+        if (bits == most_bits_) {
+            std::fill(keys_.begin(), keys_.end(), kAbsent);
+            used_ = 0;
+            return;
+        }
+        const std::vector<uint64_t> keys = std::move(keys_);
+        const AlignedPointer<uint64_t> values = std::move(values_);
+        allocate(std::min(bits + 2, most_bits_));
+        for (size_t place = 0; place < keys.size(); ++place)
+            if (keys[place] != kAbsent) set(keys[place], values.get() + place * templates_);
     }
 };
 

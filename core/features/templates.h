@@ -34,6 +34,7 @@ struct Source {
     int before = 0, after = 0;
     bool gaps = false;    // whether some code is 0
     bool plain = false;   // whether it has the words of the column as they are, and no `codes`
+    bool fine = false;    // whether it tells most words apart
     size_t column = 0;
     int least_bits = 0;   // of a code in a key: enough for the words to come
 

@@ -57,6 +57,11 @@ class Derivation:
         """Whether it is the word itself, as in CRF++."""
         return not self.functions and self.command == "x" and not self.lowered
 
+    @property
+    def is_fine(self) -> bool:
+        """Whether most words keep apart in it."""
+        return self.command == "x" and set(self.functions) <= {"lower", "nfkc", "digits"}
+
     @cached_property
     def _search(self) -> Pattern:
         return Pattern.of(self.pattern)

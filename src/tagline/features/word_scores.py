@@ -135,6 +135,7 @@ class _Words:
                 derivation.column,
                 *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)),
                 derivation.is_plain,
+                derivation.is_fine,
             )
             for derivation, reach in rows.items()
         ]
