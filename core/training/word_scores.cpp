@@ -54,7 +54,7 @@ void WordSums::place(const int32_t* numbers, int64_t T, OccurrenceLists& lists, 
 
 namespace {
 
-constexpr int kMostBits = 18;  // of the keys that are remembered of each context
+constexpr int kMostBits = 19;  // of the keys that all threads together remember of each context
 
 // The weights of an attribute in 64 bits: nothing, a row, the one cell there is, or several cells.
 enum Weights : uint64_t { kNothing, kRow, kCell, kCells };
@@ -82,10 +82,11 @@ struct WeightsOf {
 template <class Numbers>
 class Several final : public SeveralWords {
 public:
-    Several(const Expansion& expansion, const Contexts& contexts, const Numbers& numbers, const Layout& layout, const WeightTable<float>& weights)
+    Several(const Expansion& expansion, const Contexts& contexts, int memo_bits, const Numbers& numbers,
+            const Layout& layout, const WeightTable<float>& weights)
         : expansion_(expansion),
           weights_(weights),
-          finder_(expansion, contexts, memos(contexts), numbers, WeightsOf{layout, weights.cells}) {
+          finder_(expansion, contexts, memos(contexts, memo_bits), numbers, WeightsOf{layout, weights.cells}) {
         if (std::max(layout.rows(), layout.cells()) >> 30) throw std::length_error("too many weights");
     }
 
@@ -112,9 +113,9 @@ private:
     UnsetVector<WeightCell<float>> cells_;
     std::vector<size_t> cell_offsets_;
 
-    static std::vector<GrowingMemo> memos(const Contexts& contexts) {
+    static std::vector<GrowingMemo> memos(const Contexts& contexts, int bits) {
         std::vector<GrowingMemo> memos;
-        for (const Body& key : contexts.keys) memos.emplace_back(key.skeletons.size(), kMostBits);
+        for (const Body& key : contexts.keys) memos.emplace_back(key.skeletons.size(), bits);
         return memos;
     }
 
@@ -155,8 +156,11 @@ private:
 }  // namespace
 
 std::unique_ptr<SeveralWords> WordScores::new_several() const {
-    if (names_) return std::make_unique<Several<ByName>>(several_, contexts_, ByName{*names_, {}}, layout_, weights_);
-    return std::make_unique<Several<ByHash>>(several_, contexts_, ByHash{(uint64_t{1} << hash_bits_) - 1}, layout_, weights_);
+    const int bits = std::max(8, kMostBits - int(std::bit_width(unsigned(threads() - 1))));
+    if (names_)
+        return std::make_unique<Several<ByName>>(several_, contexts_, bits, ByName{*names_, {}}, layout_, weights_);
+    const ByHash hashes{(uint64_t{1} << hash_bits_) - 1};
+    return std::make_unique<Several<ByHash>>(several_, contexts_, bits, hashes, layout_, weights_);
 }
 
 WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, std::optional<VocabularyView> names,
