@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 
@@ -196,6 +197,31 @@ Doubles span_probability(const Array& emissions, const Array& transitions, const
     return out;
 }
 
+Doubles whole_span_probability(const Array& emissions, const Array& transitions, const Array& start, const Array& end,
+                               const Array& offsets, const Array& spans, const Array& members, const Array& continues) {
+    return in_own_type({emissions, transitions, start, end, offsets}, [&](const auto& batch) {
+        const int64_t count = spans.ndim() == 2 ? int64_t(spans.shape(1)) : 0;
+        const int64_t* rows = checked<int64_t>("spans", spans, {4, count});
+        const PlacedSpans placed{rows, rows + count, rows + 2 * count, rows + 3 * count, count};
+        const int64_t* labels = checked<int64_t>("members", members, {-1, -1});
+        const SpanReading reading{checked<bool>("continues", continues, {batch.L, batch.L}), labels,
+                                  int64_t(members.shape(0)), int64_t(members.shape(1))};
+        if (std::any_of(labels, labels + members.size(), [&](int64_t j) { return j < -1 || j >= batch.L; }))
+            throw nb::value_error("members: expected numbers of labels, got others");
+        for (int64_t m = 0; m < count; ++m) {
+            const int64_t b = placed.sentence[m];
+            const bool sorted = b >= (m ? placed.sentence[m - 1] : 0) && b < batch.B;
+            if (!sorted || placed.start[m] < 0 || placed.start[m] >= placed.end[m] ||
+                placed.end[m] > batch.offsets[b + 1] - batch.offsets[b] || placed.type[m] < 0 ||
+                placed.type[m] >= reading.types)
+                throw nb::value_error("spans: expected tokens within sentences, sorted by sentence, got others");
+        }
+        Doubles out = make<double>({size_t(count)});
+        ask([&] { return tagline::whole_span_probability(batch, placed, reading, out.data(), signalled); });
+        return out;
+    });
+}
+
 }  // namespace
 
 #define TAGLINE_CHAIN_ARGS "emissions"_a, "transitions"_a, "start"_a, "end"_a, "offsets"_a
@@ -224,6 +250,9 @@ void bind_chain(nb::module_& m) {
           "Draw labels [S, N] from a float64 chain by uniform numbers [S, N].");
     m.def("span_probability", span_probability, TAGLINE_CHAIN_ARGS, "spans"_a, "allowed"_a,
           "Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].");
+    m.def("whole_span_probability", whole_span_probability, TAGLINE_CHAIN_ARGS, "spans"_a, "members"_a, "continues"_a,
+          "Compute P(a labelling has exactly this span) for spans [4, M] (sentence, start, end, type), sorted by "
+          "sentence; members [types, width] are labels, continues [L, L] tells which pairs go on with a span.");
 }
 
 }  // namespace tagline::bindings

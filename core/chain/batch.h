@@ -1,6 +1,6 @@
 // The engine: questions about a whole batch of chains. Sentences are spread over threads in blocks that do not depend
 // on the number of threads. batch.cpp answers most of the questions through the kernels; k_best.cpp, sampling.cpp and
-// span_probability.cpp answer the rest.
+// span_probability.cpp and whole_span_probability.cpp answer the rest.
 #pragma once
 
 #include "chain/kernels.h"
@@ -71,6 +71,25 @@ Outcome max_marginal(const Batch<Real>& batch, int64_t* labels, const Interrupte
 // The score of given labels, which must be in range; −∞ where they are forbidden.
 template <class Real>
 Outcome score(const Batch<Real>& batch, const int64_t* labels, double* scores, const Interrupted& interrupted);
+
+// How labels make spans: a pair of labels goes on with a span or does not, and every type has its labels.
+struct SpanReading {
+    const bool* continues;   // [L, L]
+    const int64_t* members;  // [types, width], −1 where a type has fewer labels
+    int64_t types, width;
+};
+
+// Spans of whole sentences, sorted by sentence: tokens start … end − 1 of it.
+struct PlacedSpans {
+    const int64_t *sentence, *start, *end, *type;
+    int64_t count;
+};
+
+// The probability that a labelling has exactly this span, [count]: it begins here with this type, goes on, and ends
+// here. The formulas are those of models/entities.py.
+template <class Real>
+Outcome whole_span_probability(const Batch<Real>& batch, const PlacedSpans& spans, const SpanReading& reading,
+                               double* out, const Interrupted& interrupted);
 
 // The K best labellings of one sentence, the best first.
 struct Ranked {

@@ -49,6 +49,7 @@ struct Answers {
     double* log_alpha;          // [T, L], float64 kernels only
     double* log_beta;           // [T, L], float64 kernels only
     double* entropy;            // one number, float64 kernels only
+    const uint8_t* rows;        // [T] whose rows of log_alpha and log_beta are asked for, others are left; null: all
 };
 
 // Where the expected counts of one sentence go. Sums over sentences are added to.

@@ -87,6 +87,11 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
     """
 
+def whole_span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """
+    Compute P(a labelling has exactly this span) for spans [4, M] (sentence, start, end, type), sorted by sentence; members [types, width] are labels, continues [L, L] tells which pairs go on with a span.
+    """
+
 def parse_columns(text: Annotated[NDArray, dict(device='cpu', writable=False)], columns: int, most: int, comment: str, docstart: bool, skip_broken: bool) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], list[tuple[bytes, NDArray[numpy.int32]]], list[tuple[int, int, int, int]], int, int]:
     """
     Parse the bytes of a column file: (offsets [B + 1], lines [B], for each column its distinct words joined by newlines and ids [N], broken lines (line, begin, end, columns), columns, lines read).
@@ -446,7 +451,7 @@ class Descent64:
 class WordScores:
     """Emissions straight from words, for a template; for one thread."""
 
-    def __init__(self, weights: StateWeights, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, rows: Sequence[Sequence[int]], sources: Sequence[tuple[int, tuple, tuple]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]]) -> None: ...
+    def __init__(self, weights: StateWeights, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, rows: Sequence[Sequence[int]], sources: Sequence[tuple[int, tuple, tuple, bool, bool]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]]) -> None: ...
 
     def add(self, column: int, sums: Annotated[NDArray, dict(device='cpu', writable=False)], words: Sequence[tuple]) -> None:
         """

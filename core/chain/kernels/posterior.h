@@ -53,12 +53,12 @@ private:
         int64_t exponent = int64_t(shared.start_power);
         for (int64_t t = 0; want.log_alpha && t < T; ++t) {
             exponent += of.alpha_exponent[t] + of.powers_at(t);
-            write_logs(alpha + t * S, exponent, want.log_alpha + t * L);
+            if (!want.rows || want.rows[t]) write_logs(alpha + t * S, exponent, want.log_alpha + t * L);
         }
         exponent = int64_t(shared.end_power);
         for (int64_t t = T - 1; want.log_beta && t >= 0; --t) {
             exponent += of.beta_exponent[t] + (t < T - 1 ? of.powers_at(t + 1) : 0);
-            write_logs(beta + t * S, exponent, want.log_beta + t * L);
+            if (!want.rows || want.rows[t]) write_logs(beta + t * S, exponent, want.log_beta + t * L);
         }
     }
 

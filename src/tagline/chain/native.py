@@ -108,6 +108,19 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     return call_core(_core.span_probability, *_wide(chain), rows, sets)
 
 
+def whole_span_probability(
+    chain: Chain, spans: IntArray, members: IntArray, continues: NDArray[np.bool_]
+) -> Float64Array:
+    """Compute the probability that a labelling has exactly a span, ``[M]``; `tagline.models.entities` defines it.
+
+    Arguments:
+        spans: ``[4, M]``, sentence, first token, the one behind the last, type; sorted by sentence.
+        members: ``[types, W]``, the labels of each type, −1 for none.
+        continues: ``[L, L]``, which pairs of labels go on with a span.
+    """
+    return call_core(_core.whole_span_probability, *_arrays(chain), spans, members, continues)
+
+
 def expected_counts(chain: Chain) -> Counts:
     """Compute how often each score is used on average."""
     return Counts(*call_core(_core.expected_counts, *_arrays(chain)))

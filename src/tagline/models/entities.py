@@ -173,9 +173,24 @@ def _probabilities(
     chain: Chain, reading: Reading, sentence: IntArray, start: IntArray, end: IntArray, kind: IntArray
 ) -> Float64Array:
     """Probabilities of checked spans, given as arrays ``[M]``."""
-    result = np.empty(len(sentence))
     if not len(sentence):
+        return np.zeros(0)
+    if engine.engine() == "native":
+        from tagline.chain.native import whole_span_probability
+
+        order = np.argsort(sentence, kind="stable")
+        spans = np.array([column[order] for column in (sentence, start, end, kind)], np.int64)
+        result = np.empty(len(order))
+        result[order] = whole_span_probability(chain, spans, reading.members, reading.continues)
         return result
+    return _plain_probabilities(chain, reading, sentence, start, end, kind)
+
+
+def _plain_probabilities(
+    chain: Chain, reading: Reading, sentence: IntArray, start: IntArray, end: IntArray, kind: IntArray
+) -> Float64Array:
+    """The definition of what the core does."""
+    result = np.empty(len(sentence))
     lattice = _Lattice.of(chain, reading.continues)
     log_z = lattice.log_z(sentence)
     base = chain.offsets[sentence]
