@@ -82,9 +82,7 @@ class WordScorer:
                 words, known = _Words(self._numbered), [np.full_like(numbers, -1) for numbers in known]
             begin, end = int(corpus.offsets[first]), int(corpus.offsets[last])
             offsets = corpus.offsets[first : last + 1] - begin
-            numbers = [
-                words.number(c, column, column.ids[begin:end], known[c]) for c, column in enumerate(columns)
-            ]
+            numbers = [words.number(c, column, column.ids[begin:end], known[c]) for c, column in enumerate(columns)]
             yield words.core.emissions(numbers, offsets), offsets
         if not self._idle:
             self._idle.append(words)
@@ -127,7 +125,7 @@ class _Words:
         alone = [line for line in lines if _is_of_one_word(line)]
         self._windows = [_Window.of(column, alone) for column in range(max(1, numbered.template.num_columns))]
         rows, skeletons = sources_of(line for line in lines if not _is_of_one_word(line))
-        for derivation, reach in list(rows.items()):  # the words themselves, by which the core finds several lines at once
+        for derivation, reach in list(rows.items()):  # and the words as they are: by them the core finds several at once
             rows.setdefault(Derivation(derivation.column), []).extend(reach)
         self._sources = list(rows)
         sources = [

@@ -57,6 +57,22 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     [['V']]
     """
     file = storage.read(checked_path(path), verify=verify, mapped=mapped)
+    model: Model = _class_for(file, "estimator").from_file(file, **options)
+    return model
+
+
+def load_tagger(path: storage.Path) -> Model:
+    """Return what answers for the model of a file, for those who only ask: for a CRF it loads in a third of the time.
+
+    What it has of `Model` is what is said of sentences and what describes them; it cannot be fitted or saved.
+    """
+    file = storage.read(checked_path(path))
+    tagger: Model = _class_for(file, "tagger_class").from_file(file)
+    return tagger
+
+
+def _class_for(file: ModelFile, role: str) -> Any:
+    """The class of a file's kind that has this role in the registry."""
     name = file.setting("model", str)
     if name == CHECKPOINT:
         raise StorageError(
@@ -65,11 +81,9 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
         )
     kind = kind_of_file(name, file.source)
     try:
-        estimator = kind.estimator
+        return getattr(kind, role)
     except MissingPackageError as error:
         raise error.at(f"{file.source}, a {name} model") from None
-    model: Model = estimator.from_file(file, **options)
-    return model
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class Kind:
         advice: when to pick it, for the help.
         options: of `tagline train` that it takes, besides those that every kind takes.
         recipe: how `tagline train` trains it, ``module:Class``; a `tagline.models.recipes.Recipe`.
+        tagger: module and class of what answers for a model without scikit-learn, ``module:Class``; empty where the
+            estimator does.
         packages, extra: what it needs beyond the base package, and the name under which pip installs that.
     """
 
@@ -35,6 +37,7 @@ class Kind:
     advice: str
     options: tuple[Option, ...] = ()
     recipe: str = "tagline.models.recipes:Recipe"
+    tagger: str = ""
     packages: tuple[str, ...] = ()
     extra: str = ""
 
@@ -46,9 +49,18 @@ class Kind:
     @property
     def estimator(self) -> Any:
         """The estimator's class."""
+        self._require()
+        return _imported(self.home)
+
+    @property
+    def tagger_class(self) -> Any:
+        """The class of what answers."""
+        self._require()
+        return _imported(self.tagger or self.home)
+
+    def _require(self) -> None:
         if missing := [name for name in self.packages if not is_installed(name)]:
             raise MissingPackageError(self.class_name, ", ".join(missing), f"pip install 'tagline[{self.extra}]'")
-        return _imported(self.home)
 
     @property
     def recipe_class(self) -> Any:
@@ -129,6 +141,7 @@ register(
             *("max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta", "period", "random_state"),
             *_FILES,
         ),
+        tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
 )

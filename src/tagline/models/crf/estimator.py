@@ -1,55 +1,41 @@
 """`CRF`: the feature CRF, a scikit-learn estimator.
 
 p(y | x) = exp(w · F(y, x)) / Z(x), with state features (attribute, label), transitions (label, label), edge features
-(attribute, label, label) and start and end weights. `fit` numbers features and labels and trains (`fitting`); every
-question is answered by the chain engine (`tagline.models.answers`).
+(attribute, label, label) and start and end weights. `fit` numbers features and labels and trains (`fitting`); `tagger`
+has the questions that a fitted model answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline import storage
-from tagline.chain import constrain
 from tagline.errors import InputError, TrainingError
-from tagline.features.attributes import Attributes, Features
 from tagline.features.dictionaries import Dictionary
-from tagline.features.weights import Scorer
-from tagline.features.word_scores import NumberedTemplate, WordScorer
-from tagline.features.wording import legend, meanings
-from tagline.models.answers import ChainModel
-from tagline.models.contract import Input, Progress
-from tagline.models.crf.chains import feature_chains, word_chains
-from tagline.models.crf.explaining import explain
+from tagline.models.contract import Progress
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.settings import check_crf
+from tagline.models.crf.tagger import CRFTagger
 from tagline.models.dev_score import check_dev
-from tagline.models.explanations import Explanation
-from tagline.models.files import Packed, StoredModel, TrainingFacts, reading
-from tagline.models.sentences import as_sentences, tokens_as_corpus
-from tagline.readers.arguments import is_listing
+from tagline.models.files import Packed, StoredModel, reading
+from tagline.models.sentences import as_sentences
 from tagline.training.callbacks import Callback
 from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
 from tagline.training.runs import RunFiles
-from tagline.types import BoolArray, Chain
-
-BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
-MOST_NAMES = 50_000  # attributes that are looked at for tokens
 
 
-class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc]
     """A linear-chain conditional random field with features.
 
     The objective is Σ over sentences of −log p(y | x), plus c1·|w|₁ + c2·|w|² (CRFsuite's convention; CRF++'s cost C is
@@ -94,15 +80,8 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     [['N', 'V']]
     """
 
-    kind: ClassVar[str] = "crf"
-    explains: ClassVar[bool] = True
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
-    parameters_: Parameters
-    training_: TrainingFacts
     training_log_: Sequence[Pass]
-    _extraction: Extraction
-    _scorer: Scorer
-    _words: WordScorer | None
 
     def __init__(
         self,
@@ -227,18 +206,14 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _learn(self, fitted: FittedCRF) -> None:
         """Take over what was learned; where training diverged, that is the last finite weights, and an error."""
-        self._become(fitted)
+        self._become(fitted.parameters, fitted.extraction, fitted.training)
+        self.training_log_ = fitted.history
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
                 f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
                 "the weights before it are kept. Take smaller steps (options={'rate': ...}), scale the values of "
                 "features, or raise c2"
             )
-
-    @property
-    def labels_(self) -> list[str]:  # type: ignore[override]
-        """The labels, sorted."""
-        return list(self._fitted().labels)
 
     @property
     def objective_(self) -> float:
@@ -251,86 +226,9 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """With patience, the pass with the best dev score: its weights were kept."""
         return None if self.patience is None else self.best_pass_
 
-    @property
-    def input_(self) -> Input:
-        """The columns that the template looks at; only with a template can the model read words."""
-        self._fitted()
-        template, dictionary = self._extraction.template, self._extraction.dictionary
-        if template is None:
-            return Input(
-                refusal="expected a model that was trained with a template, got one whose features a program makes"
-            )
-        matches = dictionary is not None and dictionary.priority == "feature"
-        by_character = template.source.removesuffix(".txt") in BY_CHARACTER
-        return Input(max(1, template.num_columns - matches), template.source, by_character)
-
-    def known_tokens(self) -> list[str]:
-        """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
-        names, template = self._fitted().states, self._extraction.template
-        if names is None or template is None:
-            return []
-        for line in template.states:
-            prefix = line.literals[0]
-            if line.text == f"{prefix}%x[0,0]":
-                return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
-        return []
-
-    def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
-        p, dictionary = self._fitted(), self._extraction.dictionary
-        if self._words is None or _is_empty(X):
-            chains = feature_chains(self._scorer, self._look_up(X, edges))
-        else:
-            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X))
-        if dictionary is None or dictionary.priority != "over" or _is_empty(X):
-            return chains
-        return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
-
-    def _look_up(self, X: Any, edges: Any) -> Features:
-        """The attributes of sentences that the model knows."""
-        p = self._fitted()
-        if _is_empty(X):
-            return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
-        features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
-        return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
-
-    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
-        """Add the matches of a dictionary of priority "under" where the model says O."""
-        dictionary = self._extraction.dictionary
-        if dictionary is None or dictionary.priority != "under" or not labellings:
-            return labellings
-        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
-        assert isinstance(filled, list)
-        return filled
-
     def _fitted(self) -> Parameters:
         check_is_fitted(self, "parameters_")
         return self.parameters_
-
-    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
-        """Say for each token of a sentence which features and transitions made its label win over the runner-up.
-
-        The runner-up is the label, other than the predicted one, with the best labelling through it.
-
-        Arguments:
-            sentence: one, as in X.
-            known, edges: of this sentence.
-        """
-        p, X = self._fitted(), as_sentences([sentence])
-        edge_rows = None if edges is None else [edges]
-        features = self._look_up(X, edge_rows)
-        words = [str(t) for t in range(features.num_tokens)]
-        if self._extraction.way is not None:
-            words = tokens_as_corpus(X).tokens[0]
-        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
-        template = self._extraction.template
-        why = explain(p, chains[0], features, words)
-        return why if template is None else replace(why, meanings=meanings(template))
-
-    def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
-        """Say in words what the template's lines look at that the first `most` terms of each token come from."""
-        names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
-        template = self._extraction.template
-        return [] if template is None else legend(template, names)
 
     # Files.
 
@@ -368,24 +266,14 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
         extraction = Extraction(way, saved.hash_bits, saved.dictionary)
-        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
-
-    def _become(self, fitted: FittedCRF) -> None:
-        """Take over what was learned."""
-        p = fitted.parameters
-        self.parameters_, self.training_, self._extraction = p, fitted.training, fitted.extraction
-        self.training_log_ = fitted.history
-        self._scorer = Scorer(p.structure, p.weights, p.rules)
-        template, hash_bits = fitted.extraction.template, fitted.extraction.hash_bits
-        self._words = None
-        if template is not None and not len(p.structure.edge_pairs):
-            self._words = WordScorer(NumberedTemplate(template, self._scorer, p.states, hash_bits))
+        self._become(saved.parameters, extraction, saved.training)
+        self.training_log_ = vars(self).get("training_log_", ())
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
+        out._become(parameters, self._extraction, self.training_)
         return out
 
     def _settings(self) -> dict[str, Any]:
@@ -408,15 +296,3 @@ class CRF(CRFViews, StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         if "_file" in state:
             state["_function"] = self._extraction.function
         return state
-
-
-def _is_empty(X: Any) -> bool:
-    return is_listing(X) and isinstance(X, Sized) and not len(X)
-
-
-def _bound(chains: Iterator[Chain], allowed: BoolArray) -> Iterator[Chain]:
-    """Forbid what a dictionary does not allow, ``[N, L]``."""
-    done = 0
-    for chain in chains:
-        yield constrain(chain, allowed=allowed[done : done + chain.num_tokens])
-        done += chain.num_tokens

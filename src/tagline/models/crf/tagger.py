@@ -1,0 +1,161 @@
+"""`CRFTagger`: what a feature CRF has learned, and all that it answers; `CRF` adds how it is learned.
+
+Sentences become chains here, for the questions of `tagline.models.answers`. `tagline tag` loads a file as this class,
+which needs no scikit-learn: to import that takes as long as to tag ten megabytes of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tagline import storage
+from tagline.chain import constrain
+from tagline.features.attributes import Attributes, Features
+from tagline.features.weights import Scorer
+from tagline.features.word_scores import NumberedTemplate, WordScorer
+from tagline.features.wording import legend, meanings
+from tagline.models.answers import ChainModel
+from tagline.models.contract import Input
+from tagline.models.crf.chains import feature_chains, word_chains
+from tagline.models.crf.explaining import explain
+from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.file import unpack
+from tagline.models.crf.parameters import Parameters
+from tagline.models.explanations import Explanation
+from tagline.models.files import TrainingFacts, reading
+from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.readers.arguments import is_listing
+from tagline.types import BoolArray, Chain
+
+BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
+MOST_NAMES = 50_000  # attributes that are looked at for tokens
+
+
+class CRFTagger(ChainModel):
+    """A feature CRF that has been fitted."""
+
+    kind: ClassVar[str] = "crf"
+    explains: ClassVar[bool] = True
+    parameters_: Parameters
+    training_: TrainingFacts
+    _extraction: Extraction
+    _scorer: Scorer
+    _words: WordScorer | None
+
+    @classmethod
+    def from_file(cls, file: storage.ModelFile) -> Self:
+        """Make the tagger of a file that was read."""
+        saved, out = unpack(file), cls()
+        with reading(file):
+            out._become(saved.parameters, Extraction(saved.way, saved.hash_bits, saved.dictionary), saved.training)
+        return out
+
+    def _become(self, parameters: Parameters, extraction: Extraction, training: TrainingFacts) -> None:
+        """Take over what was learned."""
+        p, template = parameters, extraction.template
+        self.parameters_, self.training_, self._extraction = p, training, extraction
+        self._scorer = Scorer(p.structure, p.weights, p.rules)
+        self._words = None
+        if template is not None and not len(p.structure.edge_pairs):
+            self._words = WordScorer(NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits))
+
+    def _fitted(self) -> Parameters:
+        return self.parameters_
+
+    @property
+    def labels_(self) -> list[str]:  # type: ignore[override]
+        """The labels, sorted."""
+        return list(self._fitted().labels)
+
+    @property
+    def input_(self) -> Input:
+        """The columns that the template looks at; only with a template can the model read words."""
+        self._fitted()
+        template, dictionary = self._extraction.template, self._extraction.dictionary
+        if template is None:
+            return Input(
+                refusal="expected a model that was trained with a template, got one whose features a program makes"
+            )
+        matches = dictionary is not None and dictionary.priority == "feature"
+        by_character = template.source.removesuffix(".txt") in BY_CHARACTER
+        return Input(max(1, template.num_columns - matches), template.source, by_character)
+
+    def known_tokens(self) -> list[str]:
+        """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
+        names, template = self._fitted().states, self._extraction.template
+        if names is None or template is None:
+            return []
+        for line in template.states:
+            prefix = line.literals[0]
+            if line.text == f"{prefix}%x[0,0]":
+                return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
+        return []
+
+    def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        p, dictionary = self._fitted(), self._extraction.dictionary
+        if self._words is None or _is_empty(X):
+            chains = feature_chains(self._scorer, self._look_up(X, edges))
+        else:
+            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X))
+        if dictionary is None or dictionary.priority != "over" or _is_empty(X):
+            return chains
+        return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
+
+    def _look_up(self, X: Any, edges: Any) -> Features:
+        """The attributes of sentences that the model knows."""
+        p = self._fitted()
+        if _is_empty(X):
+            return Features(np.zeros(1, np.int64), Attributes(np.zeros(1, np.int64), np.zeros(0, np.int32)))
+        features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
+        return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
+
+    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
+        """Add the matches of a dictionary of priority "under" where the model says O."""
+        dictionary = self._extraction.dictionary
+        if dictionary is None or dictionary.priority != "under" or not labellings:
+            return labellings
+        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+        assert isinstance(filled, list)
+        return filled
+
+    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
+        """Say for each token of a sentence which features and transitions made its label win over the runner-up.
+
+        The runner-up is the label, other than the predicted one, with the best labelling through it.
+
+        Arguments:
+            sentence: one, as in X.
+            known, edges: of this sentence.
+        """
+        p, X = self._fitted(), as_sentences([sentence])
+        edge_rows = None if edges is None else [edges]
+        features = self._look_up(X, edge_rows)
+        words = [str(t) for t in range(features.num_tokens)]
+        if self._extraction.way is not None:
+            words = tokens_as_corpus(X).tokens[0]
+        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
+        template = self._extraction.template
+        why = explain(p, chains[0], features, words)
+        return why if template is None else replace(why, meanings=meanings(template))
+
+    def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
+        """Say in words what the template's lines look at that the first `most` terms of each token come from."""
+        names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
+        template = self._extraction.template
+        return [] if template is None else legend(template, names)
+
+
+def _is_empty(X: Any) -> bool:
+    return is_listing(X) and isinstance(X, Sized) and not len(X)
+
+
+def _bound(chains: Iterator[Chain], allowed: BoolArray) -> Iterator[Chain]:
+    """Forbid what a dictionary does not allow, ``[N, L]``."""
+    done = 0
+    for chain in chains:
+        yield constrain(chain, allowed=allowed[done : done + chain.num_tokens])
+        done += chain.num_tokens
