@@ -101,7 +101,8 @@ VocabularyResult take_names(const VocabularyParts& vocabulary, const Array& ids)
     return as_result(tagline::take_names(view, {chosen, ids.size()}));
 }
 
-// Words (None: no attribute), ids, paddings before, paddings after; whether the words are distinct.
+// Words (None: no attribute), ids, paddings before, paddings after; whether the words are known to differ or need not
+// be told apart.
 using SourceParts = std::tuple<nb::tuple, Array, nb::tuple, nb::tuple, bool>;
 
 Source as_source(const SourceParts& parts, int64_t tokens) {
@@ -116,21 +117,20 @@ Source as_source(const SourceParts& parts, int64_t tokens) {
     if (least < 0 || most >= int64_t(nb::len(words)))
         throw nb::value_error("ids: expected numbers of words, got others");
     pad(source, before, after);
-    source.plain = distinct;
     Names seen;
     int64_t index = 0;
     for (nb::handle word : words) {
-        if (word.is_none() && !distinct) {
-            source.gaps = true;
-            source.codes.push_back(0);
-        } else {
+        uint32_t code = 0;
+        if (!word.is_none()) {
             const std::string_view text = text_of(word, "words", index);
-            const uint32_t code = source.first_word() + uint32_t(distinct ? index : seen.intern(text));
+            code = distinct ? uint32_t(source.pieces.size()) : source.first_word() + uint32_t(seen.intern(text));
             if (code == source.pieces.size()) source.pieces.push_back({{}, text});
-            if (!distinct) source.codes.push_back(code);
         }
+        source.gaps |= !code;
+        source.codes.push_back(code);
         ++index;
     }
+    if (distinct && !source.gaps) source.codes.clear();
     return source;
 }
 

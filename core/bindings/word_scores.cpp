@@ -56,13 +56,29 @@ public:
                         std::move(columns));
     }
 
-    void add(size_t column, const Array& sums, const std::vector<nb::tuple>& words) {
-        if (column >= scores_->num_columns()) throw nb::value_error("column: expected one that there is, got another");
+    Result<int32_t> find(size_t column, const nb::tuple& words, const Array& which) const {
+        check_column(column);
+        const int32_t* indices = checked<int32_t>("which", which, {-1});
+        const size_t size = nb::len(words);
+        Result<int32_t> numbers = make<int32_t>({which.size()});
+        for (size_t k = 0; k < which.size(); ++k) {
+            if (indices[k] < 0 || size_t(indices[k]) >= size)
+                throw nb::value_error("which: expected indices of words, got others");
+            numbers.data()[k] = scores_->find(column, text_of(words[size_t(indices[k])], "words", indices[k]));
+        }
+        return numbers;
+    }
+
+    void add(size_t column, const nb::tuple& names, const Array& sums, const std::vector<nb::tuple>& words) {
+        check_column(column);
         const int64_t count = sums.ndim() ? int64_t(sums.shape(0)) : 0;
         const float* values = checked<float>("sums", sums, {count, scores_->sums(column).rows(), scores_->num_labels()});
         const std::vector<size_t>& columns = scores_->columns();
         if (std::count(columns.begin(), columns.end(), column) != std::ptrdiff_t(words.size()))
             throw nb::value_error("words: expected those of each source of the column, got others");
+        const bool paddings = scores_->words(column) < scores_->sums(column).paddings();
+        if (int64_t(nb::len(names)) != (paddings ? 0 : count) || (paddings && count != scores_->sums(column).paddings()))
+            throw nb::value_error("names: expected one for each word, got others; paddings come first, without names");
         if (scores_->words(column) + count >= int64_t(1) << (kCodeBits - 1))
             throw nb::value_error("words: expected fewer, got too many for their keys");
         std::vector<WordScores::Words> texts;
@@ -76,7 +92,12 @@ public:
                 ++index;
             }
         }
-        scores_->add(column, values, count, texts);
+        std::vector<std::string_view> named;
+        for (nb::handle name : names) {
+            named.push_back(text_of(name, "names", int64_t(named.size())));
+            if (scores_->find(column, named.back()) >= 0) throw nb::value_error("names: expected new ones, got others");
+        }
+        scores_->add(column, named, values, count, texts);
     }
 
     Result<float> emissions(const std::vector<Array>& numbers, const Array& offsets) {
@@ -105,6 +126,10 @@ private:
     std::shared_ptr<StateWeights> weights_;
     std::optional<VocabularyParts> names_;
     std::optional<WordScores> scores_;
+
+    void check_column(size_t column) const {
+        if (column >= scores_->num_columns()) throw nb::value_error("column: expected one that there is, got another");
+    }
 };
 
 }  // namespace
@@ -116,9 +141,11 @@ void bind_word_scores(nb::module_& m) {
                       const std::vector<std::vector<int>>&, const std::vector<SourceParts>&,
                       const std::vector<SkeletonParts>&>(),
              "weights"_a, "names"_a.none(), "hash_bits"_a, "rows"_a, "sources"_a, "skeletons"_a)
-        .def("add", &OwnWordScores::add, "column"_a, "sums"_a, "words"_a,
+        .def("find", &OwnWordScores::find, "column"_a, "words"_a, "which"_a,
+             "Number words of a column that were added, of a tuple those with these indices [V]; -1 where unknown.")
+        .def("add", &OwnWordScores::add, "column"_a, "names"_a, "sums"_a, "words"_a,
              "Add words to a column: sums [V, rows, L] of the lines that look at them alone, and the words as each "
-             "source on the column has them.")
+             "source on the column has them. Paddings come first, without names.")
         .def("emissions", &OwnWordScores::emissions, "numbers"_a, "offsets"_a,
              "Score sentences, given the numbers [N] of their words in each column: [N, L] float32.");
 }

@@ -21,12 +21,12 @@ public:
         allocate(std::min(8, most_bits));
     }
 
-    void prefetch(uint64_t key) const { __builtin_prefetch(keys_.data() + first(key)); }
+    void prefetch(uint64_t key) const { __builtin_prefetch(keys_.get() + first(key)); }
 
     // Its values, which are on their way into the cache; null where they are not known.
     const uint64_t* get(uint64_t key) const {
         const size_t place = find(key);
-        if (keys_[place] != key) return nullptr;
+        if (keys_.get()[place] != key) return nullptr;
         const uint64_t* values = values_.get() + place * templates_;
         __builtin_prefetch(values);
         __builtin_prefetch(values + templates_ - 1);
@@ -34,47 +34,49 @@ public:
     }
 
     void set(uint64_t key, const uint64_t* values) {
-        if (2 * (used_ + 1) > keys_.size()) make_room();
+        if (2 * (used_ + 1) > size()) make_room();
         const size_t place = find(key);
-        used_ += keys_[place] != key;
-        keys_[place] = key;
+        used_ += keys_.get()[place] != key;
+        keys_.get()[place] = key;
         std::copy_n(values, templates_, values_.get() + place * templates_);
     }
 
 private:
     size_t templates_, used_ = 0;
     int most_bits_, shift_ = 64;
-    std::vector<uint64_t> keys_;  // kAbsent, which nobody asks for: free
+    AlignedPointer<uint64_t> keys_;  // kAbsent, which nobody asks for: free
     AlignedPointer<uint64_t> values_;
 
+    size_t size() const { return size_t{1} << (64 - shift_); }
     size_t first(uint64_t key) const { return size_t((key * 0x9E3779B97F4A7C15ull) >> shift_); }
 
     // The place of a key, or the free one where it would be.
     size_t find(uint64_t key) const {
         size_t place = first(key);
-        while (keys_[place] != key && keys_[place] != kAbsent) place = (place + 1) & (keys_.size() - 1);
+        while (keys_.get()[place] != key && keys_.get()[place] != kAbsent) place = (place + 1) & (size() - 1);
         return place;
     }
 
     void allocate(int bits) {
         shift_ = 64 - bits;
         used_ = 0;
-        keys_.assign(size_t{1} << bits, kAbsent);
+        keys_.reset(static_cast<uint64_t*>(aligned_allocate(size(), sizeof(uint64_t))));
+        std::fill_n(keys_.get(), size(), kAbsent);
         values_.reset(static_cast<uint64_t*>(aligned_allocate(templates_ << bits, sizeof(uint64_t))));
     }
 
     void make_room() {
         const int bits = 64 - shift_;
         if (bits == most_bits_) {
-            std::fill(keys_.begin(), keys_.end(), kAbsent);
+            std::fill_n(keys_.get(), size(), kAbsent);
             used_ = 0;
             return;
         }
-        const std::vector<uint64_t> keys = std::move(keys_);
-        const AlignedPointer<uint64_t> values = std::move(values_);
+        const AlignedPointer<uint64_t> keys = std::move(keys_), values = std::move(values_);
+        const size_t count = size();
         allocate(std::min(bits + 2, most_bits_));
-        for (size_t place = 0; place < keys.size(); ++place)
-            if (keys[place] != kAbsent) set(keys[place], values.get() + place * templates_);
+        for (size_t place = 0; place < count; ++place)
+            if (const uint64_t key = keys.get()[place]; key != kAbsent) set(key, values.get() + place * templates_);
     }
 };
 

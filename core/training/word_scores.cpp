@@ -172,12 +172,15 @@ WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, 
       sums_(std::move(sums)),
       several_(std::move(several)),
       columns_(std::move(columns)),
+      words_(sums_.size()),
       seen_(several_.sources.size()) {
     several_.prepare();
     contexts_ = joint_contexts(several_);
 }
 
-void WordScores::add(size_t column, const float* sums, int64_t count, std::span<const Words> words) {
+void WordScores::add(size_t column, std::span<const std::string_view> names, const float* sums, int64_t count,
+                     std::span<const Words> words) {
+    for (const std::string_view name : names) words_[column].intern(name);
     size_t k = 0;
     for (size_t s = 0; s < columns_.size(); ++s) {
         if (columns_[s] != column) continue;

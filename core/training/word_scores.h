@@ -26,6 +26,7 @@ public:
 
     int64_t words() const { return words_; }
     int64_t rows() const { return int64_t(rows_.size()); }
+    int64_t paddings() const { return before_ + after_; }
     const WeightTable<float>& table() const { return table_; }
 
     // More words: sums [count, rows, L].
@@ -69,10 +70,18 @@ public:
     const std::vector<size_t>& columns() const { return columns_; }
     int64_t num_labels() const { return layout_.L(); }
 
+    // The number of a word of a column, which must have been added; −1 where it is not known.
+    int32_t find(size_t column, std::string_view word) const {
+        const int32_t index = words_[column].find(word);
+        return index < 0 ? -1 : int32_t(sums_[column].paddings()) + index;
+    }
+
     using Words = std::vector<std::optional<std::string_view>>;  // nothing where there is no attribute
 
-    // More words of a column: their sums [count, rows, L], and the words as each of the sources on it has them.
-    void add(size_t column, const float* sums, int64_t count, std::span<const Words> words);
+    // More words of a column, each for the first time: their sums [count, rows, L], and the words as each of the sources
+    // on it has them. The paddings come first, and have no names.
+    void add(size_t column, std::span<const std::string_view> names, const float* sums, int64_t count,
+             std::span<const Words> words);
 
     // Score B sentences: numbers[c][n] is the word of token n in column c, out [N, L]. False when interrupted.
     bool emissions(const std::vector<const int32_t*>& numbers, const int64_t* offsets, int64_t B, float* out,
@@ -92,6 +101,7 @@ private:
     Expansion several_;
     Contexts contexts_;  // of these lines
     std::vector<size_t> columns_;  // by source
+    std::vector<Names> words_;     // by column
     std::vector<Names> seen_;      // by source
     std::vector<std::unique_ptr<Worker>> workers_;
 

@@ -52,7 +52,7 @@ class NumberedTemplate:
         rows, skeletons = sources_of(lines)
         places = np.arange(count + 1, dtype=np.int64)
         ids = places[:-1].astype(np.int32)
-        sources = [(taken[derivation], ids, (), (), derivation.is_plain) for derivation in rows]
+        sources = [(taken[derivation], ids, (), (), True) for derivation in rows]
         options = {"hash_bits": self.hash_bits or 0, "min_count": 1}
         states, _ = expand_sources(sources, skeletons, places, self.names, False, options)
         sums: FloatArray = self.scorer.states.emissions(states.offsets, states.ids, None)
@@ -145,7 +145,6 @@ class _Words:
             sources,
             skeletons,
         )
-        self._numbers: list[dict[str, int]] = [{} for _ in self._windows]
         self._count = [0] * len(self._windows)
         for window in self._windows:
             self._add_paddings(window)
@@ -163,30 +162,30 @@ class _Words:
         unknown = np.unique(ids[numbers < 0])
         if not len(unknown):
             return numbers
-        own = self._numbers[c]
-        words = [column.vocabulary[number] for number in unknown.tolist()]
-        if new := [word for word in words if word not in own]:
-            self._add_words(c, new)
-        known[unknown] = [own[word] for word in words]
+        with unicode_words():
+            known[unknown] = found = self.core.find(c, column.vocabulary, unknown)
+            if (found < 0).any():
+                self._add_words(c, [column.vocabulary[number] for number in unknown[found < 0].tolist()])
+                known[unknown] = self.core.find(c, column.vocabulary, unknown)
         return known[ids]
 
-    def _add_words(self, c: int, words: list[str]) -> None:
+    def _add_words(self, c: int, words: Sequence[str]) -> None:
+        names = tuple(dict.fromkeys(words))
         window = self._windows[c]
         sources = [derivation for derivation in self._sources if derivation.column == c]
-        taken = {derivation: derived(derivation, words) for derivation in {*window.derivations, *sources}}
-        self._add(window, taken, [taken[derivation] for derivation in sources], len(words))
-        first = self._count[c] - len(words)
-        self._numbers[c].update(zip(words, range(first, self._count[c]), strict=True))
+        taken = {derivation: derived(derivation, names) for derivation in {*window.derivations, *sources}}
+        self._add(window, names, taken, [taken[derivation] for derivation in sources], len(names))
 
     def _add_paddings(self, window: _Window) -> None:
         names = [name for part in paddings(window.lines) for name in part]
         taken = {derivation: tuple(map(derivation.of_padding, names)) for derivation in window.derivations}
         here = [derivation for derivation in self._sources if derivation.column == window.column]
-        self._add(window, taken, [tuple(map(derivation.of_padding, names)) for derivation in here], len(names))
+        self._add(window, (), taken, [tuple(map(derivation.of_padding, names)) for derivation in here], len(names))
 
     def _add(
         self,
         window: _Window,
+        names: tuple[str, ...],
         taken: dict[Derivation, tuple[str | None, ...]],
         sources: list[tuple[str | None, ...]],
         count: int,
@@ -195,6 +194,5 @@ class _Words:
         sums = np.empty((count, len(window.lines), L), np.float32)
         for place, lines in enumerate(window.lines.values()):
             sums[:, place] = self._numbered.sums(lines, taken, count)
-        with unicode_words():
-            self.core.add(window.column, sums, sources)
+        self.core.add(window.column, names, sums, sources)
         self._count[window.column] += count
