@@ -64,8 +64,8 @@ public:
         first_ = first;
         tuples_.load(expansion_.offsets, first, last);
         make_room();
-        for (size_t c = 0; c < memos_.size(); ++c) fetch(c);
         for (size_t c = 0; c < memos_.size(); ++c) remember(c);
+        ask();
         numbers_.find({hashes_.data(), asked_}, ids_.data(), [&](size_t k, std::string_view name, const char* end) {
             const Question& question = questions_[k];
             const Open& open = open_[question.open];
@@ -97,6 +97,7 @@ private:
         uint32_t open, part, skeleton;
         uint32_t answer;  // where its value goes
     };
+    static constexpr size_t kAhead = 24;  // keys that are waited for together; all of a run at once come late
     const Expansion& expansion_;
     const Contexts& contexts_;
     Tuples tuples_;
@@ -138,20 +139,18 @@ private:
         opened_ = asked_ = noting_ = 0;
     }
 
-    void fetch(size_t c) const {
-        const uint64_t* keys = tuples_.keys(c);
-        for (size_t p = 0; p < tuples_.num_places(c); ++p) memos_[c].prefetch(keys[p]);
-    }
-
-    // Take what is known of a context; ask for the rest.
+    // Take what is known of a context; the rest is open.
     void remember(size_t c) {
         const std::vector<size_t>& skeletons = contexts_.keys[c].skeletons;
         const uint64_t* keys = tuples_.keys(c);
         const Memo& memo = memos_[c];
         remembered_.resize(tuples_.num_places(c));
         for (size_t p = 0; p < tuples_.num_places(c); ++p) {
+            if (p + kAhead < tuples_.num_places(c)) memo.prefetch(keys[p + kAhead]);
             remembered_[p] = keys[p] == kAbsent ? nullptr : memo.get(keys[p]);
-            if (!remembered_[p] && keys[p] != kAbsent) ask(c, keys[p], p);
+            if (remembered_[p] || keys[p] == kAbsent) continue;
+            open_[opened_++] = {keys[p], c, p, noting_};
+            noting_ += skeletons.size();
         }
         for (size_t p = 0; p < tuples_.num_places(c); ++p) {
             if (const Value* values = remembered_[p])
@@ -161,24 +160,40 @@ private:
         }
     }
 
-    void ask(size_t c, uint64_t key, size_t place) {
-        open_[opened_] = {key, c, place, noting_};
-        tuples_.unpack(c, key, key_codes_.data());
+    // Ask for the attributes of what is open.
+    void ask() {
+        for (size_t k = 0; k < opened_; ++k) {
+            if (k + kAhead < opened_) fetch_pieces(open_[k + kAhead]);
+            ask(k);
+        }
+    }
+
+    void ask(size_t k) {
+        const size_t c = open_[k].context;
+        size_t answer = open_[k].noted;
+        tuples_.unpack(c, open_[k].key, key_codes_.data());
         for (size_t part = 0; part < contexts_.parts[c].size(); ++part) {
             const size_t b = contexts_.parts[c][part].body;
             const std::vector<size_t>& skeletons = expansion_.bodies[b].skeletons;
             if (!spell(c, part)) {
-                for (size_t k = 0; k < skeletons.size(); ++k) noted_[noting_++] = value_of_(-1);
+                for (size_t n = 0; n < skeletons.size(); ++n) noted_[answer++] = value_of_(-1);
                 continue;
             }
             const PieceHash body = spelling_.hash(b, codes_.data());
             for (const size_t s : skeletons) {
                 hashes_[asked_] = finish_hash(spelling_.hash(s, body));
-                questions_[asked_] = {uint32_t(opened_), uint32_t(part), uint32_t(s), uint32_t(noting_++)};
+                questions_[asked_] = {uint32_t(k), uint32_t(part), uint32_t(s), uint32_t(answer++)};
                 numbers_.prefetch(hashes_[asked_++]);
             }
         }
-        ++opened_;
+    }
+
+    void fetch_pieces(const Open& open) {
+        tuples_.unpack(open.context, open.key, key_codes_.data());
+        for (size_t part = 0; part < contexts_.parts[open.context].size(); ++part) {
+            spell(open.context, part);
+            spelling_.prefetch(contexts_.parts[open.context][part].body, codes_.data());
+        }
     }
 
     // The codes of a part, from those of the key; false where it has no attribute.

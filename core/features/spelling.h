@@ -33,6 +33,11 @@ public:
         return append(skeletons_[skeleton].prefix.hash.value, body);
     }
 
+    // Bring what `hash` of a body reads into the cache.
+    void prefetch(size_t b, const uint32_t* codes) const {
+        for (size_t m = 0; m < bodies_[b].macros.size(); ++m) __builtin_prefetch(&piece(bodies_[b], m, codes));
+    }
+
     // The pieces of the attribute with these codes.
     void pieces(size_t skeleton, const uint32_t* codes, std::vector<std::string_view>& out) const;
 
