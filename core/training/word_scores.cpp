@@ -6,51 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <deque>
 #include <stdexcept>
 
 namespace tagline {
-
-WordSums::WordSums(std::vector<int> rows, int64_t L, int64_t stride)
-    : rows_(std::move(rows)), table_{nullptr, nullptr, L, stride} {
-    for (const int row : rows_) {
-        before_ = std::max(before_, -row);
-        after_ = std::max(after_, row);
-    }
-}
-
-void WordSums::add(const float* sums, int64_t count) {
-    const int64_t width = rows() * table_.stride, L = table_.L;
-    if (words_ + count > room_) {
-        room_ = std::max<int64_t>({256, 2 * room_, words_ + count});
-        AlignedPointer<void> memory(aligned_allocate(size_t(room_ * width), sizeof(float)));
-        if (words_) std::memcpy(memory.get(), memory_.get(), size_t(words_ * width) * sizeof(float));
-        memory_ = std::move(memory);
-        table_.rows = static_cast<float*>(memory_.get());
-    }
-    float* to = table_.rows + words_ * width;
-    for (int64_t k = 0; k < count * rows(); ++k, to += table_.stride, sums += L)
-        std::fill(std::copy_n(sums, L, to), to + table_.stride, 0.0f);
-    words_ += count;
-}
-
-void WordSums::place(const int32_t* numbers, int64_t T, OccurrenceLists& lists, std::vector<uint32_t>& scratch) const {
-    const int64_t R = rows();
-    scratch.resize(size_t(before_ + T + after_));
-    uint32_t* word = scratch.data() + before_;
-    for (int k = 1; k <= before_; ++k) word[-k] = uint32_t((k - 1) * R);
-    for (int64_t t = 0; t < T; ++t) word[t] = uint32_t(numbers[t] * R);
-    for (int k = 1; k <= after_; ++k) word[T + k - 1] = uint32_t((before_ + k - 1) * R);
-    const size_t begin = lists.rows.size(), tokens = lists.row_offsets.size();
-    lists.rows.resize(begin + size_t(T * R));
-    lists.row_offsets.resize(tokens + size_t(T));
-    lists.cell_offsets.resize(tokens + size_t(T), 0);
-    uint32_t* row = lists.rows.data() + begin;
-    for (int64_t t = 0; t < T; ++t) {
-        for (int64_t r = 0; r < R; ++r) *row++ = word[t + rows_[size_t(r)]] + uint32_t(r);
-        lists.row_offsets[tokens + size_t(t)] = row - lists.rows.data();
-    }
-}
 
 namespace {
 
@@ -79,15 +38,37 @@ struct WeightsOf {
     }
 };
 
+// What a derivation makes of words; the texts lie in `memory`, which grows by one string.
+void derive(const WordDerivation& derivation, std::span<const std::string_view> words, Words& out,
+            std::deque<std::string>& memory) {
+    if (derivation.steps.empty()) {
+        out.assign(words.begin(), words.end());
+        return;
+    }
+    std::string text, one;
+    std::vector<std::pair<size_t, size_t>> places;  // (begin, size); size 0 for nothing
+    for (const std::string_view word : words) {
+        const bool taken = take_steps(derivation.steps, word, one);
+        places.emplace_back(text.size(), taken ? one.size() : 0);
+        if (taken) text += one;
+    }
+    const std::string_view all = memory.emplace_back(std::move(text));
+    for (const auto& [begin, size] : places) {
+        out.emplace_back();
+        if (size) out.back() = all.substr(begin, size);
+    }
+}
+
 template <class Numbers>
 class Several final : public SeveralWords {
 public:
     Several(const Expansion& expansion, const Contexts& contexts, int memo_bits, const Numbers& numbers,
-            const Layout& layout, const WeightTable<float>& weights)
+            const NumberedWeights& known)
         : expansion_(expansion),
-          weights_(weights),
-          finder_(expansion, contexts, memos(contexts, memo_bits), numbers, WeightsOf{layout, weights.cells}) {
-        if (std::max(layout.rows(), layout.cells()) >> 30) throw std::length_error("too many weights");
+          weights_(known.weights),
+          finder_(expansion, contexts, memos(contexts, memo_bits), numbers,
+                  WeightsOf{known.layout, known.weights.cells}) {
+        if (std::max(known.layout.rows(), known.layout.cells()) >> 30) throw std::length_error("too many weights");
     }
 
     // Rows first, then cells: both in the order of the lines.
@@ -157,55 +138,58 @@ private:
 
 std::unique_ptr<SeveralWords> WordScores::new_several() const {
     const int bits = std::max(8, kMostBits - int(std::bit_width(unsigned(threads() - 1))));
-    if (names_)
-        return std::make_unique<Several<ByName>>(several_, contexts_, bits, ByName{*names_, {}}, layout_, weights_);
-    const ByHash hashes{(uint64_t{1} << hash_bits_) - 1};
-    return std::make_unique<Several<ByHash>>(several_, contexts_, bits, hashes, layout_, weights_);
+    if (known_.names)
+        return std::make_unique<Several<ByName>>(several_, contexts_, bits, ByName{*known_.names, {}}, known_);
+    const ByHash hashes{(uint64_t{1} << known_.hash_bits) - 1};
+    return std::make_unique<Several<ByHash>>(several_, contexts_, bits, hashes, known_);
 }
 
-WordScores::WordScores(const Layout& layout, const WeightTable<float>& weights, std::optional<VocabularyView> names,
-                       int hash_bits, std::vector<WordSums> sums, Expansion several, std::vector<size_t> columns)
-    : layout_(layout),
-      weights_(weights),
-      names_(names),
-      hash_bits_(hash_bits),
-      sums_(std::move(sums)),
+WordScores::WordScores(const NumberedWeights& known, std::vector<WordDerivation> derivations,
+                       std::vector<WordLines> alone, Expansion several, std::vector<size_t> several_derivations)
+    : known_(known),
+      derivations_(std::move(derivations)),
+      alone_(std::move(alone)),
       several_(std::move(several)),
-      columns_(std::move(columns)),
-      words_(sums_.size()),
+      several_derivations_(std::move(several_derivations)),
+      words_(alone_.size()),
       seen_(several_.sources.size()) {
+    for (const WordLines& lines : alone_) sums_.emplace_back(lines.rows(), known.layout.L(), known.layout.stride());
     several_.prepare();
     contexts_ = joint_contexts(several_);
 }
 
-void WordScores::add(size_t column, std::span<const std::string_view> names, const float* sums, int64_t count,
-                     std::span<const Words> words) {
+void WordScores::add(size_t column, std::span<const std::string_view> names, size_t count, std::vector<Words> words) {
     for (const std::string_view name : names) words_[column].intern(name);
-    size_t k = 0;
-    for (size_t s = 0; s < columns_.size(); ++s) {
-        if (columns_[s] != column) continue;
-        Source& source = several_.sources[s];
-        for (const std::optional<std::string_view>& word : words[k]) {
-            if (source.plain) {
-                source.pieces.push_back({{}, word.value_or("")});
-                continue;
-            }
-            const uint32_t code = word ? source.first_word() + uint32_t(seen_[s].intern(*word)) : 0;
-            if (code == source.pieces.size()) source.pieces.push_back({{}, *word});
-            source.gaps |= !code;
-            source.codes.push_back(code);
+    std::deque<std::string> memory;
+    for (size_t d = 0; d < derivations_.size(); ++d)
+        if (derivations_[d].column == column && words[d].empty()) derive(derivations_[d], names, words[d], memory);
+    for (size_t s = 0; s < several_.sources.size(); ++s)
+        if (derivations_[several_derivations_[s]].column == column) add(s, words[several_derivations_[s]]);
+    sums_[column].add(alone_[column].sums(known_, words, count).data(), int64_t(count));
+}
+
+// More words of a source of the lines that look at several.
+void WordScores::add(size_t s, const Words& words) {
+    Source& source = several_.sources[s];
+    for (const std::optional<std::string_view>& word : words) {
+        if (source.plain) {
+            source.pieces.push_back({{}, word.value_or("")});
+            continue;
         }
-        source.prepare();
-        ++k;
+        const uint32_t code = word ? source.first_word() + uint32_t(seen_[s].intern(*word)) : 0;
+        if (code == source.pieces.size()) source.pieces.push_back({{}, *word});
+        source.gaps |= !code;
+        source.codes.push_back(code);
     }
-    sums_[column].add(sums, count);
+    source.prepare();
 }
 
 bool WordScores::emissions(const std::vector<const int32_t*>& numbers, const int64_t* offsets, int64_t B, float* out,
                            const Interrupted& interrupted) {
     several_.offsets = offsets;
     several_.B = B;
-    for (size_t s = 0; s < columns_.size(); ++s) several_.sources[s].ids = numbers[columns_[s]];
+    for (size_t s = 0; s < several_.sources.size(); ++s)
+        several_.sources[s].ids = numbers[derivations_[several_derivations_[s]].column];
     const ThreadShares shares(several_);
     while (long(workers_.size()) < shares.count()) {
         workers_.push_back(std::make_unique<Worker>());
@@ -221,7 +205,7 @@ bool WordScores::emissions(const std::vector<const int32_t*>& numbers, const int
 void WordScores::score(Worker& worker, const std::vector<const int32_t*>& numbers, int64_t first, int64_t last,
                        float* out) {
     const int64_t* offsets = several_.offsets;
-    float* to = out + offsets[first] * layout_.L();
+    float* to = out + offsets[first] * known_.layout.L();
     bool add = false;
     for (size_t c = 0; c < sums_.size(); ++c) {
         if (!sums_[c].rows()) continue;

@@ -451,16 +451,16 @@ class Descent64:
 class WordScores:
     """Emissions straight from words, for a template; for one thread."""
 
-    def __init__(self, weights: StateWeights, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, rows: Sequence[Sequence[int]], sources: Sequence[tuple[int, tuple, tuple, bool, bool]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]]) -> None: ...
+    def __init__(self, weights: StateWeights, names: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, hash_bits: int, derivations: Sequence[tuple[int, Sequence[str] | None]], alone: Sequence[tuple[Sequence[int], Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]], Sequence[int]]], sources: Sequence[tuple[int, tuple, tuple, bool]], skeletons: Sequence[tuple[Sequence[str], Sequence[tuple[int, int]]]]) -> None: ...
 
     def find(self, column: int, words: tuple, which: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int32]:
         """
         Number words of a column that were added, of a tuple those with these indices [V]; -1 where unknown.
         """
 
-    def add(self, column: int, names: tuple, sums: Annotated[NDArray, dict(device='cpu', writable=False)], words: Sequence[tuple]) -> None:
+    def add(self, column: int, names: tuple, words: Sequence[tuple | None]) -> None:
         """
-        Add words to a column: sums [V, rows, L] of the lines that look at them alone, and the words as each source on the column has them. Paddings come first, without names.
+        Add words to a column, given as each derivation has them; None where the core derives them from names of ASCII. Paddings come first, without names.
         """
 
     def emissions(self, numbers: Sequence[Annotated[NDArray, dict(device='cpu', writable=False)]], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float32]:

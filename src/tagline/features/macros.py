@@ -58,6 +58,12 @@ class Derivation:
         return not self.functions and self.command == "x" and not self.lowered
 
     @property
+    def steps(self) -> tuple[str, ...] | None:
+        """The functions that make it of a word, where the compiled core has all of them, for words of ASCII."""
+        steps = (*self.functions, "lower") if self.lowered else self.functions
+        return steps if self.command == "x" and all(map(word_functions.is_compiled, steps)) else None
+
+    @property
     def is_fine(self) -> bool:
         """Whether most words keep apart in it."""
         return self.command == "x" and set(self.functions) <= {"lower", "nfkc", "digits"}

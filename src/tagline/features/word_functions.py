@@ -118,6 +118,11 @@ def names() -> list[str]:
     return [*_FUNCTIONS, f"prefix1 … prefix{LONGEST_AFFIX}", f"suffix1 … suffix{LONGEST_AFFIX}"]
 
 
+def is_compiled(name: str) -> bool:
+    """Say whether the compiled core has it, too, for words of ASCII (``core/features/word_functions.h``)."""
+    return name in ("lower", "nfkc", "digits", "shape", "shortshape") or _AFFIX.fullmatch(name) is not None
+
+
 def find(name: str) -> WordFunction | None:
     """Return the function of a built-in column; None where there is none of that name.
 

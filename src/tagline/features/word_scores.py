@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
-from tagline.features.expansion import compact, derived, expand_sources, paddings, sources_of, unicode_words
+from tagline.features.expansion import Skeleton, compact, derived, paddings, sources_of, unicode_words
 from tagline.features.macros import Derivation
 from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import Vocabulary
@@ -47,16 +47,10 @@ class NumberedTemplate:
     names: Vocabulary | None
     hash_bits: int | None = None
 
-    def sums(self, lines: Sequence[Line], taken: dict[Derivation, tuple[str | None, ...]], count: int) -> FloatArray:
-        """Sum the weights of lines that look at one word, given what they take from so many words: ``[V, L]``."""
-        rows, skeletons = sources_of(lines)
-        places = np.arange(count + 1, dtype=np.int64)
-        ids = places[:-1].astype(np.int32)
-        sources = [(taken[derivation], ids, (), (), True) for derivation in rows]
-        options = {"hash_bits": self.hash_bits or 0, "min_count": 1}
-        states, _ = expand_sources(sources, skeletons, places, self.names, False, options)
-        sums: FloatArray = self.scorer.states.emissions(states.offsets, states.ids, None)
-        return sums
+    @property
+    def num_columns(self) -> int:
+        """How many columns are looked at, at least one."""
+        return max(1, self.template.num_columns)
 
 
 class WordScorer:
@@ -71,10 +65,9 @@ class WordScorer:
 
     def blocks(self, corpus: Corpus, most_tokens: int) -> Iterator[tuple[FloatArray, IntArray]]:
         """Score a corpus, so many tokens at once: emissions ``[N, L]`` of a block, and the offsets of its sentences."""
-        template = self._numbered.template
         table = {name: column for name, column in corpus.columns.items() if name != TAG}
-        template.check_columns(list(table))
-        columns = [compact(column) for column in table.values()][: max(1, template.num_columns)]
+        self._numbered.template.check_columns(list(table))
+        columns = [compact(column) for column in table.values()][: self._numbered.num_columns]
         words = self._idle.pop() if self._idle else _Words(self._numbered)
         known = [np.full(len(column.vocabulary), -1, np.int32) for column in columns]  # by number in the corpus
         for first, last in blocks_of(corpus.offsets, most_tokens):
@@ -88,72 +81,46 @@ class WordScorer:
             self._idle.append(words)
 
 
-@dataclass(frozen=True)
-class _Window:
-    """The lines that look at one word of a column, by the row where it stands; in the lines the row is 0."""
-
-    column: int
-    lines: dict[int, tuple[Line, ...]]
-
-    @classmethod
-    def of(cls, column: int, lines: Sequence[Line]) -> _Window:
-        rows: dict[int, list[Line]] = {}
-        for line in lines:
-            if line.macros[0].derivation.column == column:
-                here = tuple(replace(macro, row=0) for macro in line.macros)
-                rows.setdefault(line.macros[0].row, []).append(replace(line, macros=here))
-        return cls(column, {row: tuple(rows[row]) for row in sorted(rows)})
-
-    @property
-    def derivations(self) -> set[Derivation]:
-        """What the lines take from a word."""
-        return {macro.derivation for lines in self.lines.values() for line in lines for macro in line.macros}
-
-
-def _is_of_one_word(line: Line) -> bool:
-    return len({(macro.row, macro.derivation.column) for macro in line.macros}) == 1
-
-
 class _Words:
     """The words that are known, with their sums; for one caller at a time."""
 
     def __init__(self, numbered: NumberedTemplate) -> None:
         compiled.require()
         assert compiled.core is not None
-        self._numbered = numbered
-        lines, names = numbered.template.states, numbered.names
+        lines, names, columns = numbered.template.states, numbered.names, range(numbered.num_columns)
         alone = [line for line in lines if _is_of_one_word(line)]
-        self._windows = [_Window.of(column, alone) for column in range(max(1, numbered.template.num_columns))]
         rows, skeletons = sources_of(line for line in lines if not _is_of_one_word(line))
         for derivation, reach in list(rows.items()):  # and the words as they are: by them the core finds several at once
             rows.setdefault(Derivation(derivation.column), []).extend(reach)
-        self._sources = list(rows)
-        sources = [
-            (
-                derivation.column,
-                *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)),
-                derivation.is_plain,
-                derivation.is_fine,
-            )
-            for derivation, reach in rows.items()
-        ]
+        taken = dict.fromkeys(macro.derivation for line in alone for macro in line.macros)
+        self._derivations = [*dict.fromkeys([*taken, *rows])]
+        numbers = {derivation: number for number, derivation in enumerate(self._derivations)}
         self.core: Any = compiled.core.WordScores(
             numbered.scorer.states,
             None if names is None else names.parts,
             numbered.hash_bits or 0,
-            [list(window.lines) for window in self._windows],
-            sources,
+            [(derivation.column, derivation.steps) for derivation in self._derivations],
+            [_alone([line for line in alone if _column(line) == column], numbers) for column in columns],
+            [
+                (
+                    numbers[derivation],
+                    *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)),
+                    derivation.is_fine,
+                )
+                for derivation, reach in rows.items()
+            ],
             skeletons,
         )
-        self._count = [0] * len(self._windows)
-        for window in self._windows:
-            self._add_paddings(window)
+        windows = [[line.macros[0].row for line in alone if _column(line) == column] for column in columns]
+        self._bytes = [4 * numbered.scorer.structure.num_labels * len(set(window)) for window in windows]  # of a word
+        self._count = [0 for _ in columns]
+        for column, window in enumerate(windows):
+            self._add_paddings(column, [name for part in paddings(window) for name in part])
 
     @property
     def full(self) -> bool:
         """Whether so many words are known that one should begin anew."""
-        row = 4 * self._numbered.scorer.structure.num_labels
-        size = sum(row * len(window.lines) * count for window, count in zip(self._windows, self._count, strict=True))
+        size = sum(count * size for count, size in zip(self._count, self._bytes, strict=True))
         return size > MOST_BYTES or max(self._count) > MOST_WORDS
 
     def number(self, c: int, column: Column, ids: Numbers, known: Numbers) -> Numbers:
@@ -165,34 +132,39 @@ class _Words:
         with unicode_words():
             known[unknown] = found = self.core.find(c, column.vocabulary, unknown)
             if (found < 0).any():
-                self._add_words(c, [column.vocabulary[number] for number in unknown[found < 0].tolist()])
+                words = dict.fromkeys(column.vocabulary[number] for number in unknown[found < 0].tolist())
+                simple = [word for word in words if word and word.isascii()]
+                self._add(c, simple, by_core=True)
+                self._add(c, [word for word in words if not word or not word.isascii()], by_core=False)
                 known[unknown] = self.core.find(c, column.vocabulary, unknown)
         return known[ids]
 
-    def _add_words(self, c: int, words: Sequence[str]) -> None:
-        names = tuple(dict.fromkeys(words))
-        window = self._windows[c]
-        sources = [derivation for derivation in self._sources if derivation.column == c]
-        taken = {derivation: derived(derivation, names) for derivation in {*window.derivations, *sources}}
-        self._add(window, names, taken, [taken[derivation] for derivation in sources], len(names))
+    def _add(self, c: int, words: list[str], by_core: bool) -> None:
+        """Add new words; those of ASCII may be left to the functions of the core."""
+        if not words:
+            return
+        taken = [
+            None if derivation.column != c or (by_core and derivation.steps is not None) else derived(derivation, words)
+            for derivation in self._derivations
+        ]
+        self.core.add(c, tuple(words), taken)
+        self._count[c] += len(words)
 
-    def _add_paddings(self, window: _Window) -> None:
-        names = [name for part in paddings(window.lines) for name in part]
-        taken = {derivation: tuple(map(derivation.of_padding, names)) for derivation in window.derivations}
-        here = [derivation for derivation in self._sources if derivation.column == window.column]
-        self._add(window, (), taken, [tuple(map(derivation.of_padding, names)) for derivation in here], len(names))
+    def _add_paddings(self, c: int, names: list[str]) -> None:
+        if names:
+            self.core.add(c, (), [tuple(map(derivation.of_padding, names)) for derivation in self._derivations])
 
-    def _add(
-        self,
-        window: _Window,
-        names: tuple[str, ...],
-        taken: dict[Derivation, tuple[str | None, ...]],
-        sources: list[tuple[str | None, ...]],
-        count: int,
-    ) -> None:
-        L = self._numbered.scorer.structure.num_labels
-        sums = np.empty((count, len(window.lines), L), np.float32)
-        for place, lines in enumerate(window.lines.values()):
-            sums[:, place] = self._numbered.sums(lines, taken, count)
-        self.core.add(window.column, names, sums, sources)
-        self._count[window.column] += count
+
+def _is_of_one_word(line: Line) -> bool:
+    return len({(macro.row, macro.derivation.column) for macro in line.macros}) == 1
+
+
+def _column(line: Line) -> int:
+    return line.macros[0].derivation.column
+
+
+def _alone(lines: Sequence[Line], numbers: dict[Derivation, int]) -> tuple[list[int], list[Skeleton], list[int]]:
+    """Lines that look at one word as the core takes them: their derivations, the lines with row 0, their rows."""
+    here = [replace(line, macros=tuple(replace(macro, row=0) for macro in line.macros)) for line in lines]
+    rows, skeletons = sources_of(here)
+    return [numbers[derivation] for derivation in rows], skeletons, [line.macros[0].row for line in lines]
