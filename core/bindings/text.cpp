@@ -9,6 +9,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <tuple>
@@ -127,13 +129,19 @@ void append_escape(std::string& out, uint32_t c) {
 // A string with its quotes, as Python's json.dumps(…, ensure_ascii=False) writes it.
 template <class Char>
 void append_string(std::string& out, const Char* text, int64_t size) {
+    const auto is_plain = [](uint32_t c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; };
     out += '"';
-    for (int64_t i = 0; i < size; ++i) {
-        const uint32_t c = text[i];
-        if (c < 0x20 || c == '"' || c == '\\')
-            append_escape(out, c);
-        else
-            append_utf8(out, c);
+    for (int64_t i = 0; i < size;) {
+        int64_t end = i;
+        while (end < size && is_plain(text[end])) ++end;
+        out.append(text + i, text + end);
+        for (i = end; i < size && !is_plain(text[i]); ++i) {
+            const uint32_t c = text[i];
+            if (c < 0x80)
+                append_escape(out, c);
+            else
+                append_utf8(out, c);
+        }
     }
     out += '"';
 }
@@ -154,12 +162,24 @@ std::vector<std::string> as_json(const nb::tuple& strings, const char* name) {
     return out;
 }
 
-// As Python's repr does.
+// As Python's json does: the shortest figures that stand for this number and no other.
 void append_number(std::string& out, double value) {
-    char* text = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
-    if (!text) throw nb::python_error();
-    out += text;
-    PyMem_Free(text);
+    if (!std::isfinite(value)) {
+        out += std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+        return;
+    }
+    const double size = std::fabs(value);
+    const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
+    char text[32];
+    const auto form = fixed ? std::chars_format::fixed : std::chars_format::scientific;
+    char* end = std::to_chars(text, text + sizeof text, value, form).ptr;
+    out.append(text, end);
+    if (fixed && std::find(text, end, '.') == end) out += ".0";
+}
+
+void append_number(std::string& out, int64_t value) {
+    char text[20];
+    out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
 const int64_t* numbers_below(const char* name, const Array& array, int64_t size, int64_t most) {
@@ -195,11 +215,18 @@ struct Spans {
 
     void write(std::string& out, int64_t m, PyObject* text, const int64_t* places) const {
         const int64_t first = places[2 * start[m]], last = places[2 * (end[m] - 1) + 1];
-        out += "{\"start\": " + std::to_string(start[m]) + ", \"end\": " + std::to_string(end[m]) + ", \"type\": ";
+        out += "{\"start\": ";
+        append_number(out, start[m]);
+        out += ", \"end\": ";
+        append_number(out, end[m]);
+        out += ", \"type\": ";
         out += names[size_t(kind[m])];
         out += ", \"text\": ";
         append_string(out, text, first, last);
-        out += ", \"char_start\": " + std::to_string(first) + ", \"char_end\": " + std::to_string(last);
+        out += ", \"char_start\": ";
+        append_number(out, first);
+        out += ", \"char_end\": ";
+        append_number(out, last);
         out += ", \"probability\": ";
         append_number(out, probability[m]);
         out += '}';

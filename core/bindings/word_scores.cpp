@@ -102,7 +102,7 @@ public:
         return numbers;
     }
 
-    void add(size_t column, const nb::tuple& names, const std::vector<std::optional<nb::tuple>>& words) {
+    void add(size_t column, const nb::tuple& names, const nb::list& words) {
         check_column(column);
         const size_t paddings = size_t(scores_->sums(column).paddings());
         const bool padding = size_t(scores_->sums(column).words()) < paddings;
@@ -149,16 +149,18 @@ private:
     }
 
     // By derivation; those of other columns, and those that the core makes itself, are empty.
-    std::vector<Words> as_words(size_t column, const std::vector<std::optional<nb::tuple>>& words, size_t count,
+    std::vector<Words> as_words(size_t column, const nb::list& words, size_t count,
                                 bool padding) const {
         const std::vector<WordDerivation>& derivations = scores_->derivations();
-        if (words.size() != derivations.size()) throw nb::value_error("words: expected those of each derivation");
-        std::vector<Words> out(words.size());
-        for (size_t d = 0; d < words.size(); ++d) {
+        if (nb::len(words) != derivations.size()) throw nb::value_error("words: expected those of each derivation");
+        std::vector<Words> out(derivations.size());
+        for (size_t d = 0; d < out.size(); ++d) {
             if (derivations[d].column != column) continue;
-            if (!words[d] && derivations[d].native && !padding) continue;
-            if (!words[d] || nb::len(*words[d]) != count) throw nb::value_error("words: expected one for each name");
-            for (nb::handle word : *words[d]) {
+            const nb::object of_derivation = words[d];
+            if (of_derivation.is_none() && derivations[d].native && !padding) continue;
+            if (!nb::isinstance<nb::tuple>(of_derivation) || nb::len(of_derivation) != count)
+                throw nb::value_error("words: expected one for each name, got others");
+            for (nb::handle word : of_derivation) {
                 out[d].emplace_back();
                 if (!word.is_none()) out[d].back() = text_of(word, "words", int64_t(out[d].size()) - 1);
             }

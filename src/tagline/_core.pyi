@@ -458,7 +458,7 @@ class WordScores:
         Number words of a column that were added, of a tuple those with these indices [V]; -1 where unknown.
         """
 
-    def add(self, column: int, names: tuple, words: Sequence[tuple | None]) -> None:
+    def add(self, column: int, names: tuple, words: list) -> None:
         """
         Add words to a column, given as each derivation has them; None where the core derives them from names of ASCII. Paddings come first, without names.
         """
