@@ -48,6 +48,7 @@ CORE_ROOMS: dict[str, set[str]] = {
     "chain": {"runtime"},
     "features": {"runtime"},
     "training": {"runtime", "chain"},
+    "scoring": {"runtime", "chain", "features", "training"},
     "hmm": {"runtime", "chain"},
     "trigram": {"runtime", "chain", "features"},
 }

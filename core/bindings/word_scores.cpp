@@ -1,5 +1,5 @@
 // Emissions straight from words, as Python sees them.
-#include "training/word_scores.h"
+#include "scoring/word_scores.h"
 
 #include "bindings/module.h"
 #include "bindings/templates.h"

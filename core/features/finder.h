@@ -1,5 +1,5 @@
 // Looks up the attributes of runs of sentences whose numbers are there already: from a vocabulary, or from hashes.
-// expansion.cpp writes the numbers down; training/word_scores.cpp adds up their weights.
+// expansion.cpp writes the numbers down; scoring/word_scores.cpp adds up their weights.
 #pragma once
 
 #include "features/contexts.h"

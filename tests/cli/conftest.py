@@ -37,9 +37,9 @@ def model(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def loaded(model: Path) -> CRF:
     """The same model in Python."""
-    from tagline.cli.tagging import load_tagger
+    from tagline.models.files import load
 
-    return load_tagger(model)
+    return load(model)
 
 
 @pytest.fixture(scope="session")

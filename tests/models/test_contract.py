@@ -138,8 +138,8 @@ def test_explanations_add_up_to_the_margin(model: Any) -> None:
 def test_features_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several questions at once score once; log p(y | x) does, too."""
     model, calls = fitted("crf"), []
-    look_up = CRF._look_up
-    monkeypatch.setattr(CRF, "_look_up", lambda self, *given: calls.append(1) or look_up(self, *given))
+    chains = CRF._chains
+    monkeypatch.setattr(CRF, "_chains", lambda self, *given, **how: calls.append(1) or chains(self, *given, **how))
     model.answer(NEW, marginals=True, spans=True, k_best=2)
     assert len(calls) == 1
     model.log_likelihood(X, Y)

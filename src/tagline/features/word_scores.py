@@ -3,7 +3,7 @@
 Most lines of a template look at one word. What they add to the tokens around it is summed once for each distinct word:
 a row of L numbers for each row of the template, so that a token's emission is the sum of about five such rows and of
 the weights of the lines that look at several words. Those are looked up in the compiled core, which remembers what it
-has found (``core/training/word_scores.h``). Words are kept from call to call; once they are many, all are forgotten.
+has found (``core/scoring/word_scores.h``). Words are kept from call to call; once they are many, all are forgotten.
 """
 
 from __future__ import annotations

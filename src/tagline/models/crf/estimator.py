@@ -206,8 +206,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _learn(self, fitted: FittedCRF) -> None:
         """Take over what was learned; where training diverged, that is the last finite weights, and an error."""
-        self._become(fitted.parameters, fitted.extraction, fitted.training)
-        self.training_log_ = fitted.history
+        self._become(fitted)
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
                 f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
@@ -266,14 +265,18 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
         extraction = Extraction(way, saved.hash_bits, saved.dictionary)
-        self._become(saved.parameters, extraction, saved.training)
-        self.training_log_ = vars(self).get("training_log_", ())
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+
+    def _become(self, fitted: FittedCRF) -> None:
+        """Take over what was learned, and how."""
+        self._take_over(fitted.parameters, fitted.extraction, fitted.training)
+        self.training_log_ = fitted.history
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(parameters, self._extraction, self.training_)
+        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
         return out
 
     def _settings(self) -> dict[str, Any]:

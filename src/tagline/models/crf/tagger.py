@@ -51,10 +51,10 @@ class CRFTagger(ChainModel):
         """Make the tagger of a file that was read."""
         saved, out = unpack(file), cls()
         with reading(file):
-            out._become(saved.parameters, Extraction(saved.way, saved.hash_bits, saved.dictionary), saved.training)
+            out._take_over(saved.parameters, Extraction(saved.way, saved.hash_bits, saved.dictionary), saved.training)
         return out
 
-    def _become(self, parameters: Parameters, extraction: Extraction, training: TrainingFacts) -> None:
+    def _take_over(self, parameters: Parameters, extraction: Extraction, training: TrainingFacts) -> None:
         """Take over what was learned."""
         p, template = parameters, extraction.template
         self.parameters_, self.training_, self._extraction = p, training, extraction
@@ -62,6 +62,9 @@ class CRFTagger(ChainModel):
         self._words = None
         if template is not None and not len(p.structure.edge_pairs):
             self._words = WordScorer(NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{type(self).__name__}({len(self.labels_)} labels)"
 
     def _fitted(self) -> Parameters:
         return self.parameters_

@@ -8,7 +8,7 @@
 
 #include "features/contexts.h"
 #include "features/word_functions.h"
-#include "training/word_sums.h"
+#include "scoring/word_sums.h"
 
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-#include "training/word_sums.h"
+#include "scoring/word_sums.h"
 
 #include "features/finder.h"
 #include "features/spelling.h"

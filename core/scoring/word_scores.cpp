@@ -1,4 +1,4 @@
-#include "training/word_scores.h"
+#include "scoring/word_scores.h"
 
 #include "chain/variants.h"
 #include "features/finder.h"
