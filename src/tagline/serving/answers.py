@@ -178,7 +178,7 @@ def _labels_and_spans(
     served: ServedModel, prepared: Prepared, asked: TagRequest, known: list[Any] | None
 ) -> list[SentenceAnswer]:
     spans = asked.spans and served.reading is not None
-    inputs = {} if known is None else {"known": known}
+    inputs: dict[str, Any] = {} if known is None else {"known": known}
     if spans:
         inputs["min_probability"] = asked.min_probability
     arrays = served.model.answer_arrays(prepared.X, spans=spans, **inputs)

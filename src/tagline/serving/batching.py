@@ -74,7 +74,8 @@ class Batcher:
     def _next(self) -> list[Job]:
         """Take the next requests of one model and signature; clients that have gone are left out."""
         batch: list[Job] = []
-        size, passed = 0, []
+        passed: list[Job] = []
+        size = 0
         while self.waiting:
             job = self.waiting.popleft()
             if job.future.done():

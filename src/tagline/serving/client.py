@@ -51,7 +51,8 @@ class Client:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"url: expected http://host:port or https://host:port, got {url!r}")
         self.url, self.model, self.timeout, self.retries = url, model, timeout, retries
-        self._parts, self._connection = parts, None
+        self._parts = parts
+        self._connection: http.client.HTTPConnection | None = None
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -245,7 +246,11 @@ def _labels(item: dict[str, Any]) -> list[str]:
 def _entities(item: dict[str, Any]) -> list[Entity]:
     if "entities" not in item:
         raise InputError("predict_spans: expected labels that mark spans, got others; use predict")
-    return [Entity(*entity["tokens"], entity["type"], entity["probability"]) for entity in item["entities"]]
+    found = []
+    for entity in item["entities"]:
+        start, end = entity["tokens"]
+        found.append(Entity(start, end, entity["type"], entity["probability"]))
+    return found
 
 
 def _tagged(item: dict[str, Any]) -> TaggedText:

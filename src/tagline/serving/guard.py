@@ -91,7 +91,7 @@ class Guard:
             if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
                 raise ProblemError(
                     401,
-                    "expected the header Authorization: Bearer TOKEN with the token of this service, got another or none",
+                    "expected the header Authorization: Bearer TOKEN with this service's token, got another or none",
                     headers={"WWW-Authenticate": "Bearer"},
                 )
         length = headers.get(b"content-length")

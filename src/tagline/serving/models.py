@@ -63,7 +63,7 @@ def model_features(served: ServedModel, label: str | None, search: str, top: int
         served.check_labels(label, "label")
     view = served.model.view(SEARCHED if search else top, None if label is None else [label])
     wanted = search.casefold()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"attribute": feature.attribute, "label": feature.label, "weight": feature.weight}
         for features in view.features.values()
         for feature in features

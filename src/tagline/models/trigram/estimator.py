@@ -204,9 +204,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         ranked: Any = self._ranked(asked, Ranks(k_best, "k_best")) if k_best else repeat(None)
         return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
 
-    def answer_arrays(  # type: ignore[override]
-        self, X: Any, *, marginals: bool = False, known: Any = None, **others: Any
-    ) -> AnswerArrays:
+    def answer_arrays(self, X: Any, *, marginals: bool = False, known: Any = None, **others: Any) -> AnswerArrays:
         """Answer about many sentences at once; see `ChainModel.answer_arrays`."""
         if others.get("spans"):
             self.predict_spans(X)
