@@ -33,7 +33,7 @@ class Prepared:
         offsets: ``[B + 1]``, tokens of each sentence.
         items: first sentences of each item, and B.
         bounds: characters of each sentence in its text; empty where tokens came.
-        places: characters of each token in its sentence; empty where tokens came.
+        starts, ends: characters of each token in its sentence; empty where tokens came.
         words: the tokens, as they are shown.
     """
 
@@ -41,7 +41,8 @@ class Prepared:
     offsets: list[int]
     items: list[int]
     bounds: list[tuple[int, int]]
-    places: list[list[int]]
+    starts: list[int]
+    ends: list[int]
     words: Sequence[str]
 
 
@@ -108,7 +109,8 @@ def prepare(served: ServedModel, requests: Sequence[Source], most: int) -> Prepa
         corpus: Any = corpus_of_texts(pieces, served.cut(first.tokenizer))
         edges = [0, *accumulate(len(row) for row in split)]
         words = corpus.columns[TOKEN].strings
-        prepared = Prepared(corpus, corpus.offsets.tolist(), edges, bounds, corpus.token_spans.tolist(), words)
+        starts, ends = (column.tolist() for column in corpus.token_spans.T)
+        prepared = Prepared(corpus, corpus.offsets.tolist(), edges, bounds, starts, ends, words)
     else:
         prepared = _of_tokens(served, items)
     _check_sizes(requests, prepared, most)
@@ -123,7 +125,7 @@ def _of_tokens(served: ServedModel, items: list[list[Any]]) -> Prepared:
         width = served.model.input_.columns
         rows = [[token if isinstance(token, str) else tuple(token) for token in item] for item in items]
         X = _with_columns(tokens_as_corpus(rows, width), width)
-    return Prepared(X, offsets, list(range(len(items) + 1)), [], [], words)
+    return Prepared(X, offsets, list(range(len(items) + 1)), [], [], [], words)
 
 
 def _with_columns(corpus: Corpus, width: int) -> Corpus:
@@ -296,7 +298,7 @@ def _item(
         for start, after, kind, probability in row.spans:
             entity: Item = {"type": kind, "probability": probability, "sentence": b - first, "tokens": [start, after]}
             if text is not None:
-                left, right = base + prepared.places[begin + start][0], base + prepared.places[begin + after - 1][1]
+                left, right = base + prepared.starts[begin + start], base + prepared.ends[begin + after - 1]
                 entity = {"text": text[left:right], "start": left, "end": right, **entity}
             entities.append(entity)
         sentences.append(sentence)
@@ -313,8 +315,10 @@ def _tokens(prepared: Prepared, row: SentenceAnswer, b: int, base: int, is_text:
     words = prepared.words[begin:end]
     if is_text:
         tokens = [
-            {"text": word, "label": label, "start": base + place[0], "end": base + place[1]}
-            for word, label, place in zip(words, row.labels, prepared.places[begin:end], strict=True)
+            {"text": word, "label": label, "start": base + left, "end": base + right}
+            for word, label, left, right in zip(
+                words, row.labels, prepared.starts[begin:end], prepared.ends[begin:end], strict=True
+            )
         ]
     else:
         tokens = [{"text": word, "label": label} for word, label in zip(words, row.labels, strict=True)]

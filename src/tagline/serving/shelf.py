@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -25,8 +26,32 @@ from tagline.serving.problems import ProblemError
 
 LOG = logging.getLogger("tagline.serving")
 
+FEW = 100  # tokens; the time of fewer is that of the call
+
 Version = tuple[int, int, int]
 """What tells two states of a file apart: when it was written, its size, its number on the disk."""
+
+
+class Pace:
+    """How fast a model answers: the seconds of a call and of a token, going by calls of the past."""
+
+    def __init__(self) -> None:
+        self._call, self._token = 0.0, math.inf
+
+    def seconds(self, tokens: int) -> float:
+        """How long so many tokens will take; endless before the first call."""
+        return max(self._call, self._token * tokens)
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Take note of a call: small ones tell what a call costs, all of them what a token does at most."""
+        if tokens < FEW:
+            self._call = _mean(self._call, seconds)
+        self._token = _mean(self._token, seconds / max(tokens, FEW))
+
+
+def _mean(old: float, new: float) -> float:
+    """A running mean that begins with the first value."""
+    return new if old in (0.0, math.inf) else 0.9 * old + 0.1 * new
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +73,7 @@ class ServedModel:
     version: Version = (0, 0, 0)
     fingerprint: str = ""
     loaded: str = ""
+    pace: Pace = field(default_factory=Pace)
 
     @cached_property
     def labels(self) -> list[str]:

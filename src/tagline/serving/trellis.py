@@ -35,8 +35,8 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
         raise ProblemError(413, f"{detail}; send a shorter one")
     base = prepared.bounds[request.sentence][0] if prepared.bounds else 0
     tokens: list[dict[str, Any]] = [{"text": word} for word in prepared.words[first:last]]
-    for token, place in zip(tokens, prepared.places[first:last], strict=False):
-        token.update(start=base + place[0], end=base + place[1])
+    for token, start, end in zip(tokens, prepared.starts[first:last], prepared.ends[first:last], strict=False):
+        token.update(start=base + start, end=base + end)
     return {"model": served.name, "labels": served.labels, "tokens": tokens, **tables(chain)}
 
 
