@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 import tagline
 from tagline.models.contract import Model
@@ -95,7 +95,9 @@ class Service:
         app.add_exception_handler(HTTPException, _http_answer)
         app.add_exception_handler(Exception, _failure_answer)
         app.openapi = lambda: _description(app)  # type: ignore[method-assign]
-        app.mount("/", StaticFiles(directory=str(files("tagline.serving") / "page"), html=True), name="page")
+        folder = files("tagline.serving") / "page"
+        app.get("/", include_in_schema=False)(lambda: FileResponse(str(folder / "index.html")))
+        app.mount("/page", StaticFiles(directory=str(folder)), name="page")
 
     async def tag(self, request: Request) -> Response:
         """Label texts or sentences."""

@@ -7,6 +7,7 @@ from typing import Any
 from tagline.errors import TaglineError
 from tagline.serving.problems import ProblemError
 from tagline.serving.shelf import ServedModel
+from tagline.types import Chain
 
 MOST_FEATURES = 500
 SEARCHED = 1_000_000  # features that are looked through for a name
@@ -29,6 +30,7 @@ def model_facts(served: ServedModel) -> dict[str, Any]:
         "types": [] if served.reading is None else list(served.reading.types),
         "scheme": model.scheme_name,
         "by_character": model.input_.by_character,
+        "tokenizer": getattr(served.cut("auto"), "name", None) if served.reads_words else None,
         "columns": model.input_.columns,
         "reads_words": served.reads_words,
         "explains": model.explains,
@@ -49,7 +51,7 @@ def transitions_of(served: ServedModel) -> list[list[float]] | None:
         chain = next(iter(served.model.chains([[word]])), None)
     except TaglineError:
         return None
-    if chain is None or chain.per_position or chain.num_labels != len(served.labels):
+    if type(chain) is not Chain or chain.per_position:  # one over pairs of labels says something else
         return None
     table: list[list[float]] = chain.transitions.tolist()
     return table

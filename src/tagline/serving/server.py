@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -31,9 +32,10 @@ class Server(uvicorn.Server):
             self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal: what runs is finished, nothing new is taken."""
+        """Take a signal: what runs is finished, and the exit code is 0; a second Ctrl-C does not wait."""
         self.service.draining = True
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def serve(

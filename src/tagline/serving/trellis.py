@@ -43,6 +43,8 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
 def _chain_of(served: ServedModel, X: Any, known: Any, sentence: int) -> Chain:
     done = 0
     for chain in served.model.chains(X, **({} if known is None else {"known": known})):
+        if type(chain) is not Chain:  # over pairs of labels
+            raise ProblemError(422, f"model: a {served.model.kind} model has no table of labels", field="model")
         if sentence < done + chain.num_sentences:
             first, last = chain.offsets[sentence - done : sentence - done + 2]
             transitions = chain.transitions[first:last] if chain.per_position else chain.transitions

@@ -285,6 +285,10 @@ HELP = {
     "Threads of the core; all processors if left out.": "核心的线程数；省略时使用全部处理器。",
     "How much is logged: debug, info, warning, error.": "日志的详细程度：debug、info、warning、error。",
     "{}  (Ctrl-C ends it)": "{}  （Ctrl-C 结束）",
+    "A model; with --url, its name at the service.": "模型；用 --url 时是它在服务中的名字。",
+    "Ask a service, such as http://127.0.0.1:8000; TAGLINE_TOKEN has its token.": (
+        "向服务提问，例如 http://127.0.0.1:8000；令牌取自 TAGLINE_TOKEN。"
+    ),
     # tagline convert-model.
     "Rewrite a model as a file of another tool, or another tool's as one of ours.": (
         "把模型改写成别的工具的文件，或把别的工具的模型改写成我们的。"
