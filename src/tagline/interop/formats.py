@@ -82,11 +82,12 @@ def read_model(path: storage.Path, **options: Any) -> Model:
     Arguments:
         options: of `tagline.load`, for a model of ours.
 
-    >>> import tagline
-    >>> model = tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]])
-    >>> folder = getfixture("tmp_path")
-    >>> write_model(model, folder / "names.model", "crfsuite")
-    >>> read_model(folder / "names.model").predict([[["w=Anna"], ["w=runs"]]])
+    >>> import os, tempfile
+    >>> from tagline import CRF
+    >>> model = CRF(c2=0.1).fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(model, os.path.join(folder, "names.model"), "crfsuite")
+    ...     read_model(os.path.join(folder, "names.model")).predict([[["w=Anna"], ["w=runs"]]])
     [['N', 'V']]
     """
     data = _foreign(path)
