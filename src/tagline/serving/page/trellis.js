@@ -112,7 +112,7 @@ function picture() {
   const x = (t) => left + 40 + t * dx;
   const y = (j) => top + 24 + j * dy;
   const [width, height] = [left + 60 + T * dx, top + 30 + L * dy];
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width: width * scale, height: height * scale, role: "img", "aria-label": say("trellis") });
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width: width * scale, height: height * scale, role: "group", "aria-label": say("trellis") });
   const hatch = draw("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("path", { d: "M0 0V6", stroke: "currentColor", "stroke-width": 1, opacity: 0.45 }));
   svg.append(draw("defs", {}, hatch));
   if (state.show !== "marginals") svg.append(draw("rect", { class: "now", x: x(step) - dx / 2 + 6, y: 4, width: dx - 12, height: height - 8, rx: 8 }));
