@@ -16,6 +16,8 @@ from tagline.serving.guard import Guard, JSONLines
 from tagline.serving.settings import Settings
 from tagline.serving.shelf import Shelf
 
+LOCK_SECONDS = 0.0005  # after which a thread that computes gives Python's lock to the event loop; else it is 0.005
+
 
 class Server(uvicorn.Server):
     """A server that says it is not ready as soon as it is told to stop."""
@@ -72,5 +74,6 @@ def serve(
         h11_max_incomplete_event_size=65_536,
     )
     server = Server(config, service, announce)
+    sys.setswitchinterval(LOCK_SECONDS)
     server.run()
     return 0 if server.started else 1
