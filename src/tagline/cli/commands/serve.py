@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import webbrowser
 from typing import Annotated
 
 import typer
@@ -33,6 +34,7 @@ def command(
         str | None, typer.Option(help="Let pages of this origin call the service, such as https://example.org.")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of the core; all processors if left out.")] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     log: Annotated[str, typer.Option(help="How much is logged: debug, info, warning, error.")] = "info",
 ) -> None:
     """Answer requests by HTTP, and show a page to try models on.
@@ -75,11 +77,13 @@ def command(
         reload=reload,
         allow_origin=allow_origin,
     )
-    raise typer.Exit(serve(named_models(model), settings, host, port, log=log, announce=_announce))
 
+    def announce(address: str) -> None:
+        say(f"{address}  (Ctrl-C ends it)", err=True)
+        if show:
+            webbrowser.open(address)
 
-def _announce(address: str) -> None:
-    say(f"{address}  (Ctrl-C ends it)", err=True)
+    raise typer.Exit(serve(named_models(model), settings, host, port, log=log, announce=announce))
 
 
 def read_token(path: str | None) -> str | None:

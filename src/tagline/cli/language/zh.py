@@ -283,6 +283,8 @@ HELP = {
         "允许此来源的网页调用，例如 https://example.org。"
     ),
     "Threads of the core; all processors if left out.": "核心的线程数；省略时使用全部处理器。",
+    "Open the page in a browser.": "在浏览器中打开网页。",
+    "Open a page on the model in a browser afterwards.": "然后在浏览器中打开这个模型的网页。",
     "How much is logged: debug, info, warning, error.": "日志的详细程度：debug、info、warning、error。",
     "{}  (Ctrl-C ends it)": "{}  （Ctrl-C 结束）",
     "A model; with --url, its name at the service.": "模型；用 --url 时是它在服务中的名字。",
@@ -498,6 +500,9 @@ SAID = {
     "What to try next": "接下来可以试试",
     "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on": (
         "tagline demo --keep FOLDER     把语料和模型留在那里，供试用其他命令"
+    ),
+    "tagline demo --serve           opens a page on this model in a browser": (
+        "tagline demo --serve           在浏览器中打开这个模型的网页"
     ),
     "tagline train --help           trains on your own sentences: a token and its tag a line": (
         "tagline train --help           用自己的句子训练：每行一个词例和它的标签"
