@@ -13,11 +13,11 @@ from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
+from tagline.drawing.spans import TERMINAL, bracketed, shades
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
 from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
-from tagline.plots.spans import TERMINAL, bracketed, shades
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
 from tagline.readers.schemes import tags_to_spans

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
-from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.sources import shown_value
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from tagline.drawing.tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
 from tagline.models.views import ModelView, TransitionWeight, top_transitions, training_lines
 from tagline.nn.heads import CRFHead
-from tagline.plots.tables import Readable
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from tagline.drawing.notebooks import notebook
 from tagline.errors import TaglineError, visible
-from tagline.plots.notebooks import notebook
 from tagline.writing import open_new
 
 if TYPE_CHECKING:

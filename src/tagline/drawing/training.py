@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tagline.drawing.figures import BLUE, ORANGE, Path, axes_for, finish
 from tagline.errors import InputError
-from tagline.plots.figures import BLUE, ORANGE, Path, axes_for, finish
 
 SIZE = (6.0, 3.6)  # inches
 

@@ -14,9 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from tagline import CRF, HMM, InputError
+from tagline.drawing.series import plot_states
 from tagline.evaluation import evaluate, plot_confusion, plot_reliability, plot_types, reliability
 from tagline.evaluation.plots import plot_transitions
-from tagline.plots.series import plot_states
 
 GOLD, PREDICTED = [["B-PER", "I-PER", "O"]] * 3, [["B-PER", "O", "O"]] * 3
 SERIES = np.concatenate([np.zeros(20), np.full(20, 9.0)]) + np.random.default_rng(0).normal(size=40)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.drawing.figures import INK, Path, axes_for, families, finish, quieten, short
+from tagline.drawing.spans import PALETTE
 from tagline.errors import InputError
-from tagline.plots.figures import INK, Path, axes_for, families, finish, quieten, short
-from tagline.plots.spans import PALETTE
-from tagline.types import IntArray
+
+IntArray = NDArray[np.int64]
 
 MOST_SYMBOLS = 40  # that are written beside the axis
 # Of dimensions, dark on the colours of states.
