@@ -174,3 +174,24 @@ def test_hostile_tokens_and_labels(hostile: Corpus) -> None:
         page = Fragment(thing._repr_html_())
         assert "\x1b" not in page.words
     assert Entity(0, 1, EVIL, 1.0, EVIL).__repr__().isprintable()
+
+
+def test_values_of_the_engine_in_a_notebook() -> None:
+    """The first tokens and labels as a table; what is forbidden is said, nothing is drawn that is not there."""
+    one = Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]], [0.0, -np.inf])
+    words = Fragment(one._repr_html_()).words
+    assert words.startswith(repr(one))
+    assert "1.000" in words
+    assert "tagline.plots.trellis" in words
+    assert "−∞" in Fragment(chain.viterbi_table(one)._repr_html_()).words
+    assert "1.600 ←0" in Fragment(chain.viterbi_table(one)._repr_html_()).words
+    nodes = chain.marginals(one)
+    assert f"{nodes.nodes[1, 0]:.3f}" in Fragment(nodes._repr_html_()).words
+    ranked = chain.k_best(one, 2)[0]
+    assert f"{ranked.probabilities[1]:.4f}" in Fragment(ranked._repr_html_()).words
+    large = Chain(np.zeros((50, 40)), np.zeros((40, 40)))
+    assert "… 30 more tokens, 28 more labels" in Fragment(large._repr_html_()).words
+    for empty in (Chain(np.zeros((0, 2)), np.zeros((2, 2))), Chain(np.zeros((0, 2)), np.zeros((2, 2)), offsets=[0])):
+        Fragment(empty._repr_html_())
+        Fragment(chain.marginals(empty)._repr_html_())
+        Fragment(chain.viterbi_table(empty)._repr_html_())

@@ -23,7 +23,11 @@ Path = str | PathLike[str]
 DPI = 150
 LONGEST_NAME = 24
 # Fonts with Chinese, Japanese and Korean characters; the first one installed is used where a name needs it.
-EAST_ASIAN = ("Noto Sans CJK SC", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei")
+# Of a collection matplotlib knows the first font only: of Noto Sans CJK that is the Japanese one.
+EAST_ASIAN = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei"),
+    *("WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Droid Sans Fallback"),
+)
 INK, QUIET = "#1b1f24", "#8c959f"
 BLUE, PALE_BLUE, ORANGE, GREY = "#4c78a8", "#9ecae9", "#f58518", "#bab0ab"
 

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 from tagline.errors import visible
 
 INK = "currentColor"
-BEST, RIVAL = "#2f7fd0", "#d9730d"  # blue and orange, told apart by colour-blind readers; 3:1 or more on white and black
+BEST, RIVAL = "#2f7fd0", "#d9730d"  # blue and orange: a contrast of 3 and more on white and on black
 LETTER = 0.6  # width of a letter, by the size of its font
 
 

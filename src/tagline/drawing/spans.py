@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
+from tagline.drawing.figures import Path
+from tagline.drawing.saved import save_page
 from tagline.errors import visible
 
 # Backgrounds that black letters stand out on, in light pages and in dark ones; types take them in turn.
@@ -93,18 +95,21 @@ def bracketed(piece: Piece) -> str:
     return f"[{' '.join(part for part in (piece.label, text, probability) if part)}]"
 
 
-def marked(piece: Piece, colour: str, style: str = "", small: str = "") -> str:
+def marked(piece: Piece, colour: str, style: str = "", small: str = "", *, number: bool = False) -> str:
     """Write a piece as HTML, escaped, on the background of its type.
 
     Arguments:
         colour: of the background.
         style, small: CSS of the mark and of its label, where no style sheet has it.
+        number: whether the probability stands beside the label; a pointer above the mark shows it in any case.
     """
     if piece.label is None:
         return escape(piece.text)
     title = piece.label if piece.probability is None else f"{piece.label} {piece.probability:.4f}".strip()
     of_label = f' style="{small}"' if small else ""
-    label = f"<small{of_label}>{escape(piece.label)}</small>" if piece.label else ""
+    beside = f"{piece.probability:.3f}" if number and piece.probability is not None else ""
+    words = " ".join(part for part in (piece.label, beside) if part)
+    label = f"<small{of_label}>{escape(words)}</small>" if words else ""
     return f'<mark style="{style}background:{colour}" title="{escape(title)}">{escape(piece.text)}{label}</mark>'
 
 
@@ -125,6 +130,7 @@ class Picture:
     Attributes:
         lines: the pieces of each sentence.
         title, note: what stands above and below; may be empty.
+        numbers: whether HTML has the probabilities beside the labels; else a pointer above a span shows them.
 
     >>> Picture((tuple(cut("Anna sings", [Mark(0, 4, "PER")])),))
     [PER Anna] sings
@@ -133,13 +139,16 @@ class Picture:
     lines: tuple[Sequence[Piece], ...]
     title: str = ""
     note: str = ""
+    numbers: bool = False
 
     def html(self) -> str:
         """Return a fragment of HTML: everything escaped, no script, readable in light and in dark."""
         types = self._types()
         parts = [f"<div><b>{escape(self.title)}</b></div>"] if self.title else []
         for line in self.lines:
-            shown = "".join(marked(piece, PALETTE[shade], MARK, SMALL) for piece, shade in shades(line, types))
+            shown = "".join(
+                marked(piece, PALETTE[shade], MARK, SMALL, number=self.numbers) for piece, shade in shades(line, types)
+            )
             parts.append(f'<div style="{LINE}">{shown}</div>')
         if self.note:
             parts.append(f'<div style="{QUIET}">{escape(self.note)}</div>')
@@ -155,6 +164,10 @@ class Picture:
             else:
                 lines.append(visible("".join(map(bracketed, line))))
         return "\n".join([*lines, visible(self.note)] if self.note else lines)
+
+    def save(self, path: Path) -> None:
+        """Write a page where the name ends in ``.html``, a plain text with brackets where it ends in ``.txt``."""
+        save_page(path, self.title or "Spans", self.html(), self.text())
 
     def _types(self) -> set[str]:
         return {piece.label for line in self.lines for piece in line if piece.label is not None}

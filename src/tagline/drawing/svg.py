@@ -21,7 +21,7 @@ def svg(sketch: Sketch, *, alone: bool = True) -> str:
     Arguments:
         alone: for a file of its own, with colours for light and dark; else for the inside of a page.
     """
-    size = {"viewBox": f"0 0 {_number(sketch.width)} {_number(sketch.height)}"}
+    size: dict[str, Any] = {"viewBox": f"0 0 {_number(sketch.width)} {_number(sketch.height)}"}
     size |= {"width": sketch.width, "height": sketch.height, "role": "img", "aria-label": sketch.title}
     look = {"font-family": FONT, "style": "max-width:100%;height:auto"}
     body = "\n".join(_shape(shape) for shape in sketch.shapes)
@@ -54,8 +54,9 @@ def _shape(shape: Shape) -> str:
         place = {"cx": shape.x, "cy": shape.y, "r": shape.radius}
         return _element("circle", {**place, "fill": shape.colour, **_faint("fill", shape.opacity)}, note)
     if isinstance(shape, Line):
-        place = {"x1": shape.x1, "y1": shape.y1, "x2": shape.x2, "y2": shape.y2, "stroke": shape.colour}
-        look = {"stroke-width": shape.width, "stroke-linecap": "round", **_faint("stroke", shape.opacity)}
+        place = {"x1": shape.x1, "y1": shape.y1, "x2": shape.x2, "y2": shape.y2}
+        look = {"stroke": shape.colour, "stroke-width": shape.width, "stroke-linecap": "round"}
+        look |= _faint("stroke", shape.opacity)
         dashes = {"stroke-dasharray": f"{_number(3 * shape.width)} {_number(3 * shape.width)}"} if shape.dashed else {}
         return _element("line", {**place, **look, **dashes}, note)
     return _box(shape, note)
@@ -87,5 +88,3 @@ def _number(value: float) -> str:
 
 def _escaped(text: str) -> str:
     return escape(_NO_XML.sub("\ufffd", visible(text)))
-
-

@@ -28,12 +28,14 @@ class Scored:
 
     Attributes:
         label_of: the label that each label of the chain stands for; themselves where the chain is over labels.
+        places: where each token stands in the text, where a text was given; else None.
     """
 
     chain: Chain
     tokens: tuple[str, ...]
     labels: tuple[str, ...]
     label_of: IntArray
+    places: tuple[tuple[int, int], ...] | None = None
 
     @property
     def over_labels(self) -> bool:
@@ -55,9 +57,9 @@ def scored(source: Any, sentence: Any, known: Any, tokens: Any, labels: Any) -> 
     if isinstance(source, Chain):
         if known is not None:
             raise InputError("known: expected None beside a chain; chain.constrain(chain, labels=…) fixes labels")
-        chain, words, names = _sentence_of(source, sentence), None, None
+        chain, words, names, places = _sentence_of(source, sentence), None, None, None
     elif hasattr(source, "chains"):
-        chain, words = _chain_of(source, sentence, known)
+        chain, words, places = _chain_of(source, sentence, known)
         names = [str(label) for label in source.labels_]
     else:
         raise InputError(f"expected a Chain, or a model and a sentence, got {shown_value(source)}")
@@ -72,6 +74,7 @@ def scored(source: Any, sentence: Any, known: Any, tokens: Any, labels: Any) -> 
         _names("tokens", tokens, words or [str(t) for t in range(T)], T),
         _names("labels", labels, names or [str(label) for label in range(L)], L),
         label_of,
+        places,
     )
 
 
@@ -83,19 +86,21 @@ def _sentence_of(chain: Chain, number: Any) -> Chain:
             raise InputError(f"expected a chain of one sentence, got {B}; name one of them by number: sentence=0")
         return chain
     if not isinstance(number, int | np.integer) or isinstance(number, bool) or not 0 <= number < B:
-        raise InputError(f"sentence: expected a number below {B}, the sentences of the chain, got {shown_value(number)}")
+        raise InputError(f"sentence: expected a number below {B}, as there are sentences, got {shown_value(number)}")
     first, last = chain.offsets[number : number + 2]
     transitions = chain.transitions[first:last] if chain.per_position else chain.transitions
     return Chain(chain.emissions[first:last], transitions, chain.start, chain.end)
 
 
-def _chain_of(model: Any, sentence: Any, known: Any) -> tuple[Chain, list[str]]:
-    """Score one sentence; return its tokens beside it."""
+def _chain_of(model: Any, sentence: Any, known: Any) -> tuple[Chain, list[str], Any]:
+    """Score one sentence; return its tokens beside it, and their places where it is a text."""
     if sentence is None:
         raise InputError("sentence: expected a sentence or a text beside a model, got None")
     X: Any = [sentence]
+    places = None
     if isinstance(sentence, str):
         X = corpus_of_texts([sentence], cut_for(model))
+        places = tuple((start, end) for start, end in X.token_spans.tolist())
     elif isinstance(sentence, Sentence):
         X = Corpus.from_sentences([sentence])
     elif not is_listing(sentence):
@@ -104,8 +109,8 @@ def _chain_of(model: Any, sentence: Any, known: Any) -> tuple[Chain, list[str]]:
     chains = list(model.chains(X, **({} if known is None else {"known": [known]})))
     if not chains:  # nothing to score
         L = len(model.labels_)
-        return Chain(np.empty((0, L)), np.zeros((L, L))), []
-    return _sentence_of(chains[0], None), list(words)
+        return Chain(np.empty((0, L)), np.zeros((L, L))), [], places
+    return _sentence_of(chains[0], None), list(words), places
 
 
 def _word(t: int, token: Any) -> str:
@@ -125,7 +130,9 @@ def _word(t: int, token: Any) -> str:
 def _names(what: str, given: Any, own: Sequence[str], count: int) -> tuple[str, ...]:
     if given is None:
         return tuple(own)
-    if not is_listing(given) or len(given) != count:
-        got = len(given) if is_listing(given) else shown_value(given)
-        raise InputError(f"{what}: expected {count} names, got {got}")
-    return tuple(str(name) for name in given)
+    if not is_listing(given):
+        raise InputError(f"{what}: expected a list of {count} names, got {shown_value(given)}")
+    names = tuple(str(name) for name in given)
+    if len(names) != count:
+        raise InputError(f"{what}: expected {count} names, got {len(names)}")
+    return names

@@ -119,7 +119,7 @@ class Sheet:
 def sheet(
     tokens: Sequence[str], labels: Sequence[str], notes: Sequence[Note], *, narrowest: float = 46.0, row: float = 26.0
 ) -> Sheet:
-    """Lay out tokens and labels: columns as wide as the longest token, within limits; as many as a page has room for."""
+    """Lay out tokens and labels: columns as wide as the longest token, within limits; as many as a page has."""
     left = MARGIN + 8 + min(max([width_of(label, SIZE) for label in labels], default=0.0), LONGEST_LABEL)
     longest = max([width_of(token, SIZE) * 1.1 + 8 for token in tokens], default=0.0)
     step = min(max(narrowest, longest), max(narrowest, LONGEST_TOKEN))

@@ -1,7 +1,7 @@
 """The tables of the recursions, for teaching: α of the forward sums, β of the backward sums, δ of Viterbi's maxima.
 
-A cell is a token and a label. Logarithms are what the engine has; ``logs=False`` writes the numbers themselves: of an HMM
-these are probabilities (α: of the observations so far and this state), of a CRF products of factors.
+A cell is a token and a label. Logarithms are what the engine has; ``logs=False`` writes the numbers themselves: of an
+HMM these are probabilities (α: of the observations so far and this state), of a CRF products of factors.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class TokenTable(Drawn):
 
     def text(self) -> str:
         """Write a line for each token."""
-        rows = [["", *self.labels]]
-        rows += [[token, *map(self._written, row)] for token, row in zip(self.tokens, self.values.tolist(), strict=True)]
+        numbers = [[self._written(value) for value in row] for row in self.values.tolist()]
+        rows = [["", *self.labels], *([token, *row] for token, row in zip(self.tokens, numbers, strict=True))]
         rows = [[visible(cell).replace("\n", "\\n") for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -153,7 +153,7 @@ def forward_table(source: Any, sentence: Any = None, path: Path | None = None, *
     >>> print(forward_table(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]]), labels=["N", "V"]))
            N      V
     0  1.000  0.500
-    1  2.346  2.105
+    1  2.244  2.201
     """
     one = _scored(source, sentence, asked)
     return _finished("forward sums α", one, engine.forward(one.chain), path, asked)

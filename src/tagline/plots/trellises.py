@@ -154,7 +154,7 @@ def trellis(
 
     >>> from tagline import Chain
     >>> trellis(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]]), labels=["N", "V"])
-    Trellis(2 tokens, 2 labels, best 0.3948)
+    Trellis(2 tokens, 2 labels, best 0.4000)
     """
     check_whole("most", most, 1)
     check_whole("most_labels", most_labels, 1)
