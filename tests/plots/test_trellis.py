@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from tagline import CRF, HMM, Chain, Corpus, InputError, NoPathError, TrigramTagger, chain, plots
+from tagline import CRF, HMM, Chain, Corpus, InputError, NoPathError, TrigramTagger, chain, plots, show
 
 from .pictures import Svg
 
@@ -115,6 +117,38 @@ def test_everything_is_escaped(tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "color-scheme" in page
     assert "<img" not in page
+
+
+@given(tokens=st.lists(st.text(max_size=8), min_size=2, max_size=2), label=st.text(max_size=8))
+def test_any_text_is_well_formed(tokens: list[str], label: str) -> None:
+    drawn = plots.trellis(draw(6, 2, 2), tokens=tokens, labels=[label, "\ud800"])
+    assert len(Svg(drawn.svg()).words()) == 6  # labels, tokens, two notes
+    drawn.html().encode()
+
+
+def test_transitions_of_each_token() -> None:
+    """Sentence 1 of a chain with transitions [N, L, L] is drawn by its own."""
+    rng = np.random.default_rng(9)
+    whole = Chain(rng.normal(size=(5, 2)), rng.normal(size=(5, 2, 2)), offsets=[0, 2, 5])
+    np.testing.assert_allclose(plots.trellis(whole, 1).nodes, chain.marginals(whole).nodes[2:], rtol=0, atol=1e-12)
+
+
+def test_sentences_that_are_no_words() -> None:
+    series = [np.array([[0.1], [0.2], [5.0]]), np.array([[5.1], [0.0]])]
+    hmm = HMM(2, emission="gaussian", random_state=0).fit(series)
+    drawn = plots.trellis(hmm, series[0])
+    assert drawn.tokens == ("0.1", "0.2", "5")
+    features = [[{"bias": 1.0, "up": 0.5}, {"bias": 1.0}]]
+    crf = CRF(max_iterations=3).fit(features, [["A", "B"]])
+    assert plots.trellis(crf, features[0]).tokens == ("0", "1")
+
+
+def test_it_is_shown_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    show(plots.trellis(draw(2, 2, 2), tokens=["x", "\x1b"], labels=["A", "B"]))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "x/" in lines[0]
+    assert "\\u001b/" in lines[0]
 
 
 def test_light_and_dark() -> None:

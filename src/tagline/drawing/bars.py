@@ -8,7 +8,7 @@ from typing import Any
 from tagline.drawing.figures import BLUE, INK, ORANGE, QUIET, Path, axes_for, families, finish, quieten, short
 from tagline.errors import InputError
 
-MOST_BARS = 200
+MOST_BARS, LONGEST = 200, 60  # and letters of a name
 
 
 def plot_bars(
@@ -32,7 +32,7 @@ def plot_bars(
     """
     if not 0 < len(names) <= MOST_BARS:
         raise InputError(f"expected from 1 to {MOST_BARS} bars to draw, got {len(names)}")
-    shown = [short(name) for name in names]
+    shown = [short(name, LONGEST) for name in names]
     room = 0.075 * max(map(len, shown)) + 0.6
     axes = axes_for(ax, path, 4.2 + room, 0.28 * len(shown) + 1.2)
     bars = axes.barh(range(len(shown)), values, 0.7, color=[BLUE if value >= 0 else ORANGE for value in values])

@@ -94,8 +94,8 @@ def families(names: Sequence[str]) -> list[str]:
     return ["DejaVu Sans", *[family for family in EAST_ASIAN if family in installed][:1]]
 
 
-def short(name: str) -> str:
+def short(name: str, longest: int = LONGEST_NAME) -> str:
     """Cut a long name in its middle: names that begin alike differ at their ends."""
-    half = (LONGEST_NAME - 1) // 2
+    half = (longest - 1) // 2
     name = visible(name).replace("\n", "\\n").replace("\t", "\\t")
-    return name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[-half:]}"
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"

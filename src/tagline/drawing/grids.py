@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.drawing.tables import CELL, QUIET, RULE, TABLE
+from tagline.drawing.tables import QUIET, RULE, TABLE
 
 MOST_ROWS, MOST_COLUMNS = 20, 12
 BLUE = "47,127,208"
+CELL = "padding:.15em .5em;text-align:right"
 
 
 def grid(
@@ -39,15 +40,14 @@ def grid(
     finite = shown[np.isfinite(shown)]
     low = 0.0 if most is not None else float(finite.min(initial=np.inf))
     high = most if most is not None else float(finite.max(initial=-np.inf))
-    style = CELL.format("right")
-    head = "".join(f'<th style="{style};{RULE}">{label}</th>' for label in ["", *range(shown.shape[1])])
+    head = "".join(f'<th style="{CELL};{RULE}">{label}</th>' for label in ["", *range(shown.shape[1])])
     rows = []
     for n, row in enumerate(shown):
-        cells = [f'<td style="{style}">{n}</td>']
+        cells = [f'<td style="{CELL}">{n}</td>']
         for label, value in enumerate(row.tolist()):
             before = "" if beside is None or beside[n, label] < 0 else f" <small>←{int(beside[n, label])}</small>"
             written = f"{value:.3f}" if np.isfinite(value) else "−∞"
-            cells.append(f'<td style="{style};{_shade(value, low, high)}">{written}{before}</td>')
+            cells.append(f'<td style="{CELL};{_shade(value, low, high)}">{written}{before}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     rest = [
         f"{count:,} more {what}"

@@ -86,6 +86,15 @@ class Sketch:
     shapes: tuple[Shape, ...]
 
 
+def chance(probability: float) -> str:
+    """Write a probability so that a small one is not 0.
+
+    >>> chance(0.25), chance(0.00001234)
+    ('0.2500', '1.2e-05')
+    """
+    return f"{probability:.4f}" if probability >= 1e-4 or not probability else f"{probability:.1e}"
+
+
 def width_of(text: str, size: float) -> float:
     """About how wide a text is: Chinese characters take a square each."""
     return size * sum(1.0 if east_asian_width(character) in "WF" else LETTER for character in text)

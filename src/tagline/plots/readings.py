@@ -9,6 +9,7 @@ import numpy as np
 
 from tagline import chain as engine
 from tagline.drawing.figures import Path
+from tagline.drawing.sketch import chance
 from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.errors import InputError
 from tagline.models.entities import Reading, span_probabilities
@@ -99,7 +100,7 @@ def _readings(model: Any, sentence: Any, k: int, known: Any) -> Iterator[list[Pi
             Mark(places[start][0], places[end - 1][1], kind, chance)
             for start, end, kind, chance in _found(model, one, labelling)
         ]
-        yield [*([Piece(f"{probability:.4f}  ")] if k > 1 else []), *cut(text, marks)]
+        yield [*([Piece(f"{chance(probability)}  ")] if k > 1 else []), *cut(text, marks)]
 
 
 def _written(sentence: Any, one: Scored) -> tuple[str, Sequence[tuple[int, int]]]:

@@ -56,7 +56,7 @@ def scored(source: Any, sentence: Any, known: Any, tokens: Any, labels: Any) -> 
         source, sentence = source
     if isinstance(source, Chain):
         if known is not None:
-            raise InputError("known: expected None beside a chain; chain.constrain(chain, labels=…) fixes labels")
+            raise InputError("known: expected None beside a chain; chain.constrain(chain, known=…) fixes labels")
         chain, words, names, places = _sentence_of(source, sentence), None, None, None
     elif hasattr(source, "chains"):
         chain, words, places = _chain_of(source, sentence, known)

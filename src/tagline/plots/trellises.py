@@ -16,7 +16,8 @@ import numpy as np
 from tagline import chain as engine
 from tagline.drawing.figures import Path
 from tagline.drawing.saved import Drawn
-from tagline.drawing.sketch import BEST, INK, RIVAL, Disc, Line, Shape, Sketch
+from tagline.drawing.sketch import BEST, INK, RIVAL, Disc, Line, Shape, Sketch, chance
+from tagline.errors import visible
 from tagline.plots.scored import Scored, scored
 from tagline.plots.sheet import Note, Sheet, left_out, sheet, shown_labels
 from tagline.readers.arguments import check_whole
@@ -58,7 +59,8 @@ class Trellis(Drawn):
         """Lay the picture out."""
         T = min(len(self.tokens), self.most)
         always = np.zeros(len(self.labels), bool)
-        always[self.best[:T]] = True
+        for labelling in (self.best, self.runner_up):
+            always[[] if labelling is None else labelling[:T]] = True
         rows = shown_labels(self.nodes[:T].max(axis=0, initial=0.0), always, self.most_labels)
         page = sheet(self.tokens[:T], [self.labels[label] for label in rows], self._notes(T, len(rows)))
         shapes = [*self._hatches(page, rows), *self._edges(page, rows)]
@@ -70,13 +72,16 @@ class Trellis(Drawn):
 
     def text(self) -> str:
         """Write the best labelling and the runner-up with their probabilities."""
-        lines = [f"{self.probability:.4f}  {self._written(self.best)}"]
-        if self.runner_up is not None:
-            lines.append(f"{self.runner_up_probability:.4f}  {self._written(self.runner_up)}")
+        lines = [f"{chance(self.probability)}  {self._written(self.best)}"]
+        if self.runner_up is not None and self.runner_up_probability is not None:
+            lines.append(f"{chance(self.runner_up_probability)}  {self._written(self.runner_up)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"Trellis({len(self.tokens)} tokens, {len(self.labels)} labels, best {self.probability:.4f})"
+        return f"Trellis({len(self.tokens)} tokens, {len(self.labels)} labels, best {chance(self.probability)})"
+
+    def __str__(self) -> str:
+        return visible(self.text())
 
     def _written(self, labelling: IntArray) -> str:
         pairs = zip(self.tokens, labelling.tolist(), strict=True)
@@ -85,9 +90,9 @@ class Trellis(Drawn):
     def _notes(self, T: int, rows: int) -> list[Note]:
         notes = []
         if self.tokens:
-            notes.append(Note(f"best labelling, probability {self.probability:.4f}", BEST))
-        if self.runner_up is not None:
-            notes.append(Note(f"runner-up, probability {self.runner_up_probability:.4f}", RIVAL, dashed=True))
+            notes.append(Note(f"best labelling, probability {chance(self.probability)}", BEST))
+        if self.runner_up_probability is not None:
+            notes.append(Note(f"runner-up, probability {chance(self.runner_up_probability)}", RIVAL, dashed=True))
         missing = left_out(len(self.tokens) - T, "tokens") + left_out(len(self.labels) - rows, "labels, less probable")
         return [*notes, *missing]
 
@@ -119,14 +124,11 @@ class Trellis(Drawn):
                     yield Disc(page.x(t), page.y(t, r), RADIUS * p**0.5, colour, note=note)
 
     def _path(self, page: Sheet, rows: list[int], labelling: IntArray, colour: str, *, dashed: bool) -> Iterator[Shape]:
-        """A line along a labelling; where a label has no row, the line has a gap."""
-        places = {label: r for r, label in enumerate(rows)}
-        path = [places.get(label) for label in labelling.tolist()]
+        """A line along a labelling, whose labels all have rows."""
+        path = [rows.index(label) for label in labelling.tolist()]
         for t in range(1, len(path)):
-            previous, here = path[t - 1], path[t]
-            if previous is not None and here is not None:
-                for line in page.lines(t, previous, here):
-                    yield Line(*line, colour=colour, width=2.0, dashed=dashed)
+            for line in page.lines(t, path[t - 1], path[t]):
+                yield Line(*line, colour=colour, width=2.0, dashed=dashed)
 
 
 def trellis(
