@@ -93,6 +93,12 @@ def test_long_sentences_go_on_below() -> None:
     assert float(svg.root.attrib["width"]) <= 900
     blue = lines(svg, BLUE)[1:]
     assert len(blue) == 39 + 2  # a line between two bands has two halves
+    halves = [k for k in range(1, len(blue)) if blue[k][0] < blue[k - 1][0]]
+    assert len(halves) == 2
+    best = plots.trellis(draw(4, 40, 3), most=40).best
+    for k, t in zip(halves, (halves[0], halves[1] - 1), strict=True):
+        rises = [blue[n][3] - blue[n][1] for n in (k - 1, k)]
+        assert rises == pytest.approx([13.0 * (best[t] - best[t - 1])] * 2, abs=1e-2)  # half a row for each label
 
 
 def test_of_many_labels_those_of_the_best_labelling_are_always_shown() -> None:
