@@ -21,7 +21,7 @@ class CountingHMM(EmittingHMM):
     """What both have in common: observations are whole numbers."""
 
     def _values(self, X: NDArray[Any]) -> NDArray[Any]:
-        values = np.ascontiguousarray(X, np.float64)
+        values = super()._values(X)
         bad = (values < 0) | (values != np.floor(values))
         if bad.any():
             n, d = (int(axis[0]) for axis in np.nonzero(bad))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.interop.hmmlearn.estimator import AbstractHMM
 from tagline.interop.hmmlearn.markov import BaseHMM
 from tagline.models.hmm.baum_welch import Problem
 from tagline.models.hmm.emissions import Emission
@@ -37,6 +38,7 @@ class EmittingHMM(BaseHMM):
 
     def _values(self, X: NDArray[Any]) -> NDArray[Any]:
         """Observations as the family takes them, or an error that says what is wrong with them."""
+        AbstractHMM._check_and_set_n_features(self, X)
         return np.ascontiguousarray(X, np.float64)
 
     def _frozen(self, **letters: str) -> tuple[str, ...]:

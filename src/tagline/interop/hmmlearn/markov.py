@@ -94,9 +94,7 @@ class BaseHMM(AbstractHMM):
         for name, shape in (("startprob_", (K,)), ("transmat_", (K, K))):
             values = np.asarray(getattr(self, name))
             if values.shape != shape:
-                raise InputError(
-                    f"{name}: expected shape {list(shape)}, for n_components={K}, got {list(values.shape)}"
-                )
+                raise InputError(f"{name}: expected shape {list(shape)}, for n_components, got {list(values.shape)}")
             setattr(self, name, values)
             self._check_sum_1(name)
 

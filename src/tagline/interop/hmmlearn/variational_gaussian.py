@@ -161,6 +161,7 @@ class VariationalGaussianHMM(VariationalBaseHMM):
         return {"s": K - 1, "t": K * (K - 1), "m": K * D + K, "c": sizes[self.covariance_type]}
 
     def _compute_log_likelihood(self, X: Any) -> Float64Array:
+        self._check_and_set_n_features(X)
         covars = self.scale_posterior_ / self._by_state(self.dof_posterior_)
         return Gaussian(self.means_posterior_, covars, self.covariance_type).log_likelihood(np.asarray(X, np.float64))
 
