@@ -35,6 +35,17 @@ def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=F
 def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """Find the best states of symbols: (states [N], scores [B])."""
 
+class ByteExpression:
+    """A regular expression of Wapiti, which is searched in bytes."""
+
+    def __init__(self, members: Annotated[NDArray, dict(device='cpu', writable=False)], kinds: Annotated[NDArray, dict(device='cpu', writable=False)], at_start: bool, at_end: bool) -> None:
+        """Take atoms: the bytes of each [A, 256], and how often it is taken [A]."""
+
+    def find(self, words: list) -> NDArray[numpy.int64]:
+        """
+        Find the match in each word: where it begins and its length in bytes, one word behind the other [2 n]; -1 for none.
+        """
+
 class NoPath(ValueError):
     """A sentence has no legal labelling; the text is its index."""
 
