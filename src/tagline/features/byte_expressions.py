@@ -26,6 +26,7 @@ import numpy as np
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.features.byte_text import bytes_of, has_bytes
 from tagline.features.expressions import ExpressionError, SizeError
 
 ONE, STAR, OPTIONAL = range(3)
@@ -99,11 +100,15 @@ class ByteExpression:
         """Return where the match in each word begins, in bytes, and its length; None where there is none."""
         try:
             if self._compiled is None:
-                return [self._search(word.encode()) for word in words]
+                return [self._search(bytes_of(word)) for word in words]
             places = self._compiled.find([*words]).reshape(-1, 2).tolist()
         except UnicodeEncodeError as error:
             raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
-        return [(begin, length) if begin >= 0 else None for begin, length in places]
+        found = [(begin, length) if begin >= 0 else None for begin, length in places]
+        for k, word in enumerate(words):
+            if has_bytes(word):  # the core would read the characters that stand for them
+                found[k] = self._search(bytes_of(word))
+        return found
 
     def _search(self, word: bytes) -> tuple[int, int] | None:
         size = len(word)

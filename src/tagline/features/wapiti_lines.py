@@ -12,7 +12,7 @@ octal or hexadecimal, as C's ``%i`` reads them; ``@1`` is the first token of the
 ``_x-1`` to ``_x-4``, then ``_x-#``, and ``_x+1`` to ``_x+4``, then ``_x+#``; expressions look at it, too.
 
 Two things of Wapiti are kept because models depend on them. A match may end within a character: single bytes that are
-no UTF-8 are written as characters of Unicode's private use (`text_of`). And a match that is counted longer than its
+no UTF-8 are written as characters of Unicode's private use (`byte_text`). And a match that is counted longer than its
 word (`byte_expressions`) ends the attribute there: such a line is one `Line` for words where that happens, without the
 rest, and one for the others.
 """
@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 
 from tagline.errors import InputError
 from tagline.features.byte_expressions import ByteExpression
+from tagline.features.byte_text import bytes_of, has_bytes, text_of
 from tagline.features.expressions import ExpressionError, SizeError
 from tagline.features.lines import Line, shortened
 from tagline.features.macros import MOST_COLUMNS, MOST_ROWS, Derivation, Macro, MacroError
@@ -36,26 +37,6 @@ _ROW_AND_COLUMN = re.compile(r"\[(@?)\s*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+),\s*\+?
 _QUOTED = re.compile(r',"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _BLANKS = " \t\n\v\f\r"  # C's isspace
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_BYTE = 0x10FF00  # plus a byte: the character that stands for it
-_SHOWN = {0xDC00 + byte: _BYTE + byte for byte in range(128, 256)}
-_HELD = {shown: held for held, shown in _SHOWN.items()}
-
-
-def text_of(data: bytes) -> str:
-    """Read bytes as UTF-8; those that are none stand as characters of private use, U+10FF80 to U+10FFFF.
-
-    >>> text_of("né".encode()[:2]) == "n\\U0010ffc3", bytes_of(text_of("né".encode()[:2]))
-    (True, b'n\\xc3')
-    """
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode(errors="surrogateescape").translate(_SHOWN)
-
-
-def bytes_of(text: str) -> bytes:
-    """Return the bytes that `text_of` read."""
-    return text.encode() if text.isascii() else text.translate(_HELD).encode(errors="surrogateescape")
 
 
 @dataclass(frozen=True)
@@ -101,11 +82,11 @@ class ByteDerivation(Derivation):
         if word.isascii():
             size, text = len(word), word[begin:end]
         else:
-            held = word.encode()
+            held = bytes_of(word)
             size, text = len(held), text_of(held[begin:end])
         if self.part != "all" and (end > size) != (self.part == "cut"):
             return None
-        if self.unites and any(ord(letter) >= _BYTE for letter in text):
+        if self.unites and has_bytes(text):
             raise InputError(
                 f'"{self.pattern}" in {shown(word)}: expected whole characters where one %m follows another at once, '
                 "got a part of one; write something between the two, and train the model anew"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tagline.features.macros import Macro
 from tagline.features.lines import Line
+from tagline.features.macros import Macro
 from tagline.features.templates import Template
 
 

@@ -15,7 +15,7 @@ from tagline.features.byte_expressions import ByteExpression
 from tagline.features.expansion import expand
 from tagline.features.expressions import ExpressionError
 from tagline.features.templates import Template
-from tagline.features.wapiti_lines import bytes_of, text_of
+from tagline.features.byte_text import bytes_of, text_of
 from tagline.readers import Corpus
 from tests.interop.wapiti.program import needs_wapiti, wapiti
 

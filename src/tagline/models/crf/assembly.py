@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.estimator import CRF
@@ -96,7 +97,8 @@ def crf_of_weights(
         end is not None,
     )
     flat = np.concatenate([states.weights, transitions.weights, edges.weights, *ends])
-    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E else None)
+    asked = isinstance(way, Template) and way.has_edges  # it looks edges up even where none has a weight
+    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E or asked else None)
     crf = CRF(way, scheme=scheme, start_end=bool(ends))
     crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
     return crf
