@@ -39,12 +39,20 @@ class Block:
 
     def words(self, labelled: bool) -> tuple[list[list[str]], list[str] | None]:
         """Return the words of each line, and where they are labelled, the last of them apart."""
-        rows = [[text_of(word) for word in line.split()] for line in self.lines]
+        read = _Words()
+        rows = [[read[word] for word in line.split()] for line in self.lines]
         return (rows, [row.pop() for row in rows]) if labelled else (rows, None)
 
     def place(self, line: int) -> str:
         """Say where a line is."""
         return f"{self.source}:{self.numbers[line]}"
+
+
+class _Words(dict[bytes, str]):
+    """Words as text, each distinct one read once."""
+
+    def __missing__(self, word: bytes) -> str:
+        return self.setdefault(word, text_of(word))
 
 
 def read_blocks(stream: BinaryIO, source: str) -> Iterator[Block]:

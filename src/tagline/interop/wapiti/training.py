@@ -15,6 +15,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 
 import numpy as np
@@ -61,6 +62,19 @@ class Lesson:
     features: Features
     targets: IntArray
     names: Vocabularies
+
+    @cached_property
+    def bigram(self) -> str | None:
+        """The observation that is the plain pair of labels."""
+        return None if self.patterns is None else bigram_of(self.patterns)
+
+    @cached_property
+    def observations(self) -> dict[str, int]:
+        """The numbers of all observations: those of labels, then those of pairs that are not there, the plain pair."""
+        states, edges = self.names
+        listed = [*states.names(), *([] if edges is None else edges.names())]
+        plain = [] if self.bigram is None else [self.bigram]
+        return {name: k for k, name in enumerate(dict.fromkeys([*listed, *plain]))}
 
 
 def read_lesson(block: Block, options: Options, before: WapitiModel | None) -> Lesson:
@@ -156,7 +170,7 @@ def learn(
 ) -> WapitiModel:
     """Find the weights."""
     layout = structure(lesson)
-    tell(f"    nb labels:   {len(lesson.labels)}\n    nb blocks:   {len(_names(lesson))}\n")
+    tell(f"    nb labels:   {len(lesson.labels)}\n    nb blocks:   {len(lesson.observations)}\n")
     tell(f"    nb features: {layout.size}\n")
     tell(f"* Train the model with {_algorithm(options)}\n")
     progress = Progress(layout, dev or (lesson.features, lesson.targets), options, tell)
@@ -247,24 +261,14 @@ def _stopping() -> Iterator[None]:
 # Weights, flat as training has them, and by Wapiti's keys.
 
 
-def _names(lesson: Lesson) -> dict[str, int]:
-    """Number the observations: those of labels, those of pairs, and the plain pair."""
-    states, edges = lesson.names
-    bigram = None if lesson.patterns is None else bigram_of(lesson.patterns)
-    listed = [*states, *(edges or ()), *([] if bigram is None else [bigram])]
-    return {name: k for k, name in enumerate(dict.fromkeys(listed))}
-
-
 def _keys(lesson: Lesson, layout: Structure) -> tuple[list[str], Keys]:
     """Return the names of observations, and the keys of the weights."""
     states, edges = lesson.names
-    L = len(lesson.labels)
-    bigram = None if lesson.patterns is None else bigram_of(lesson.patterns)
-    numbers = _names(lesson)
-    of_states = np.array([numbers[name] for name in states], np.int64)
+    L, numbers = len(lesson.labels), lesson.observations
     of_edges = np.array([numbers[name] for name in edges or ()], np.int64)
-    plain = [numbers[bigram]] * len(layout.transitions) if bigram is not None else []
-    observations = np.concatenate([np.repeat(of_states, L), np.array(plain, np.int64), np.repeat(of_edges, L * L)])
+    plain = [] if lesson.bigram is None else [numbers[lesson.bigram]]
+    rows = np.concatenate([np.repeat(plain, len(layout.transitions)), np.repeat(of_edges, L * L)])
+    observations = np.concatenate([np.repeat(np.arange(len(states)), L), rows.astype(np.int64)])
     pairs = np.concatenate([layout.transitions, layout.edge_pairs]).astype(np.int64)
     places = np.concatenate([layout.state_labels.astype(np.int64), pairs[:, 0] * L + pairs[:, 1]])
     return list(numbers), (observations, places, np.arange(len(places)) >= len(layout.state_labels))
