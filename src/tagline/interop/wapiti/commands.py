@@ -89,14 +89,13 @@ def _train(options: Options) -> int:
 
 
 def _label(options: Options) -> int:
-    from tagline.interop.wapiti.file import crf_of
-    from tagline.interop.wapiti.labelling import label_stream
+    from tagline.interop.wapiti.labelling import Labeller, label_stream
 
     tell("* Load model\n")
-    crf = crf_of(_read(options.model), options.model)
+    model = Labeller(_read(options.model), options.model)
     tell("* Label sequences\n")
     with _input(options.input) as stream, _output(options.output) as out:
-        label_stream(crf, stream, out, options, options.input or "<stdin>", tell)
+        label_stream(model, stream, out, options, options.input or "<stdin>", tell)
     tell("* Done\n")
     return 0
 

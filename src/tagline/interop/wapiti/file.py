@@ -7,6 +7,8 @@ without a command that pairs of labels are crossed with, ``b`` or ``*``, gives t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tagline.errors import InputError, StorageError
@@ -14,10 +16,12 @@ from tagline.features.templates import Template
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model, write_model
 from tagline.interop.wapiti.text import read_model as read_text
 from tagline.interop.wapiti.translation import translated
-from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
-from tagline.models.crf.estimator import CRF
+from tagline.models.crf.assembly import FeatureWeights, crf_of_parameters, parameters_of_weights
 from tagline.models.crf.parameters import Parameters
 from tagline.types import BoolArray, Float64Array, IntArray
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
 
 REASON = "trained by Wapiti"
 BIGRAM = "b"  # the observation of plain transitions in models without patterns
@@ -25,7 +29,9 @@ BIGRAM = "b"  # the observation of plain transitions in models without patterns
 
 def read_crf(data: bytes, source: str) -> CRF:
     """Make a CRF of the bytes of a model file."""
-    return crf_of(read_text(data, source), source)
+    model = read_text(data, source)
+    template = template_of(model, source)
+    return crf_of_parameters(parameters_of(model, template), template, REASON)
 
 
 def write_crf(model: CRF) -> bytes:
@@ -39,9 +45,8 @@ def file_of(model: WapitiModel) -> bytes:
     return write_model(model, 0 if template is None else max(0, template.num_columns - 1))
 
 
-def crf_of(model: WapitiModel, source: str) -> CRF:
-    """Make a CRF of what a file holds."""
-    template = template_of(model, source)
+def parameters_of(model: WapitiModel, template: Template | None) -> Parameters:
+    """Return the weights of a file as those of a CRF."""
     bigram = None if template is None else bigram_of(template)
     observations, places, of_pair = model.keys()
     is_bigram = np.array([name == bigram for name in model.observations], bool)
@@ -53,7 +58,7 @@ def crf_of(model: WapitiModel, source: str) -> CRF:
         columns += [places[entries]] if width == 1 else [places[entries] // L, places[entries] % L]
         return FeatureWeights(np.stack(columns, axis=1), model.weights[entries])
 
-    return crf_of_weights(
+    return parameters_of_weights(
         model.labels,
         [name for name, has in zip(model.observations, model.has_states, strict=True) if has],
         chosen(~of_pair, np.cumsum(model.has_states) - 1, 1),
@@ -61,7 +66,6 @@ def crf_of(model: WapitiModel, source: str) -> CRF:
         way=template,
         edge_names=[name for name, has in zip(model.observations, has_edges, strict=True) if has],
         edges=chosen(of_pair & has_edges[observations], np.cumsum(has_edges) - 1, 2),
-        reason=REASON,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import BinaryIO
 
 import numpy as np
@@ -16,10 +17,14 @@ import numpy as np
 from tagline.chain import constrain, k_best, marginals, viterbi
 from tagline.features.attributes import Features
 from tagline.features.byte_text import bytes_of
+from tagline.features.expansion import expand
+from tagline.features.items import items_to_features
+from tagline.features.weights import Scorer
+from tagline.interop.wapiti.file import parameters_of, template_of
 from tagline.interop.wapiti.options import Options
 from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of, read_blocks
+from tagline.interop.wapiti.text import WapitiModel
 from tagline.models.crf.chains import exact_chains, feature_chains
-from tagline.models.crf.estimator import CRF
 from tagline.types import Chain, Float64Array, FloatArray, IntArray
 
 Tell = Callable[[str], None]
@@ -78,9 +83,22 @@ class Check:
             tell(f"    {label:<6}{''.join(numbers)}\n")
 
 
-def label_stream(crf: CRF, stream: BinaryIO, out: BinaryIO, options: Options, source: str, tell: Tell) -> None:
+class Labeller:
+    """A model that labels: patterns or none, and weights."""
+
+    def __init__(self, model: WapitiModel, source: str) -> None:
+        self.template = template_of(model, source)
+        self.parameters = parameters_of(model, self.template)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The weights, ready for scoring."""
+        return Scorer(self.parameters.structure, self.parameters.weights)
+
+
+def label_stream(model: Labeller, stream: BinaryIO, out: BinaryIO, options: Options, source: str, tell: Tell) -> None:
     """Label the sentences of a stream as they arrive."""
-    labels = crf.labels_
+    labels = model.parameters.labels
     names, numbers = [bytes_of(label) for label in labels], {label: k for k, label in enumerate(labels)}
     check, fewer, done = Check(labels), 0, 0
     labelled = options.check or options.force
@@ -88,7 +106,7 @@ def label_stream(crf: CRF, stream: BinaryIO, out: BinaryIO, options: Options, so
         rows, given = block.words(labelled)
         known = None if given is None else np.array([numbers.get(label, -1) for label in given], np.int64)
         first = 0
-        for length, ranked in zip(block.lengths, _ranked(crf, block, rows, known, options), strict=True):
+        for length, ranked in zip(block.lengths, _ranked(model, block, rows, known, options), strict=True):
             out.write(b"".join(_written(block.lines[first : first + length], ranked, names, options)))
             fewer += len(ranked) < options.nbest
             if options.check:
@@ -106,22 +124,25 @@ def label_stream(crf: CRF, stream: BinaryIO, out: BinaryIO, options: Options, so
         tell(f"note: {fewer} sentences have fewer than {options.nbest} labellings; all of them are written\n")
 
 
-def features_of(crf: CRF, block: Block, rows: list[list[str]]) -> Features:
+def _features_of(model: Labeller, block: Block, rows: list[list[str]]) -> Features:
     """Look up the observations of sentences that a model knows."""
-    template = crf._extraction.template
+    p, template = model.parameters, model.template
+    assert p.states is not None
     if template is not None:
-        return crf._look_up(corpus_of(block, rows, template), None)
-    states, edges = observations_of(block, rows)
-    return crf._look_up(states, edges if crf.parameters_.edges is not None else None)
+        features = expand(template, corpus_of(block, rows, template), (p.states, p.edges)).features
+    else:
+        states, edges = observations_of(block, rows)
+        features = items_to_features(states, edges if p.edges is not None else None, (p.states, p.edges)).features
+    return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
 
 def _ranked(
-    crf: CRF, block: Block, rows: list[list[str]], known: IntArray | None, options: Options
+    model: Labeller, block: Block, rows: list[list[str]], known: IntArray | None, options: Options
 ) -> Iterator[list[Labelling]]:
     """Return the best labellings of each sentence."""
-    features = features_of(crf, block, rows)
+    features = _features_of(model, block, rows)
     exact = options.score or options.post or options.nbest > 1
-    chains = exact_chains(crf.parameters_, features) if exact else feature_chains(crf._scorer, features)
+    chains = exact_chains(model.parameters, features) if exact else feature_chains(model.scorer, features)
     begin = 0
     for chain in chains:
         forced = None
