@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tagline.errors import InputError
 from tagline.features.byte_expressions import ByteExpression
+from tagline.features.byte_text import bytes_of, text_of
 from tagline.features.expansion import expand
 from tagline.features.expressions import ExpressionError
 from tagline.features.templates import Template
-from tagline.features.byte_text import bytes_of, text_of
 from tagline.readers import Corpus
 from tests.interop.wapiti.program import needs_wapiti, wapiti
 
@@ -64,7 +64,8 @@ def test_lines_comments_and_blanks() -> None:
         ("u:w=%x[ 0,0]", False),
         ("b:c=%X[+1, 0]", True),
     ]
-    assert parsed.label_bigrams and parsed.has_edges
+    assert parsed.label_bigrams
+    assert parsed.has_edges
     assert parsed.strings([["The", "CAT"]]) == (
         [["*", "u:w=The"], ["*", "u:w=CAT"]],
         [[], ["b:c=_x+1"]],
@@ -237,7 +238,9 @@ def test_observations_are_those_of_wapiti(tmp_path: Path) -> None:
 @needs_wapiti
 @given(
     expressions=st.lists(EXPRESSIONS, min_size=1, max_size=8),
-    sentences=st.lists(st.lists(st.text("abA1.é", min_size=1, max_size=6), min_size=1, max_size=4), min_size=1, max_size=4),
+    sentences=st.lists(
+        st.lists(st.text("abA1.é", min_size=1, max_size=6), min_size=1, max_size=4), min_size=1, max_size=4
+    ),
 )
 def test_drawn_expressions_are_those_of_wapiti(
     expressions: list[str], sentences: list[list[str]], tmp_path_factory: pytest.TempPathFactory
@@ -252,7 +255,9 @@ def test_the_core_expands_as_the_definition_says(sentences: list[list[str]]) -> 
     corpus = Corpus.from_sentences([{"token": words} for words in sentences])
     expanded = expand(parsed, corpus)
     features = expanded.features
-    assert expanded.states is not None and expanded.edges is not None and features.edges is not None
+    assert expanded.states is not None
+    assert expanded.edges is not None
+    assert features.edges is not None
     for names, attributes, part in (
         (expanded.states, features.states, 0),
         (expanded.edges, features.edges, 1),

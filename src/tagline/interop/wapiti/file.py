@@ -109,6 +109,8 @@ def model_of(crf: CRF) -> WapitiModel:
     numbers = {
         name: k for k, name in enumerate(dict.fromkeys([*states, *edges, *[bigram or BIGRAM] * with_transitions]))
     }
+    if not numbers:
+        raise InputError("model: expected weights that are not 0, got none; Wapiti reads no model without observations")
     keys, weights = _weights_by_key(p, states, edges, numbers, bigram)
     patterns = [] if template is None else list(dict.fromkeys((line.number, line.text) for line in template.lines))
     return make_model([text for _, text in patterns], p.labels, list(numbers), keys, weights)

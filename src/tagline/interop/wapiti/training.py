@@ -175,7 +175,8 @@ def learn(
     tell(f"* Train the model with {_algorithm(options)}\n")
     progress = Progress(layout, dev or (lesson.features, lesson.targets), options, tell)
     rho2 = 0.0 if options.algo == "sgd-l1" else options.rho2  # it has no such penalty
-    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, precision="auto")
+    passes = None if before is None else 0  # stochastic ones would lead away from the model that is trained on
+    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes)
     monitor = Monitor(
         epsilon=EPSILON, period=0, delta=0.0, max_iterations=options.maxiter or None, callbacks=[progress.passed]
     )
