@@ -16,5 +16,6 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_text(m);
     tagline::bindings::bind_trigram(m);
     tagline::bindings::bind_vectors(m);
+    tagline::bindings::bind_weight_lines(m);
     tagline::bindings::bind_weights(m);
 }

@@ -18,6 +18,7 @@ void bind_runtime(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_trigram(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
+void bind_weight_lines(nanobind::module_& m);
 void bind_weights(nanobind::module_& m);
 
 }  // namespace tagline::bindings

@@ -319,6 +319,14 @@ def move_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], 
     Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.
     """
 
+def read_weight_lines(data: bytes, at: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Read lines with number=weight from a place to the end: numbers [W] and weights [W].
+    """
+
+def write_weight_lines(features: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> bytes:
+    """Write lines with number=weight, weights in hexadecimal."""
+
 def observed_pairs(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int, num_attributes: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]] | None:
     """
     Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tagline.features.byte_text import bytes_of, text_of
 from tagline.features.expansion import expand
 from tagline.features.expressions import ExpressionError
 from tagline.features.templates import Template
+from tagline.features.wording import in_words
 from tagline.readers import Corpus
 from tests.interop.wapiti.program import needs_wapiti, wapiti
 
@@ -120,6 +122,18 @@ def test_a_line_that_is_there_twice_is_noted() -> None:
     assert template("u%x[0,0]\nb\nU%x[0,0]").notes == (
         'patterns:3: "u%x[0,0]" is also line 1: its attributes count twice',
     )
+
+
+def test_patterns_travel_with_their_dialect() -> None:
+    parsed = template('*\nu:%m[@-1,0,"a*"]')
+    again = pickle.loads(pickle.dumps(parsed))
+    assert again == parsed
+    assert [in_words(line) for line in parsed.lines[1:]] == [
+        "the label alone",
+        '"a*" in the token 1 from the end of the sentence',
+    ]
+    with pytest.raises(InputError, match="dialect: expected crfpp or wapiti, got 'mallet'"):
+        Template.parse("u", dialect="mallet")
 
 
 def test_half_characters() -> None:

@@ -16,13 +16,14 @@ that begin with * have both. Files are hostile: every number is checked before i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
+from tagline import compiled
 from tagline.errors import InputError, StorageError
 from tagline.features.byte_text import bytes_of, text_of
 from tagline.ragged import offsets_of
@@ -34,7 +35,6 @@ Keys: TypeAlias = tuple[IntArray, IntArray, BoolArray]
 CRF_TYPE = 2
 TYPES = {0: "a maxent model", 1: "an MEMM"}
 MOST_LABELS = 8192
-BLOCK = 1 << 24  # bytes of weights that are parsed at once
 
 _HEADER = re.compile(rb"#mdl#(?:([0-9]{1,9})#)?([0-9]{1,18})\n")
 _READER = re.compile(rb"#rdr#([0-9]{1,9})/([0-9]{1,9})(?:/([0-9]{1,9}))?\n")
@@ -185,17 +185,12 @@ def _quarks(data: bytes, at: int, place: str) -> tuple[list[str], int]:
 
 
 def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, Float64Array]:
-    features, weights = [np.empty(0, np.int64)], [np.empty(0)]
+    compiled.require()
+    assert compiled.core is not None
     try:
-        for block in _blocks(data, at):
-            fields = block.replace("\n", "=").split("=")[:-1]
-            if len(fields) != 2 * block.count("\n"):
-                raise ValueError
-            features.append(np.array(fields[::2], "U20").astype(np.int64))
-            weights.append(np.array([_number(field) for field in fields[1::2]]))
-    except (ValueError, OverflowError):
+        numbers, values = compiled.core.read_weight_lines(data, at)
+    except ValueError:
         raise bad_model(source, "weights as number=weight", "something else") from None
-    numbers, values = np.concatenate(features), np.concatenate(weights)
     if len(numbers) != count:
         raise bad_model(source, f"{count} weights, as the first line says", len(numbers))
     if not np.isfinite(values).all():
@@ -208,22 +203,6 @@ def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, F
         if (np.diff(numbers) == 0).any():
             raise bad_model(source, "one weight for each feature", "two")
     return numbers, values
-
-
-def _number(text: str) -> float:
-    return float.fromhex(text) if "x" in text else float(text)
-
-
-def _blocks(data: bytes, at: int) -> Iterator[str]:
-    """Cut lines into blocks; the last line ends, too."""
-    if data[at:] and not data.endswith(b"\n"):
-        raise ValueError
-    while at < len(data):
-        end = data.rfind(b"\n", at, at + BLOCK) + 1
-        if not end:
-            raise ValueError
-        yield data[at:end].decode("ascii")
-        at = end
 
 
 # Writing.
@@ -239,9 +218,12 @@ def write_model(model: WapitiModel, highest_column: int = 0) -> bytes:
         f"#qrk#{len(model.observations)}\n".encode(),
         *map(_string, model.observations),
     ]
-    pairs = zip(model.features.tolist(), model.weights.tolist(), strict=True)
-    parts.append("".join(f"{number}={hexadecimal(weight)}\n" for number, weight in pairs).encode())
-    return b"".join(parts)
+    compiled.require()
+    assert compiled.core is not None
+    lines = compiled.core.write_weight_lines(
+        np.ascontiguousarray(model.features, np.int64), np.ascontiguousarray(model.weights, np.float64)
+    )
+    return b"".join([*parts, lines])
 
 
 def _string(text: str) -> bytes:
@@ -249,15 +231,3 @@ def _string(text: str) -> bytes:
     if b"\n" in data or b"\0" in data:
         raise InputError(f"model: expected names without line breaks, as Wapiti's file has lines, got {text!r:.60}")
     return b"%d:%b,\n" % (len(data), data)
-
-
-def hexadecimal(number: float) -> str:
-    """Write a number as C's %a does.
-
-    >>> hexadecimal(0.75), hexadecimal(-2.0)
-    ('0x1.8p-1', '-0x1p+1')
-    """
-    mantissa, _, exponent = number.hex().partition("p")
-    whole, _, fraction = mantissa.partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{whole}{'.' if fraction else ''}{fraction}p{exponent}"
