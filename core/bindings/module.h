@@ -6,6 +6,7 @@
 namespace tagline::bindings {
 
 void bind_baum_welch(nanobind::module_& m);
+void bind_byte_expressions(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_columns(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
@@ -17,6 +18,7 @@ void bind_runtime(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_trigram(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
+void bind_weight_lines(nanobind::module_& m);
 void bind_weights(nanobind::module_& m);
 
 }  // namespace tagline::bindings

@@ -35,6 +35,17 @@ def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=F
 def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """Find the best states of symbols: (states [N], scores [B])."""
 
+class ByteExpression:
+    """A regular expression of Wapiti, which is searched in bytes."""
+
+    def __init__(self, members: Annotated[NDArray, dict(device='cpu', writable=False)], kinds: Annotated[NDArray, dict(device='cpu', writable=False)], at_start: bool, at_end: bool) -> None:
+        """Take atoms: the bytes of each [A, 256], and how often it is taken [A]."""
+
+    def find(self, words: list) -> NDArray[numpy.int64]:
+        """
+        Find the match in each word: where it begins and its length in bytes, one word behind the other [2 n]; -1 for none.
+        """
+
 class NoPath(ValueError):
     """A sentence has no legal labelling; the text is its index."""
 
@@ -307,6 +318,14 @@ def move_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], 
     """
     Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.
     """
+
+def read_weight_lines(data: bytes, at: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Read lines with number=weight from a place to the end: numbers [W] and weights [W].
+    """
+
+def write_weight_lines(features: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> bytes:
+    """Write lines with number=weight, weights in hexadecimal."""
 
 def observed_pairs(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int, num_attributes: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]] | None:
     """
