@@ -8,8 +8,10 @@ namespace tagline::bindings {
 void bind_baum_welch(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_columns(nanobind::module_& m);
+void bind_double_array(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_items(nanobind::module_& m);
+void bind_mira(nanobind::module_& m);
 void bind_online(nanobind::module_& m);
 void bind_patterns(nanobind::module_& m);
 void bind_runs(nanobind::module_& m);

@@ -28,6 +28,9 @@ public:
     Outcome evaluate(const double* weights, bool curvature, double& value, double* gradient,
                      const Interrupted& interrupted);
 
+    // The state weights that were evaluated last.
+    const WeightTable<Real>& evaluated() const { return weights_.table(); }
+
     // How often each weight is used by the sentences whose labels are all known, [size].
     const std::vector<double>& observed() const { return observed_; }
 

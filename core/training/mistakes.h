@@ -1,0 +1,17 @@
+// How many labels, and how many sentences, the best labellings under some weights have wrong: what training logs.
+#pragma once
+
+#include "training/likelihood.h"
+
+namespace tagline {
+
+struct Mistakes {
+    int64_t labels = 0, sentences = 0;
+};
+
+// Of the sentences whose labels are all known, under the state weights of `table` and flat transition weights.
+template <class Real>
+Outcome count_mistakes(const Likelihood<Real>& likelihood, const WeightTable<Real>& table,
+                       const double* transition_weights, Mistakes& mistakes, const Interrupted& interrupted);
+
+}  // namespace tagline
