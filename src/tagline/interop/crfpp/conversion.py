@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tagline.errors import InputError, StorageError
 from tagline.features.templates import Template
 from tagline.interop.crfpp.model import CRFPPModel, as_float64
+from tagline.interop.crfpp.templates import bigram_of, template_of, without_returns
 from tagline.models.crf.assembly import NONE_2, NONE_3, FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.parameters import Parameters
@@ -29,7 +30,7 @@ def crf_of(model: CRFPPModel, source: str) -> CRF:
     template = template_of(_decoded(model.template, source), source)
     keys = without_returns(_decoded(model.keys, source), source)
     L, is_edge = len(labels), model.is_edge
-    bigram = _bigram(template)
+    bigram = bigram_of(template)
     transitions, edge_names, edges = NONE_2, list[str](), NONE_3
     if bigram in keys:
         transitions = _nonzero(_rows(model, [keys.index(bigram)], L * L).reshape(L, L))
@@ -73,29 +74,6 @@ def model_of(crf: CRF) -> CRFPPModel:
     return CRFPPModel(labels, tuple(lines), keys, ids.astype(np.int32), weights, max(1, template.num_columns))
 
 
-def template_of(lines: Sequence[str], source: str) -> Template:
-    """Parse the template of a model; a carriage return at the end of a line is left out, see `without_returns`."""
-    try:
-        template = Template.parse("".join(f"{line}\n" for line in lines), source)
-    except InputError as error:
-        raise StorageError(f"{error}; the file is damaged, or not one of CRF++") from None
-    if not template.is_crfpp:
-        raise StorageError(f"{source}: expected a template of CRF++, got one with macros that it does not take")
-    return template
-
-
-def without_returns(keys: Sequence[str], source: str) -> list[str]:
-    """Take away the carriage return that ends each feature string where the template had Windows' line ends."""
-    bare = [key.removesuffix("\r") for key in keys]
-    if len(set(bare)) != len(bare):
-        raise StorageError(f"{source}: expected line ends of one kind in its template, got both kinds; train it anew")
-    return bare
-
-
-def _bigram(template: Template) -> str | None:
-    return next((line.text for line in template.lines if line.is_edge and not line.macros), None)
-
-
 def _decoded(texts: Iterable[bytes], source: str) -> list[str]:
     try:
         return [text.decode() for text in texts]
@@ -126,7 +104,7 @@ def _dense(offsets: IntArray, columns: NDArray[np.integer], weights: Float64Arra
 
 def _add_bigram(blocks: dict[bytes, Float64Array], template: Template, p: Parameters) -> None:
     """Add the weights of plain transitions, under the text of the B line that asks for them."""
-    bigram = _bigram(template)
+    bigram = bigram_of(template)
     if bigram is None:
         raise InputError("model: expected a B line for its transitions, got a template without one")
     weights = p.matrix().reshape(-1)
