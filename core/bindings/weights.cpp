@@ -129,18 +129,15 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
             "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.")
         .def(
             "mistakes",
-            [](Own& own, const Array& weights) {
-                const double* w = checked<double>("weights", weights, {own.likelihood.size()});
+            [](Own& own) {
                 Mistakes mistakes;
                 ask([&] {
                     const std::lock_guard<std::mutex> one_at_a_time(own.busy);
-                    return count_mistakes(own.likelihood, own.likelihood.evaluated(),
-                                          w + own.likelihood.layout().size(), mistakes, signalled);
+                    return count_mistakes(own.likelihood, mistakes, signalled);
                 });
                 return std::make_tuple(mistakes.labels, mistakes.sentences);
             },
-            "weights"_a,
-            "Count wrong labels, and sentences with any, under the weights [size] that were evaluated last.");
+            "Count wrong labels, and sentences with any, under the weights that were evaluated last.");
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
         .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)

@@ -6,12 +6,11 @@
 namespace tagline {
 
 template <class Real>
-Outcome count_mistakes(const Likelihood<Real>& likelihood, const WeightTable<Real>& table,
-                       const double* transition_weights, Mistakes& mistakes, const Interrupted& interrupted) {
+Outcome count_mistakes(const Likelihood<Real>& likelihood, Mistakes& mistakes, const Interrupted& interrupted) {
     const Examples& examples = likelihood.examples();
     const TransitionLayout& transitions = likelihood.transitions();
     TransitionTable<Real> scores(transitions);
-    scores.load(transitions, transition_weights);
+    scores.load(transitions, likelihood.evaluated_transitions().data());
     scores.forbid(transitions);
     const Blocks blocks(examples.offsets, examples.B, transitions.L);
     std::vector<Mistakes> counts(size_t(blocks.count()));
@@ -26,7 +25,7 @@ Outcome count_mistakes(const Likelihood<Real>& likelihood, const WeightTable<Rea
             const int64_t begin = examples.offsets[b], T = examples.offsets[b + 1] - begin;
             if (T == 0 || examples.partial(b)) continue;
             best.resize(size_t(T));
-            if (!decoder.find(table, b, false, best.data())) {
+            if (!decoder.find(likelihood.evaluated(), b, false, best.data())) {
                 dead.report(b);
                 continue;
             }
@@ -44,9 +43,7 @@ Outcome count_mistakes(const Likelihood<Real>& likelihood, const WeightTable<Rea
     return outcome;
 }
 
-template Outcome count_mistakes(const Likelihood<float>&, const WeightTable<float>&, const double*, Mistakes&,
-                                const Interrupted&);
-template Outcome count_mistakes(const Likelihood<double>&, const WeightTable<double>&, const double*, Mistakes&,
-                                const Interrupted&);
+template Outcome count_mistakes(const Likelihood<float>&, Mistakes&, const Interrupted&);
+template Outcome count_mistakes(const Likelihood<double>&, Mistakes&, const Interrupted&);
 
 }  // namespace tagline

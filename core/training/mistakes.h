@@ -9,9 +9,8 @@ struct Mistakes {
     int64_t labels = 0, sentences = 0;
 };
 
-// Of the sentences whose labels are all known, under the state weights of `table` and flat transition weights.
+// Of the sentences whose labels are all known, under the weights that were evaluated last.
 template <class Real>
-Outcome count_mistakes(const Likelihood<Real>& likelihood, const WeightTable<Real>& table,
-                       const double* transition_weights, Mistakes& mistakes, const Interrupted& interrupted);
+Outcome count_mistakes(const Likelihood<Real>& likelihood, Mistakes& mistakes, const Interrupted& interrupted);
 
 }  // namespace tagline

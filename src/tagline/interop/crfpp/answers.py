@@ -17,9 +17,6 @@ from tagline.interop.crfpp.scoring import Scoring
 from tagline.types import Chain, Float64Array, IntArray
 
 
-SPARE = 4  # labellings that may tie with the last of those that are asked for
-
-
 @dataclass(frozen=True)
 class Wish:
     """What is asked: ``-n``, how many labellings, 0 for the best alone; ``-v``, the level of detail."""
@@ -54,30 +51,14 @@ def _ranked(chain: Chain, wish: Wish) -> Iterator[tuple[int, int, Ranked]]:
     """Each sentence: where it begins and ends, and its labellings."""
     bounds = list(zip(chain.offsets[:-1].tolist(), chain.offsets[1:].tolist(), strict=True))
     if wish.nbest:
-        for b, ((first, last), paths) in enumerate(zip(bounds, k_best(chain, wish.nbest + SPARE), strict=True)):
-            order = np.argsort(costs(chain, b, paths.labels), kind="stable")[: wish.nbest]
-            yield first, last, Ranked(paths.labels[order], paths.probabilities[order])
+        for (first, last), paths in zip(bounds, k_best(chain, wish.nbest), strict=True):
+            yield first, last, Ranked(paths.labels, paths.probabilities)
         return
     best = viterbi(chain)
     probabilities = np.exp(best.scores - log_partition(chain)) if wish.verbose >= 1 else None
     for b, (first, last) in enumerate(bounds):
         one = None if probabilities is None else probabilities[b : b + 1]
         yield first, last, Ranked(best.labels[None, first:last], one)
-
-
-def costs(chain: Chain, b: int, labels: IntArray) -> Float64Array:
-    """Return minus the score of labellings ``[k, T]`` of a sentence, summed as CRF++ does, from the last token back.
-
-    Labellings of one score are not rare (two like phrases in a sentence, one of them labelled otherwise): in CRF++ the
-    rounding of these sums decides which comes first.
-    """
-    first, last = int(chain.offsets[b]), int(chain.offsets[b + 1])
-    total: Float64Array = -chain.emissions[last - 1, labels[:, -1]]
-    for n in range(last - 2, first - 1, -1):
-        before, after = labels[:, n - first], labels[:, n + 1 - first]
-        transitions = chain.transitions[n + 1] if chain.per_position else chain.transitions
-        total = (-chain.emissions[n, before] - transitions[before, after]) + total
-    return total
 
 
 def _sentence(

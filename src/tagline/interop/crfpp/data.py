@@ -46,9 +46,9 @@ class Sentences:
         return Corpus(table, offsets_of(np.array(self.lengths, np.int64)), source=self.source)
 
 
-def read_all(data: bytes, source: str, encoding: str) -> Sentences:
+def read_all(text: str, source: str) -> Sentences:
     """Read a whole file, whose lines must have as many columns as the first one."""
-    sentences = _parse(data.decode(encoding).split("\n"), 1, source, 1)
+    sentences = _parse(text.split("\n"), 1, source, 1)
     columns = len(sentences.rows[0]) if sentences.rows else 0
     wrong = next((row for row in sentences.rows if len(row) != columns), None)
     if wrong is not None:
