@@ -15,7 +15,7 @@ namespace {
 
 struct OwnMira {
     std::shared_ptr<TrainingSet<double>> own;
-    Mira<double> mira;
+    Mira mira;
     std::vector<float> spent;
 
     OwnMira(std::shared_ptr<TrainingSet<double>> set, float C)

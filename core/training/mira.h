@@ -13,10 +13,9 @@ struct MiraPass {
     double violation = 0;                                       // the largest k − d of those that were not
 };
 
-template <class Real>
-class Mira : public Online<Real> {
+class Mira : public Online<double> {
 public:
-    Mira(const Likelihood<Real>& likelihood, float C) : Online<Real>(likelihood, {}), C_(C) {}
+    Mira(const Likelihood<double>& likelihood, float C) : Online<double>(likelihood, {}), C_(C) {}
 
     // Learn from the sentences of `order`. `spent` [B] is what each has used of C so far; `errors` [count] becomes the
     // number of wrong labels of each.
@@ -26,8 +25,8 @@ public:
 private:
     float C_;
 
-    void mend(int64_t b, const std::vector<typename Online<Real>::Change>& changes, double behind, int64_t errors,
-              float* spent, MiraPass& pass);
+    void mend(int64_t b, const std::vector<Change>& changes, double behind, int64_t errors, float* spent,
+              MiraPass& pass);
 };
 
 }  // namespace tagline
