@@ -1,9 +1,9 @@
 """Attributes that occur at the same tokens share one weight while a likelihood is trained.
 
-Among m such attributes the data cannot tell: only the sum of their weights counts, and a penalty is least where all have
-the same weight w. Of the one weight u = √m·w with the value √m in the place of m weights, the likelihood and c2·|w|² are
-the same, and so is every step of L-BFGS; c1·m·|w| is c1·√m·|u|. Dense models of rare words have a third to two thirds
-fewer weights so. (Not for online rules, whose steps are not such sums.)
+Among m such attributes the data cannot tell: only the sum of their weights counts, and a penalty is least where all
+have the same weight w. With one weight u = √m·w and the value √m in their place, the likelihood and c2·|w|² are the
+same, and so is every step of L-BFGS; c1·m·|w| is c1·√m·|u|. Dense models of rare words have a third to two thirds fewer
+weights so. (Not for online rules, whose steps are not such sums.)
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Shared:
 def shared(attributes: Attributes, num_attributes: int) -> Shared:
     """Group attributes that have the same occurrences.
 
-    A token that has an attribute twice counts twice. Occurrences are compared by their number, the first of them and the
-    sum of a random number a token: two attributes with other occurrences would have to agree in 53 random bits.
+    A token that has an attribute twice counts twice. Occurrences are compared by their number, the first of them and
+    the sum of a random number a token: attributes with other occurrences would have to agree in 53 random bits.
 
     >>> rows = Attributes(np.array([0, 3, 5]), np.array([0, 1, 2, 1, 3], np.int32))  # tokens {0, 1, 2} and {1, 3}
     >>> together = shared(rows, 4)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.chain import k_best, log_partition, marginals, viterbi
 from tagline.interop.crfpp.data import Sentences
+from tagline.interop.crfpp.model import as_float64
 from tagline.interop.crfpp.scoring import Scoring
 from tagline.types import Chain, Float64Array, IntArray
 
@@ -39,12 +40,17 @@ def write_answers(scoring: Scoring, sentences: Sentences, wish: Wish) -> Iterato
         return
     done = 0
     for chain in scoring.chains(sentences.corpus(max(1, scoring.model.xsize))):
-        nodes = marginals(chain).nodes if wish.verbose >= 1 else None
-        for first, last, ranked in _ranked(chain, wish):
-            rows = sentences.rows[done + first : done + last]
-            heads = ["".join(f"{field}\t" for field in row) for row in rows]
-            yield _sentence(heads, ranked, None if nodes is None else nodes[first:last], scoring.labels, wish)
+        rows = sentences.rows[done : done + chain.num_tokens]
+        yield from write_chain(chain, rows, scoring.labels, wish)
         done += chain.num_tokens
+
+
+def write_chain(chain: Chain, rows: Sequence[Sequence[str]], labels: Sequence[str], wish: Wish) -> Iterator[str]:
+    """Write sentences that are scored, one text a sentence."""
+    nodes = as_float64(marginals(chain).nodes) if wish.verbose >= 1 else None
+    for first, last, ranked in _ranked(chain, wish):
+        heads = ["".join(f"{field}\t" for field in row) for row in rows[first:last]]
+        yield _sentence(heads, ranked, None if nodes is None else nodes[first:last], labels, wish)
 
 
 def _ranked(chain: Chain, wish: Wish) -> Iterator[tuple[int, int, Ranked]]:

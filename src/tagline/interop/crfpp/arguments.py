@@ -108,7 +108,5 @@ def help_of(program: str, options: Sequence[Option]) -> str:
     """Write the help of a program."""
     heads = [f"{option.name}={option.shown}" if option.shown else option.name for option in options]
     width = max(map(len, heads)) + 2
-    lines = [
-        f" -{option.letter}, --{head:{width}}{option.help}\n" for option, head in zip(options, heads, strict=True)
-    ]
+    lines = [f" -{option.letter}, --{head:{width}}{option.help}\n" for option, head in zip(options, heads, strict=True)]
     return f"Usage: {program} [options] files\n{''.join(lines)}\n"

@@ -2,7 +2,7 @@
 
 All numbers are little-endian:
 
-    32 bytes    version 100, type 0, cost factor as float64, maxid, xsize, bytes of the double array, bytes of the labels
+    32 bytes    version 100, type 0, cost factor as float64, maxid, xsize, bytes of the double array and of the labels
     labels      each with a zero byte behind it
     4 bytes     bytes of the template
     template    its lines, U lines first, each with a zero byte behind it; zeros up to a multiple of 4 with the labels

@@ -18,7 +18,7 @@ from tagline.interop.crfpp.templates import bigram_of, template_of, without_retu
 from tagline.models.crf.assembly import NONE_2, NONE_3, FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.parameters import Parameters
-from tagline.types import Float64Array, IntArray
+from tagline.types import Float64Array, FloatArray, IntArray
 
 REASON = "converted from CRF++"
 _SEPARATORS = "\0\n\t "
@@ -95,7 +95,7 @@ def _nonzero(table: Float64Array) -> FeatureWeights:
     return FeatureWeights(np.stack(places, axis=1), table[places])
 
 
-def _dense(offsets: IntArray, columns: NDArray[np.integer], weights: Float64Array, width: int) -> Float64Array:
+def _dense(offsets: IntArray, columns: NDArray[np.integer], weights: FloatArray, width: int) -> Float64Array:
     """Weights in compressed rows as a table, 0 where there is none."""
     table = np.zeros((len(offsets) - 1, width))
     table[np.repeat(np.arange(len(table)), np.diff(offsets)), columns] = weights

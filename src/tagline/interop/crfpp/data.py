@@ -77,6 +77,11 @@ def read_blocks(stream: IO[bytes], source: str, least: int) -> Iterator[Sentence
         yield _parse(_texts(lines), number, source, least)
 
 
+def split_lines(lines: Sequence[str]) -> Sentences:
+    """Read lines of any number of columns."""
+    return _parse(lines, 1, "<text>", 0)
+
+
 def _texts(lines: Sequence[bytes]) -> list[str]:
     return b"".join(lines).decode(BYTES).removesuffix("\n").split("\n")
 

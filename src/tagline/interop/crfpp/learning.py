@@ -29,7 +29,6 @@ from tagline.interop.crfpp.model import CRFPPModel
 from tagline.interop.crfpp.numbering import numbers_of
 from tagline.interop.crfpp.templates import bigram_of
 from tagline.ragged import first_entries
-from tagline.readers.corpus import Corpus
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.mira import mira
@@ -69,8 +68,11 @@ class Task:
                 f"--algorithm: expected one of CRF-L2 (CRF), CRF-L1, MIRA, got {given.text('algorithm')!r}"
             )
         threads = given.whole("thread", 0, 1024) or compiled.threads()
+        template, train, model = given.files
         return cls(
-            *given.files,
+            template,
+            train,
+            model,
             algorithm,
             given.whole("freq", 0),
             float(np.float32(given.positive("cost"))),  # CRF++ reads both as float32
@@ -217,7 +219,9 @@ def _descend(task: Task, likelihood: Likelihood, together: Shared, log: Log, fin
     return lbfgs(likelihood, start, c2=0.5 / task.cost, **arguments).weights
 
 
-def _model(lesson: Lesson, structure: Structure, weights: Float64Array, together: Shared | None, by_name: bool) -> CRFPPModel:
+def _model(
+    lesson: Lesson, structure: Structure, weights: Float64Array, together: Shared | None, by_name: bool
+) -> CRFPPModel:
     """Put the weights where CRF++ has them."""
     L, parts = structure.num_labels, structure.parts
     states = weights[parts["states"]].reshape(-1, L)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TextIO
 
+import numpy as np
+
 from tagline import __version__
 from tagline.interop.crfpp import VERSION
 from tagline.training.callbacks import TrainingState
@@ -81,14 +83,14 @@ class CRFLog:
 
     def start(self, most: int) -> None:
         """Write the line of zero weights, where every labelling is as likely and the first one is chosen."""
-        targets = self._likelihood.targets.labels
         if most < 1:
             return
-        wrong = targets != 0
-        bounds = self._likelihood.features.offsets
-        sentences = sum(bool(wrong[first:last].any()) for first, last in zip(bounds[:-1], bounds[1:], strict=True))
+        wrong = self._likelihood.targets.labels != 0
+        offsets = self._likelihood.features.offsets
+        sentences = np.add.reduceat(wrong, offsets[:-1])  # none is empty
         objective = self._tokens * math.log(self._likelihood.structure.num_labels)
-        self._line(0, int(wrong.sum()), sentences, 0 if self._sparse else self._likelihood.size + self._grown, objective, 1.0)
+        active = 0 if self._sparse else self._likelihood.size + self._grown
+        self._line(0, int(wrong.sum()), int(np.count_nonzero(sentences)), active, objective, 1.0)
         self._before = objective
 
     def passed(self, state: TrainingState) -> bool:

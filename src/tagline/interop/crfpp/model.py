@@ -1,7 +1,7 @@
 """What a model file of CRF++ holds: labels, template lines, and weights by the number of a feature string.
 
-A feature string that begins with U has L weights from its number on, one a label; one that begins with B has L² weights,
-that of (previous, next) at number + previous · L + next. Strings are bytes here, as CRF++ takes them.
+A feature string that begins with U has L weights from its number on, one a label; one that begins with B has L², that
+of (previous, next) at number + previous · L + next. Strings are bytes here, as CRF++ takes them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The numbers that CRF++ gives to feature strings: where the weights of each begin.
 
-Strings are numbered as they are first seen, sentence by sentence: first those of U lines, token by token, then those of B
+Strings are numbered as they are first seen, sentence by sentence: those of U lines, token by token, then those of B
 lines from the second token on. A U string takes L numbers, a B string L². Where rare strings are left out (``-f``), the
 rest is numbered in the order of the strings.
 """

@@ -42,7 +42,7 @@ class FeatureWeights:
             raise InputError(f"{place}: expected a weight for each of {len(keys)} keys, got {weights.shape}")
         if len(keys) and (keys.min() < 0 or (keys.max(axis=0) >= sizes).any()):
             raise InputError(f"{place}: expected numbers below {tuple(sizes)}, got others")
-        numbers = np.ravel_multi_index(tuple(keys.T), tuple(sizes)) if len(keys) else np.empty(0, np.int64)
+        numbers: IntArray = np.asarray(np.ravel_multi_index(tuple(keys.T), tuple(sizes))).reshape(-1)
         if (numbers[1:] <= numbers[:-1]).any():
             order = np.argsort(numbers, kind="stable")
             keys, weights, numbers = keys[order], weights[order], numbers[order]
