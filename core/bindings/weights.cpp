@@ -131,6 +131,7 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
             "mistakes",
             [](Own& own) {
                 Mistakes mistakes;
+                if (own.likelihood.examples().allowed) throw nb::value_error("labels: expected all to be known");
                 ask([&] {
                     const std::lock_guard<std::mutex> one_at_a_time(own.busy);
                     return count_mistakes(own.likelihood, mistakes, signalled);

@@ -27,7 +27,7 @@ _SEPARATORS = "\0\n\t "
 def crf_of(model: CRFPPModel, source: str) -> CRF:
     """Make our model of one of CRF++: the same labels, n-best labellings and probabilities."""
     labels = _decoded(model.labels, source)
-    template = template_of(_decoded(model.template, source), source)
+    template = template_of(_decoded(model.template, source), model.xsize, source)
     keys = without_returns(_decoded(model.keys, source), source)
     L, is_edge = len(labels), model.is_edge
     bigram = bigram_of(template)

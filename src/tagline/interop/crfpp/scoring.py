@@ -40,7 +40,7 @@ class Scoring:
     def __init__(self, model: CRFPPModel, source: str) -> None:
         self.model, self.cost_factor = model, 1.0
         self.labels = [label.decode(BYTES) for label in model.labels]
-        self.template = template_of([line.decode(BYTES) for line in model.template], source)
+        self.template = template_of([line.decode(BYTES) for line in model.template], model.xsize, source)
         keys = without_returns([key.decode(BYTES) for key in model.keys], source)
         self._weights = np.asarray(model.weights, np.float32)
         edges = int(model.is_edge.sum())  # B comes before U

@@ -8,14 +8,22 @@ from tagline.errors import InputError, StorageError
 from tagline.features.templates import Template
 
 
-def template_of(lines: Sequence[str], source: str) -> Template:
-    """Parse the template of a model; a carriage return at the end of a line is left out, see `without_returns`."""
+def template_of(lines: Sequence[str], columns: int, source: str) -> Template:
+    """Parse the template of a model; a carriage return at the end of a line is left out, see `without_returns`.
+
+    Arguments:
+        columns: how many it may look at.
+    """
     try:
         template = Template.parse("".join(f"{line}\n" for line in lines), source)
     except InputError as error:
         raise StorageError(f"{error}; the file is damaged, or not one of CRF++") from None
     if not template.is_crfpp:
         raise StorageError(f"{source}: expected a template of CRF++, got one with macros that it does not take")
+    if template.num_columns > columns:
+        raise StorageError(
+            f"{source}: expected a template of {columns} columns, got {template.num_columns}; it is damaged"
+        )
     return template
 
 

@@ -98,7 +98,10 @@ def crf_of_weights(
         end is not None,
     )
     flat = np.concatenate([states.weights, transitions.weights, edges.weights, *ends])
-    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E else None)
+    extraction = Extraction(way)
+    looks_up_edges = E > 0 or (extraction.template is not None and extraction.template.has_edges)
+    edge_part = edge_vocabulary if looks_up_edges else None
+    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_part)
     crf = CRF(way, scheme=scheme, start_end=bool(ends))
-    crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
+    crf._become(FittedCRF(parameters, extraction, TrainingFacts(reason=reason), ()))
     return crf
