@@ -7,8 +7,10 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_byte_expressions(m);
     tagline::bindings::bind_chain(m);
     tagline::bindings::bind_columns(m);
+    tagline::bindings::bind_double_array(m);
     tagline::bindings::bind_features(m);
     tagline::bindings::bind_items(m);
+    tagline::bindings::bind_mira(m);
     tagline::bindings::bind_online(m);
     tagline::bindings::bind_patterns(m);
     tagline::bindings::bind_runs(m);

@@ -108,6 +108,16 @@ def lists_of(words: tuple, numbers: Annotated[NDArray, dict(device='cpu', writab
     Look words up by number [N] and cut them at the offsets [B + 1]: a list for each sentence.
     """
 
+def build_double_array(bytes: bytes, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int32]:
+    """
+    Make Darts' double array [n, 2] (base, check) of ascending keys: their bytes, offsets [K + 1], values [K].
+    """
+
+def read_double_array(units: Annotated[NDArray, dict(device='cpu', writable=False)], most_bytes: int) -> tuple[bytes, NDArray[numpy.int64], NDArray[numpy.int32]] | None:
+    """
+    List the keys of a double array [n, 2]: (bytes, offsets [K + 1], values [K]); None where it is damaged or the keys have more bytes.
+    """
+
 def intern_names(names: Sequence, before: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, most: int = 2147483646) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
     """
     Number strings in the order of first use, after those of another vocabulary: its four arrays.
@@ -131,6 +141,21 @@ def number_items(sentences: object, name: str, known: tuple[Annotated[NDArray, d
     """
     Number the attributes of tokens given as dicts or lists of strings: (offsets of sentences [B + 1], offsets of tokens [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
     """
+
+class Mira:
+    """
+    Learning from mistakes with a limit for each sentence, as CRF++ does; from zeros.
+    """
+
+    def __init__(self, likelihood: Likelihood64, c: float) -> None: ...
+
+    def weights(self) -> NDArray[numpy.float64]:
+        """Return the weights [size] of now."""
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], int, int, int, float]:
+        """
+        Learn from sentences in this order: (wrong labels of each, of all, sentences with any, sentences at their limit, the largest violation of the others).
+        """
 
 class Online32:
     """Learning from mistakes: averaged perceptron, passive-aggressive, AROW."""
@@ -382,6 +407,11 @@ class Likelihood32:
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
         """
 
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
+        """
+
 class Descent32:
     """
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
@@ -428,6 +458,11 @@ class Likelihood64:
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
         """
 
 class Descent64:

@@ -44,9 +44,11 @@ class FeatureWeights:
             raise InputError(f"{place}: expected a weight for each of {len(keys)} keys, got {weights.shape}")
         if len(keys) and (keys.min() < 0 or (keys.max(axis=0) >= sizes).any()):
             raise InputError(f"{place}: expected numbers below {tuple(sizes)}, got others")
-        order = np.lexsort(keys.T[::-1])
-        keys, weights = keys[order], weights[order]
-        if (keys[1:] == keys[:-1]).all(axis=1).any():
+        numbers: IntArray = np.asarray(np.ravel_multi_index(tuple(keys.T), tuple(sizes))).reshape(-1)
+        if (numbers[1:] <= numbers[:-1]).any():
+            order = np.argsort(numbers, kind="stable")
+            keys, weights, numbers = keys[order], weights[order], numbers[order]
+        if (numbers[1:] == numbers[:-1]).any():
             raise InputError(f"{place}: expected each key once, got one twice")
         return FeatureWeights(keys, weights)
 
