@@ -1,4 +1,4 @@
-"""The file that a `CRF` of sklearn-crfsuite keeps its model in: a named one, or a temporary one that travels in pickles.
+"""The file that a `CRF` of sklearn-crfsuite keeps its model in: a named one, or a temporary one that goes into pickles.
 
 `FileResource` has the attributes of theirs, so that the state of one is the state of the other: a pickle of
 sklearn-crfsuite, unpickled with our module in its place, is a model here.
