@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 from tagline.errors import InputError
 from tagline.interop.crfsuite.arguments import DUMP, described, parse
+from tagline.interop.crfsuite.binary import read_model
 from tagline.interop.crfsuite.learning import learn
 from tagline.interop.crfsuite.tagging import tag
+from tagline.interop.pycrfsuite import Tagger
 
 USAGE = """USAGE: crfsuite COMMAND [OPTIONS]
 
@@ -48,9 +50,10 @@ def dump(arguments: Sequence[str]) -> int:
         return 0
     if len(chosen.files) != 1:
         raise InputError(f"crfsuite dump: expected the file of one model, got {len(chosen.files)}")
-    from tagline.interop.pycrfsuite import Tagger
-
-    with Tagger().open(chosen.files[0]) as tagger:
+    with open(chosen.files[0], "rb") as file:
+        data = file.read()
+    read_model(data, chosen.files[0])  # says what is wrong with a file that is none
+    with Tagger().open_inmemory(data) as tagger:
         tagger.dump()
     return 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickletools
 import struct
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -66,8 +67,10 @@ def read_inert(data: bytes, source: str, allowed: Collection[Global]) -> Any:
     """
     walk = _Walk(allowed)
     try:
-        for opcode, argument, _ in pickletools.genops(data):
-            walk.take(opcode.name, argument)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python's word on odd escapes in names
+            for opcode, argument, _ in pickletools.genops(data):
+                walk.take(opcode.name, argument)
         return walk.pop()
     except _RefusedError as reason:
         raise StorageError(f"{source}: {reason}") from None
