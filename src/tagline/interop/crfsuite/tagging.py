@@ -61,17 +61,17 @@ def open_data(path: str) -> IO[bytes]:
 
 
 def _tag_block(model: CRF, block: list[LabelledItems], chosen: Chosen, performance: Performance) -> None:
-    done = 0
+    done, names = 0, model.labels_
     for chain in model.chains([sentence.items for sentence in block]):
         paths = engine.viterbi(chain)
         here = block[done : done + chain.num_sentences]
         done += chain.num_sentences
-        labellings = [[model.labels_[label] for label in row] for row in chain.split(paths.labels)]
+        labellings = [[names[label] for label in row.tolist()] for row in chain.split(paths.labels)]
         if chosen.has("test"):
             for sentence, labels in zip(here, labellings, strict=True):
                 performance.add(sentence.labels, labels)
         if not chosen.has("quiet"):
-            sys.stdout.writelines(_lines(model.labels_, chain, here, labellings, paths.scores.tolist(), chosen))
+            sys.stdout.writelines(_lines(names, chain, here, labellings, paths.scores.tolist(), chosen))
 
 
 def _lines(
