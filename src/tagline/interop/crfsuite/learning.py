@@ -13,12 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, TextIO
 
+import numpy as np
+
 from tagline import __version__
-from tagline.errors import InputError
+from tagline.errors import InputError, TrainingError
 from tagline.interop import pycrfsuite
 from tagline.interop.crfsuite.arguments import LEARN, Chosen, described, parse
 from tagline.interop.crfsuite.data import LabelledItems, read_sentences
 from tagline.interop.crfsuite.tagging import open_data
+from tagline.interop.pycrfsuite.online import shuffles
+from tagline.interop.pycrfsuite.parameters import ALGORITHMS as PARAMETERS
 from tagline.readers.sources import name_of
 
 ALGORITHMS = {  # as -a takes them, and as the log and the names of its files have them
@@ -30,8 +34,6 @@ ALGORITHMS = {  # as -a takes them, and as the log and the names of its files ha
     "passive-aggressive": "passive-aggressive",
     "arow": "arow",
 }
-WHOLE = ("max_iterations", "num_memories", "period", "max_linesearch", "calibration.candidates", "type")
-SWITCHES = ("feature.possible_states", "feature.possible_transitions", "error_sensitive", "averaging")
 
 USAGE = """USAGE: crfsuite learn [OPTIONS] DATA1 [DATA2] ...
 Train a model on labelled sentences; each file is a group, - is standard input.
@@ -71,6 +73,7 @@ def learn(arguments: Sequence[str]) -> int:
         return 0
     if not chosen.files:
         raise InputError("crfsuite learn: expected files of data, got none; - is standard input")
+    pycrfsuite.seed()  # a program begins with the same random numbers each time
     with _log(chosen) as log:
         trainer.log = log
         log.write(f"CRFSuite {pycrfsuite.CRFSUITE_VERSION}, by Tagline {__version__}\n\n")
@@ -81,8 +84,12 @@ def learn(arguments: Sequence[str]) -> int:
             sentences, num_groups = dealt_out(sentences, split), split
         _describe(sentences, num_groups, log)
         for grouped in sentences:
-            trainer.append(grouped.sentence.items, grouped.sentence.labels, grouped.group)
-        _train(trainer, chosen, num_groups, log)
+            sentence = grouped.sentence
+            trainer.append(sentence.items, sentence.labels, grouped.group, weight=sentence.weight)
+        try:
+            _train(trainer, chosen, num_groups, log)
+        except pycrfsuite.CRFSuiteError as error:
+            raise TrainingError(f"crfsuite learn: expected training to end, got an error: {error}") from None
         log.write(f"End time of the training: {_now()}\n\n")
     return 0
 
@@ -121,30 +128,17 @@ def _trainer(chosen: Chosen) -> CommandTrainer:
                 f"crfsuite learn: expected -p NAME=VALUE, NAME one of {', '.join(trainer.params())}, "
                 f"got {setting!r:.60}"
             )
-        trainer.set(name, _checked(name, value))
+        trainer.set(name, value)
     return trainer
-
-
-def _checked(name: str, text: str) -> str:
-    """The text of a value, if it is of the kind of its parameter; crfsuite takes 0 for any other."""
-    if name == "linesearch":
-        return text
-    try:
-        number: float = int(text) if name in (*WHOLE, *SWITCHES) else float(text)
-    except ValueError:
-        wanted = "a whole number" if name in (*WHOLE, *SWITCHES) else "a number"
-        raise InputError(f"crfsuite learn: expected {wanted} for -p {name}, got {text!r:.60}") from None
-    return str(number)
 
 
 def _parameters(trainer: CommandTrainer, algorithm: str) -> str:
     """Write each parameter with its type, its value and what it is for."""
     lines = [f"PARAMETERS for {algorithm} (crf1d):\n\n"]
-    for name in trainer.params():
-        value = trainer.get(name)
-        kind = "string" if name == "linesearch" else "int" if name in (*WHOLE, *SWITCHES) else "float"
-        shown = value if kind == "string" else f"{int(value)}" if kind == "int" else f"{value:f}"
-        lines.append(f"{kind} {name} = {shown};\n{trainer.help(name)}\n\n")
+    for name, parameter in PARAMETERS[algorithm].items():
+        kind = {int: "int", float: "float", str: "string"}[parameter.kind]
+        value = parameter.kind(trainer.get(name))
+        lines.append(f"{kind} {name} = {f'{value:f}' if kind == 'float' else value};\n{parameter.help}\n\n")
     return "".join(lines)
 
 
@@ -205,31 +199,8 @@ class _Meter:
 
 def dealt_out(sentences: Sequence[Grouped], num_groups: int) -> list[Grouped]:
     """Shuffle sentences as the program does, and give them to the groups in turn."""
-    mixed, draws = list(sentences), library_random()
-    for b in range(len(mixed)):
-        other = next(draws) % len(mixed)
-        mixed[b], mixed[other] = mixed[other], mixed[b]
-    return [replace(grouped, group=b % num_groups) for b, grouped in enumerate(mixed)]
-
-
-def library_random(seed: int = 1) -> Iterator[int]:
-    """Yield what ``rand()`` of the GNU C library gives: r_i = r_{i−3} + r_{i−31} modulo 2³², without the lowest bit.
-
-    >>> draws = library_random()
-    >>> [next(draws) for _ in range(3)]
-    [1804289383, 846930886, 1681692777]
-    """
-    values = [seed]
-    for _ in range(30):
-        values.append(16807 * values[-1] % 2147483647)
-    values += values[:3]
-    step = 0
-    while True:
-        values.append((values[-3] + values[-31]) % 2**32)
-        del values[:-34]
-        step += 1
-        if step > 310:  # the first 310 are not given out
-            yield values[-1] >> 1
+    order = shuffles.shuffled(np.arange(len(sentences)))
+    return [replace(sentences[b], group=place % num_groups) for place, b in enumerate(order.tolist())]
 
 
 def _describe(sentences: Sequence[Grouped], num_groups: int, log: TextIO) -> None:

@@ -1,6 +1,6 @@
 """``crfsuite tag``: data in, labels out, as the program writes them.
 
-Sentences are read and scored block by block: `tagline.interop.crfsuite.data` → `CRF.chains` → the engine.
+Sentences are read and labelled block by block: `tagline.interop.crfsuite.data` → `Tagger.tag_many`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.interop.crfsuite.arguments import TAG, Chosen, described, parse
 from tagline.interop.crfsuite.data import LabelledItems, read_sentences
-from tagline.interop.crfsuite.file import read_crf
 from tagline.interop.crfsuite.performance import Performance
-from tagline.models.crf.estimator import CRF
+from tagline.interop.pycrfsuite import Tagger
 from tagline.readers.sources import name_of
-from tagline.types import Chain
 
 BLOCK = 1024  # sentences that are read and tagged at once
 
@@ -41,15 +39,15 @@ def tag(arguments: Sequence[str]) -> int:
         raise InputError("crfsuite tag: expected the file of a model, got none; name it with -m")
     if len(chosen.files) > 1:
         raise InputError(f"crfsuite tag: expected one file of data, got {len(chosen.files)}")
-    with open(chosen.last("model"), "rb") as file:
-        model = read_crf(file.read(), chosen.last("model"))
+    tagger = Tagger()
+    tagger.open(chosen.last("model"))
     path = chosen.files[0] if chosen.files else "-"
-    performance = Performance(model.labels_)
+    performance = Performance(tagger.labels())
     begin = time.process_time()
     with open_data(path) as lines:
         sentences = read_sentences(lines, name_of(path))
         while block := list(islice(sentences, BLOCK)):
-            _tag_block(model, block, chosen, performance)
+            _tag_block(tagger, block, chosen, performance)
     if chosen.has("test"):
         _report(performance, time.process_time() - begin)
     return 0
@@ -60,46 +58,34 @@ def open_data(path: str) -> IO[bytes]:
     return open(sys.stdin.fileno(), "rb", closefd=False) if path == "-" else open(path, "rb")
 
 
-def _tag_block(model: CRF, block: list[LabelledItems], chosen: Chosen, performance: Performance) -> None:
-    done, names = 0, model.labels_
-    for chain in model.chains([sentence.items for sentence in block]):
-        paths = engine.viterbi(chain)
-        here = block[done : done + chain.num_sentences]
-        done += chain.num_sentences
-        labellings = [[names[label] for label in row.tolist()] for row in chain.split(paths.labels)]
-        if chosen.has("test"):
-            for sentence, labels in zip(here, labellings, strict=True):
-                performance.add(sentence.labels, labels)
-        if not chosen.has("quiet"):
-            sys.stdout.writelines(_lines(names, chain, here, labellings, paths.scores.tolist(), chosen))
+def _tag_block(tagger: Tagger, block: list[LabelledItems], chosen: Chosen, performance: Performance) -> None:
+    labellings = tagger.tag_many([sentence.items for sentence in block])
+    if chosen.has("test"):
+        for sentence, labels in zip(block, labellings, strict=True):
+            performance.add(sentence.labels, labels)
+    if not chosen.has("quiet"):
+        for sentence, labels in zip(block, labellings, strict=True):
+            sys.stdout.writelines(_lines(tagger, sentence, labels, chosen))
 
 
-def _lines(
-    names: Sequence[str],
-    chain: Chain,
-    sentences: Sequence[LabelledItems],
-    labellings: Sequence[Sequence[str]],
-    scores: Sequence[float],
-    chosen: Chosen,
-) -> Iterator[str]:
-    """Write labelled sentences."""
-    with_nodes = chosen.has("marginal") or chosen.has("marginal-all")
-    nodes = chain.split(engine.marginals(chain).nodes) if with_nodes else None
-    log_z = engine.log_partition(chain).tolist() if chosen.has("probability") else None
-    for b, (sentence, labels) in enumerate(zip(sentences, labellings, strict=True)):
-        if log_z is not None:
-            yield f"@score\t{scores[b]:f}\t{log_z[b]:f}\n"
-            yield f"@probability\t{math.exp(scores[b] - log_z[b]):f}\n"
-        for t, label in enumerate(labels):
-            line = f"{sentence.labels[t]}\t{label}" if chosen.has("reference") else label
-            if nodes is not None:
-                row = dict(zip(names, nodes[b][t].tolist(), strict=True))
-                if chosen.has("marginal"):
-                    line += f":{row[label]:f}"
-                if chosen.has("marginal-all"):
-                    line += "".join(f"\t{name}:{chance:f}" for name, chance in row.items())
-            yield line + "\n"
-        yield "\n"
+def _lines(tagger: Tagger, sentence: LabelledItems, labels: list[str], chosen: Chosen) -> Iterator[str]:
+    """Write a labelled sentence."""
+    heads = [f"{a}\t{b}" for a, b in zip(sentence.labels, labels, strict=True)] if chosen.has("reference") else labels
+    if any(chosen.has(name) for name in ("probability", "marginal", "marginal-all")):
+        tagger.set(sentence.items)
+    if chosen.has("probability"):
+        chain, names = tagger._opened()._chain(), tagger.labels()
+        score = engine.score(chain, [names.index(label) for label in labels]).item()
+        log_z = engine.log_partition(chain).item()
+        yield f"@score\t{score:f}\t{log_z:f}\n@probability\t{math.exp(score - log_z):f}\n"
+    for t, head in enumerate(heads):
+        line = head
+        if chosen.has("marginal"):
+            line += f":{tagger.marginal(labels[t], t):f}"
+        if chosen.has("marginal-all"):
+            line += "".join(f"\t{name}:{tagger.marginal(name, t):f}" for name in tagger.labels())
+        yield line + "\n"
+    yield "\n"
 
 
 def _report(performance: Performance, seconds: float) -> None:

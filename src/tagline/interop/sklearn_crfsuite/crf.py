@@ -150,7 +150,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Iterable[Any]) -> NDArray[Any]:
         """Return the most likely labels of each sentence: lists of strings as an array of objects."""
-        return np.array([self.predict_single(xseq) for xseq in X], dtype=object)
+        return np.array(self._fitted().tag_many(X), dtype=object)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Return the most likely labels of one sentence."""
