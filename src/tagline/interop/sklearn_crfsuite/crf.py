@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]
 
+from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.interop import pycrfsuite
 from tagline.interop.sklearn_crfsuite.compat import BaseEstimator
@@ -166,7 +167,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         tagger = self._fitted()
         labels = tagger.labels()
         tagger.set(xseq)
-        return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(xseq))]
+        if not len(xseq):
+            return []
+        nodes = engine.marginals(tagger._opened()._chain()).nodes  # [T, L], at once
+        return [dict(zip(labels, row, strict=True)) for row in nodes.tolist()]
 
     def score(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
         """Return the share of tokens whose label is right; `metrics` has more."""

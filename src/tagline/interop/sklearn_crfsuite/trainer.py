@@ -19,6 +19,7 @@ class LinePerIterationTrainer(pycrfsuite.Trainer):
 
     def on_optimization_end(self, log: str) -> None:
         """Print how well each label of the dev set is told, where there is one."""
+        assert self.logparser is not None
         scores = (self.logparser.last_iteration or {}).get("scores")
         if scores:
             table = table_of([(label, s.precision, s.recall, s.f1 or 0, s.ref) for label, s in sorted(scores.items())])
