@@ -22,7 +22,7 @@ from tagline.interop.crfsuite.binary import MAGIC, CRFsuiteModel, read_model
 from tagline.interop.crfsuite.dump import dump_lines, header_of
 from tagline.interop.pycrfsuite._dumpparser import ParsedDump
 from tagline.ragged import row_offsets
-from tagline.types import Chain, Float64Array
+from tagline.types import Chain, Float64Array, FloatArray
 
 HEADER_BYTES = 48
 
@@ -151,7 +151,7 @@ class _Opened:
         self.data, self.model = data, read_model(data, source)
         self.core: Any = _tagger_of(self.model) if self.model.labels else _NoLabels()
         self.chain: Chain | None = None
-        self.marginals: Float64Array | None = None
+        self.marginals: FloatArray | None = None
         self._numbers = {label: number for number, label in enumerate(self.model.labels)}
 
     def set(self, xseq: Any) -> None:
