@@ -20,6 +20,7 @@ from tagline.interop.crfsuite.commands import main
 from tagline.interop.crfsuite.data import LabelledItems
 from tagline.interop.crfsuite.learning import Grouped, dealt_out
 from tagline.interop.pycrfsuite import seed
+from tests.cli.commands import tagline
 from tests.models.corpora import tagged
 
 WORDS, LABELS = tagged(1, 60)
@@ -332,3 +333,12 @@ def test_files_that_are_no_models_are_refused(folder: Path) -> None:
 def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
     assert capsys.readouterr().out.startswith("USAGE: crfsuite ")
+
+
+def test_the_command_of_tagline(folder: Path) -> None:
+    done = tagline("crfsuite", "learn", "-m", "model", "-p", "max_iterations=2", "train")
+    assert done.code == 0, done.err
+    assert "Iteration #2" in done.out
+    done = tagline("crfsuite", "tag", "-m", "model", "-qt", "test")
+    assert "Item accuracy: " in done.out
+    assert tagline("crfsuite", "tag", "-h").out.startswith("USAGE: crfsuite tag")
