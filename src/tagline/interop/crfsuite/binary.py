@@ -158,8 +158,8 @@ def _check_ids(features: NDArray[Any], num_sources: int, num_labels: int, place:
     for field, count in (("source", num_sources), ("label", num_labels)):
         if len(features) and features[field].max() >= count:
             raise bad_model(place, f"ids below {count}", features[field].max())
-    keys = np.sort(features["source"].astype(np.int64) * num_labels + features["label"])
-    if (keys[1:] == keys[:-1]).any():
+    keys = features["source"].astype(np.int64) * num_labels + features["label"]
+    if len(np.unique(keys)) != len(keys):
         raise bad_model(place, "each pair once", "one twice")
 
 
