@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,11 @@ def model_of(library: Any, path: Path, sentences: Sequence[Any], algorithm: str,
     return seconds(lambda: trainer.train(str(path)))
 
 
+def one_by_one(tagger: Any, sentences: Sequence[Any]) -> list[list[str]]:
+    """Tag sentences as programs do."""
+    return [tagger.tag(X) for X in sentences]
+
+
 def tag(path: Path, rows: Sequence[Any], rounds: int) -> None:
     """Compare `tag` and `tag_many`."""
     taggers = [library.Tagger() for library in (theirs, ours)]
@@ -65,14 +71,14 @@ def tag(path: Path, rows: Sequence[Any], rounds: int) -> None:
     }
     print(f"{'tokens a second':18} {'python-crfsuite':>16} {'tag':>10} {'tag_many':>10}   ratios")
     for name, (X_theirs, X_ours) in forms.items():
-        labels = [expected.tag(X) for X in X_theirs]
-        if labels != [tagger.tag(X) for X in X_ours] or labels != tagger.tag_many(X_ours):
-            sys.exit(f"{name}: the labels differ")
         calls = (
-            lambda: [expected.tag(X) for X in X_theirs],
-            lambda: [tagger.tag(X) for X in X_ours],
-            lambda: tagger.tag_many(X_ours),
+            partial(one_by_one, expected, X_theirs),
+            partial(one_by_one, tagger, X_ours),
+            partial(tagger.tag_many, X_ours),
         )
+        labels, *others = (call() for call in calls)
+        if any(labels != other for other in others):
+            sys.exit(f"{name}: the labels differ")
         rival, one, many = in_turns(calls, rounds)
         rates = f"{tokens / rival:16,.0f} {tokens / one:10,.0f} {tokens / many:10,.0f}"
         print(f"{name:18} {rates}   {rival / one:.1f}× {rival / many:.1f}×")

@@ -32,7 +32,7 @@ def test_public_names_are_there() -> None:
     assert names <= set(dir(ours))
     for name in ("Trainer", "BaseTrainer", "Tagger", "ItemSequence"):
         methods = {method for method in vars(getattr(theirs, name)) if not method.startswith("_")}
-        assert methods <= set(dir(getattr(ours, name)) + ["verbose"]), name
+        assert methods <= {*dir(getattr(ours, name)), "verbose"}, name
 
 
 def test_usaddress_parses_as_with_python_crfsuite() -> None:

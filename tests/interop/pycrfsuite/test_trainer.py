@@ -71,7 +71,7 @@ def test_what_was_refused_is_not_learned_from(tmp_path: Path) -> None:
     trainer = ours.Trainer("ap", {"max_iterations": 2}, verbose=False)
     trainer.append([["a"]], ["X"])
     for items, labels in (([["b"], [2]], ["Y", "Y"]), (iter([["b"]]), ["Y", "Y"])):
-        with pytest.raises(ValueError, match="expected|differ"):
+        with pytest.raises(ValueError, match=r"expected|differ"):
             trainer.append(items, labels)
     trainer.append([], [])
     trainer.train(tmp_path / "m")

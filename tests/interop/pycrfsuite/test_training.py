@@ -108,9 +108,10 @@ def test_the_other_algorithms_reach_the_same_optimum(tmp_path: Path, algorithm: 
     assert our_log.featgen_num_features == their_log.featgen_num_features
     assert our_log.last_iteration["loss"] == pytest.approx(their_log.last_iteration["loss"], rel=1e-4)
     X_new, _ = chunks(15, 200)
-    expected_labels = [tagger_of(theirs, expected).tag(items) for items in X_new]
-    assert [tagger_of(theirs, file).tag(items) for items in X_new] == expected_labels
-    assert [tagger_of(ours, file).tag(items) for items in X_new] == expected_labels
+    reference, real, tagger = tagger_of(theirs, expected), tagger_of(theirs, file), tagger_of(ours, file)
+    expected_labels = [reference.tag(items) for items in X_new]
+    assert [real.tag(items) for items in X_new] == expected_labels
+    assert tagger.tag_many(X_new) == expected_labels
 
 
 def test_descent_follows_the_same_way(tmp_path: Path) -> None:

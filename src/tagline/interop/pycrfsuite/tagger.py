@@ -30,11 +30,10 @@ HEADER_BYTES = 48
 class Tagger:
     """Labels sentences by a model that was opened.
 
-    >>> from tagline.interop.pycrfsuite import Trainer
-    >>> trainer, path = Trainer(verbose=False), str(getfixture("tmp_path") / "names.crfsuite")
-    >>> trainer.append([["w=Anna"], ["w=sings"]], ["N", "V"])
-    >>> trainer.train(path)
-    >>> with Tagger().open(path) as tagger:
+    >>> import tagline
+    >>> from tagline.interop.crfsuite.file import write_crf
+    >>> file = write_crf(tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]]))
+    >>> with Tagger().open_inmemory(file) as tagger:
     ...     tagger.tag([["w=Bob"], ["w=sings"]])
     ['N', 'V']
     """

@@ -197,7 +197,7 @@ class Trainer(BaseTrainer):
 
     >>> trainer = Trainer("ap", {"max_iterations": 5}, verbose=False)
     >>> trainer.append([["w=Anna"], ["w=sings"]], ["N", "V"])
-    >>> trainer.train(str(getfixture("tmp_path") / "names.crfsuite"))
+    >>> trainer.train("")  # or the name of a file
     >>> trainer.logparser.last_iteration["num"]
     5
     """
