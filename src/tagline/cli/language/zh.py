@@ -104,6 +104,9 @@ HELP = {
         "违反规则的标签：repair（修复）、drop（丢弃句子）或 error（报错）。"
     ),
     "Leave out attributes that are rarer.": "出现次数少于此数的属性不用。",
+    "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.": (
+        "属性与标签的组合或标签对，出现次数少于此数的不用；即 CRFsuite 的 feature.minfreq。"
+    ),
     "Weights for attributes with labels never seen together.": "没有一起出现过的属性与标签也有权重。",
     "Weights for label pairs that were never seen.": "没有出现过的标签对也有权重。",
     "Weights for the first and the last label.": "首尾标签也有权重。",
