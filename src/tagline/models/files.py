@@ -68,7 +68,21 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
         owner: Any = _estimator(storage.read(part, verify=verify, mapped=mapped), "kind")
         whole: Model = owner.from_pretrained(place, **options)
         return whole
-    file = storage.read(place, verify=verify, mapped=mapped)
+    return _model_of(storage.read(place, verify=verify, mapped=mapped), options)
+
+
+def loads(data: bytes, *, source: str = "<bytes>", **options: Any) -> Model:
+    """Return the model of `to_bytes`.
+
+    Arguments:
+        source: where the bytes come from, for messages.
+        options: as for `load`.
+    """
+    return _model_of(storage.loads(data, source=source), options)
+
+
+def _model_of(file: ModelFile, options: Mapping[str, Any]) -> Model:
+    """The model that a file holds, if it holds one."""
     name = file.setting("model", str)
     if name == FOLDER_PART:
         raise StorageError(f"{file.source}: expected a model, got a {name}; load the folder that it is in")
@@ -126,12 +140,21 @@ class StoredModel:
         if notes is not None:
             _ = self._packed()  # a model that was not fitted says so
             self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
-        config, arrays = self._packed()
+        config, arrays = self._checked()
         if not date:
             config["training"].pop("date", None)
+        storage.write(path, config, arrays)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file that `save` writes; `tagline.models.files.loads` reads them."""
+        return storage.dumps(*self._checked())
+
+    def _checked(self) -> Packed:
+        """What lies in the file, which can be loaded again."""
+        config, arrays = self._packed()
         _refuse_infinite(arrays)
         _refuse_empty(config, arrays)
-        storage.write(path, config, arrays)
+        return config, arrays
 
     @property
     def size_(self) -> int:

@@ -16,7 +16,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tagline import storage, writing
@@ -51,10 +50,7 @@ class FolderModel(StoredNetwork):
         network, place = self._fitted(), checked_path(folder)
         if os.path.exists(place) and not os.path.isdir(place):
             raise InputError(f"{place}: expected a folder to write to, got a file; name another one")
-        config, arrays = self._packed()
-        for name, array in arrays.items():
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                raise InputError(f"save_pretrained: expected finite numbers, got others in {name}; train anew")
+        config, arrays = self._checked()
         tagger: Any = network.tagger
         coder: Any = network.coder
         try:
