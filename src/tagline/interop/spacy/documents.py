@@ -88,15 +88,16 @@ def sentences_of(docs: Iterable[Doc], columns: Sequence[str]) -> Sentences:
     """
     numbers: list[int] = []
     rows: list[list[int]] = []
-    tokens: list[Token] = []
+    strings: list[list[str]] = [[] for _ in columns]
     for number, doc in enumerate(docs):
         for row in words_of(doc):
             numbers.append(number)
             rows.append(row)
-            tokens.extend([doc[i] for i in row])
+            for read, column in zip(columns, strings, strict=True):
+                column += map(READ[read], map(doc.__getitem__, row))
     names = [TOKEN, *(f"column{c}" for c in range(1, len(columns)))]
-    read = {name: Column.of(map(READ[column], tokens)) for name, column in zip(names, columns, strict=True)}
-    return Sentences(Corpus(read, offsets_of([len(row) for row in rows])), numbers, rows)
+    columns_read = {name: Column.of(column) for name, column in zip(names, strings, strict=True)}
+    return Sentences(Corpus(columns_read, offsets_of([len(row) for row in rows])), numbers, rows)
 
 
 def set_entities(doc: Doc, found: Sequence[Found], overwrite: bool) -> None:
@@ -108,7 +109,9 @@ def set_entities(doc: Doc, found: Sequence[Found], overwrite: bool) -> None:
             must not be in an entity (spaCy calls them blocked) stay so, too.
     """
     kept: list[Span] = [] if overwrite else list(doc.ents)
-    blocked = [] if overwrite else [doc[t.i : t.i + 1] for t in doc if t.ent_iob_ == "B" and not t.ent_type]
+    blocked: list[Span] = []
+    if not overwrite and doc.has_annotation("ENT_IOB"):
+        blocked = [doc[token.i : token.i + 1] for token in doc if token.ent_iob_ == "B" and not token.ent_type]
     taken = {*chain.from_iterable(range(span.start, span.end) for span in (*kept, *blocked))}
     for entity in found:
         if taken.isdisjoint(range(entity.start, entity.end)):
