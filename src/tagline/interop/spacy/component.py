@@ -34,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     **{"columns": ["text"], "device": None},
 }
 ASSIGNED = ["doc.ents", "span._.probability", "token.tag", "token.pos", "token._.probability"]
+WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}  # by which `spacy train` scores
 
 
 class TaglineComponent(Pipe):
@@ -231,7 +232,7 @@ class TaglineComponent(Pipe):
                 setattr(self, name, settled[name])
 
 
-@Language.factory("tagline", assigns=ASSIGNED, default_config=DEFAULTS)
+@Language.factory("tagline", assigns=ASSIGNED, default_config=DEFAULTS, default_score_weights=WEIGHTS)
 def make_component(
     nlp: Language,
     name: str,
