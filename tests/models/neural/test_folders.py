@@ -341,3 +341,25 @@ def test_before_fitting_there_is_nothing_to_save(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         TransformerCRF(encoder_folder("bert")).save_pretrained(tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_name_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was downloaded before, or is there now: the library's loaders and the hub's are asked by name."""
+    import huggingface_hub
+
+    for owner in (transformers.AutoConfig, transformers.AutoModelForTokenClassification):
+        load = owner.from_pretrained
+
+        def by_name(place: str, *, load: Any = load, **options: Any) -> Any:
+            return load(folder if place == "somebody/some" else place, **options)
+
+        monkeypatch.setattr(owner, "from_pretrained", by_name)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda place, name: str(folder / name))
+    same_answers(transformer(), TransformerCRF.from_pretrained("somebody/some", device="cpu"), [WORDS])
+
+    def nothing(place: str, name: str) -> str:
+        raise OSError("no connection\nand more")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", nothing)
+    with pytest.raises(InputError, match=r"somebody/some: expected tagline\.safetensors .* got: no connection; copy"):
+        TransformerCRF.from_pretrained("somebody/some")
