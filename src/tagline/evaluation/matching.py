@@ -69,9 +69,9 @@ class SpanPair:
 
     @property
     def same_boundary(self) -> tuple[IntArray, BoolArray]:
-        """The gold span that starts where each predicted one does, if any, and whether it ends there too."""
+        """The gold span that ends where each predicted one does, if any, and whether it starts there too."""
         gold, predicted = self.gold, self.predicted
-        partner = np.minimum(np.searchsorted(gold.start, predicted.start), max(len(gold) - 1, 0))
+        partner = np.minimum(np.searchsorted(gold.end, predicted.end), max(len(gold) - 1, 0))
         if not len(gold):
             return partner, np.zeros(len(predicted), np.bool_)
         return partner, (gold.start[partner] == predicted.start) & (gold.end[partner] == predicted.end)

@@ -132,15 +132,20 @@ def correct_spans(
 
 def spans_of(pair: Aligned, spans: SpanPair) -> SpanScores:
     """Score spans that were read already; ``pair`` holds their labels."""
+    by_type = count_by_type(spans)
+    overall = Score(sum(score.correct for score in by_type.values()), len(spans.predicted), len(spans.gold))
+    right = int(np.count_nonzero(pair.gold == pair.predicted))
+    return SpanScores(spans.rule, overall, by_type, pair.num_tokens, right)
+
+
+def count_by_type(spans: SpanPair) -> dict[str, Score]:
+    """Count the spans of each type that gold or predicted has, sorted by name."""
     L = len(spans.labels)
     correct, found, gold = (
         np.bincount(labels, minlength=L).tolist()
         for labels in (spans.predicted.label[spans.correct], spans.predicted.label, spans.gold.label)
     )
-    by_type = {name: Score(correct[j], found[j], gold[j]) for j, name in enumerate(spans.labels) if found[j] or gold[j]}
-    overall = Score(sum(correct), len(spans.predicted), len(spans.gold))
-    right = int(np.count_nonzero(pair.gold == pair.predicted))
-    return SpanScores(spans.rule, overall, by_type, pair.num_tokens, right)
+    return {name: Score(correct[j], found[j], gold[j]) for j, name in enumerate(spans.labels) if found[j] or gold[j]}
 
 
 def _percent(part: int, whole: int) -> float:

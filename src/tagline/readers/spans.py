@@ -206,8 +206,7 @@ _CONLLEVAL = Scheme("conlleval", "conlleval", "OBIESSSO", "OBIES[].")
 _CONLLEVAL_BEGINS = ("BI B", "O BIE", "E IE", "OBIES BIES!", "OBIES S", "S BIE")
 _CONLLEVAL_STOPS = ("BIES O",)  # and wherever another span begins
 
-# (previous, next) pairs of seqeval's strict mode: where a span may begin, go on, and have ended.
-_STRICT = {
+STRICT_PATTERNS = {
     "IO": (("O I", "I I!"), ("I I=",), ("I O", "I I!")),
     "IOB1": (("OB I", "I I!", "BI B="), ("BI I=",), ("I OB", "B O", "BI I!", "B B=")),
     "IOB2": (("OBI B",), ("BI I=",), ("BI OB", "BI I!")),
@@ -215,6 +214,7 @@ _STRICT = {
     "IOE2": (("OE IE", "I IE!"), ("I IE=",), ("E OIE",)),
     "BIOES": (("OBIES BS",), ("BI IE=",), ("ES OBIES",)),
 }
+"""Of each family, the (previous, next) patterns of seqeval's strict mode: a span may begin, go on, have ended."""
 
 
 @cache
@@ -224,7 +224,7 @@ def _reading(rule: str) -> _Reading:
         raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {shown_value(rule)}")
     tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
-        begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[tag_scheme.family])
+        begins, inside, stops = (pairs(*patterns).ravel() for patterns in STRICT_PATTERNS[tag_scheme.family])
         return _Reading(tag_scheme, begins, stops, inside, strict=True)
     whole = ("E B",) if tag_scheme.family == "BIOES" else ()
     begins, stops = (pairs(*patterns).ravel() for patterns in ((*_CONLLEVAL_BEGINS, *whole), _CONLLEVAL_STOPS))
