@@ -147,16 +147,19 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
         }, "values"_a, "scale"_a, "Go on from where keep was called, bit for bit.")
         .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
                      [](Way& way, double seen) { way.descent.set_steps(seen); })
-        .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn) {
+        .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn,
+                      bool shrink_first) {
             const int64_t* sentences = as_order(order, way.own->likelihood.examples().B);
             if (batch < 1) throw nb::value_error("batch: expected at least 1");
             double loss = 0;
             ask([&] {
                 const std::lock_guard<std::mutex> one_at_a_time(way.own->busy);
-                return way.descent.pass(sentences, int64_t(order.size()), batch, rate, decay, learn, loss, signalled);
+                return way.descent.pass(sentences, int64_t(order.size()), batch, rate, decay, learn, loss, signalled,
+                                        shrink_first);
             });
             return loss;
         }, "order"_a, "batch"_a, "rate"_a, "decay"_a, "learn"_a = true,
+             "shrink_first"_a = false,
              "Take a step for every few sentences of the order; returns their summed loss, each before its step.");
 }
 

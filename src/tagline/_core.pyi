@@ -169,6 +169,30 @@ class Online64:
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
 
+class FlatOnline:
+    """Learning from mistakes as CRFsuite does it, to the last bit."""
+
+    def __init__(self, num_labels: int, state_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], state_labels: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], bounds: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None, rule: str, type: int = 1, c: float = 1.0, error_sensitive: bool = True, variance: float = 1.0, gamma: float = 1.0) -> None: ...
+
+    def get(self, averaged: bool) -> NDArray[numpy.float64]:
+        """
+        Return the weights [size] of now, or their average over the sentences so far.
+        """
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> float:
+        """Learn from sentences in this order; returns their summed loss."""
+
+class LibraryRandom:
+    """The random numbers of the C library, with a state of their own."""
+
+    def __init__(self, seed: int = 1) -> None: ...
+
+    def next(self) -> int:
+        """Return a number below 2^31."""
+
+    def shuffled(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+        """Return the numbers in another order, as CRFsuite shuffles them."""
+
 class Pattern:
     """A regular expression that is searched without backtracking."""
 
@@ -245,6 +269,56 @@ def threads() -> int:
 
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
+
+class ItemSequence:
+    """The attributes of a sentence, read once."""
+
+    def __init__(self, items: object) -> None: ...
+
+    def items(self) -> list:
+        """Return the attributes of each token as a dict of names and values."""
+
+    def __len__(self) -> int: ...
+
+class SequenceRows:
+    """Sentences to learn from, numbered one after the other."""
+
+    def __init__(self) -> None: ...
+
+    def append(self, items: object) -> int:
+        """Take a sentence; returns its length."""
+
+    def drop(self, tokens: int) -> None:
+        """Take back the last tokens."""
+
+    def arrays(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float32]]:
+        """Return (offsets of tokens [N + 1], ids [M], values [M])."""
+
+    def names(self) -> list:
+        """Return the names of the attributes by number."""
+
+class SequenceTagger:
+    """Labels for one sentence after the other, by weights in float64."""
+
+    def __init__(self, attributes: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], names: list) -> None: ...
+
+    def set(self, items: object) -> int:
+        """Take a sentence; returns its length."""
+
+    def best(self) -> list:
+        """Return the best labels of the sentence."""
+
+    def tag(self, items: object) -> list:
+        """Take a sentence and return its best labels."""
+
+    def tag_many(self, sentences: object) -> list:
+        """Return the best labels of each sentence."""
+
+    def emissions(self) -> NDArray[numpy.float64]:
+        """Return the scores of the sentence's tokens [T, L]."""
+
+    @property
+    def length(self) -> int: ...
 
 class Tokenizer:
     def __init__(self, ranges: Annotated[NDArray, dict(device='cpu', writable=False)], titles: Sequence[str]) -> None: ...
@@ -390,7 +464,7 @@ class Descent32:
     @seen.setter
     def seen(self, arg: float, /) -> None: ...
 
-    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True, shrink_first: bool = False) -> float:
         """
         Take a step for every few sentences of the order; returns their summed loss, each before its step.
         """
@@ -438,7 +512,7 @@ class Descent64:
     @seen.setter
     def seen(self, arg: float, /) -> None: ...
 
-    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True, shrink_first: bool = False) -> float:
         """
         Take a step for every few sentences of the order; returns their summed loss, each before its step.
         """
