@@ -1,9 +1,9 @@
 """CRFsuite's training log, taken message by message: `Trainer.logparser`, and what its hooks are called by.
 
-    Feature generation … 0....1.… Number of features … Seconds required     start, featgen_progress, featgen_end
-    the settings of the algorithm                                            prepared, or prepare_error
-    ***** Iteration #1 ***** … an empty line                                 iteration, for each
-    Storing the model …                                                      optimization_end, end
+Feature generation … 0....1.… Number of features … Seconds required     start, featgen_progress, featgen_end
+the settings of the algorithm                                            prepared, or prepare_error
+***** Iteration #1 ***** … an empty line                                 iteration, for each
+Storing the model …                                                      optimization_end, end
 """
 
 from __future__ import annotations
