@@ -58,10 +58,8 @@ def check_sentences(method: str, sentences: object) -> None:
 
 def untagged(pairs: Iterable[Any], place: str) -> tuple[list[Any], list[Any]]:
     """Part the tokens and the tags of a training sentence."""
-    tokens, tags = [], []
-    for number, pair in enumerate(pairs):
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+    rows = list(pairs)
+    for number, pair in enumerate(rows):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InputError(f"{place}, token {number}: expected a pair of a word and a tag, got {pair!r:.60}")
-        tokens.append(pair[0])
-        tags.append(pair[1])
-    return tokens, tags
+    return [token for token, _ in rows], [tag for _, tag in rows]

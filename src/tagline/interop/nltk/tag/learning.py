@@ -43,29 +43,31 @@ def count(
         estimator: makes a distribution of counts, as NLTK's do; left out, it is Lidstone's with `gamma`.
     """
     starting: Counter[Any] = Counter()
-    moves: dict[Any, Counter[Any]] = {}
-    outputs: dict[Any, Counter[Any]] = {}
+    moves: Counter[tuple[Any, Any]] = Counter()
+    emitted: Counter[tuple[Any, Any]] = Counter()
     all_symbols, all_states = dict.fromkeys(symbols), dict.fromkeys(states)
     for number, sentence in enumerate(sentences):
         tokens, tags = untagged(sentence, f"sentence {number}")
         all_symbols.update(dict.fromkeys(tokens))
         all_states.update(dict.fromkeys(tags))
         starting.update(tags[:1])
-        for before, tag in pairwise(tags):
-            moves.setdefault(before, Counter())[tag] += 1
-        for token, tag in zip(tokens, tags, strict=True):
-            outputs.setdefault(tag, Counter())[token] += 1
-    if not outputs:
+        moves.update(pairwise(tags))
+        emitted.update(zip(tags, tokens, strict=True))
+    if not emitted:
         raise InputError("labelled sentences: expected tagged tokens, got none")
     estimate = _estimate(estimator, gamma)
     L, V = len(all_states), len(all_symbols)
-    return Parts(
-        list(all_symbols),
-        list(all_states),
-        {state: estimate(moves.get(state, Counter()), L) for state in all_states},
-        {state: estimate(outputs.get(state, Counter()), V) for state in all_states},
-        estimate(starting, L),
-    )
+    transitions = {state: estimate(counts, L) for state, counts in _by_state(moves, all_states).items()}
+    outputs = {state: estimate(counts, V) for state, counts in _by_state(emitted, all_states).items()}
+    return Parts(list(all_symbols), list(all_states), transitions, outputs, estimate(starting, L))
+
+
+def _by_state(pairs: Counter[tuple[Any, Any]], states: Iterable[Any]) -> dict[Any, dict[Any, int]]:
+    """Group counts of (state, something) by the state."""
+    groups: dict[Any, dict[Any, int]] = {state: {} for state in states}
+    for (state, other), number in pairs.items():
+        groups[state][other] = number
+    return groups
 
 
 def _estimate(estimator: Estimator | None, gamma: float) -> Estimator:
