@@ -22,11 +22,11 @@ from tagline.cli.render import (
     span_lines,
 )
 from tagline.errors import InputError
+from tagline.interop.formats import read_model
 from tagline.models.answers import Answer
 from tagline.models.contract import Model
 from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Entity, Reading
-from tagline.models.files import load
 from tagline.readers import format_of
 from tagline.readers.blocks import BLOCK_BYTES
 from tagline.readers.corpus import Corpus
@@ -71,8 +71,8 @@ class Questions:
 
 
 def load_tagger(path: PathLike) -> Model:
-    """Load a model that reads sentences of words."""
-    model = load(path)
+    """Load a model that reads sentences of words; another tool's file will do, too."""
+    model = read_model(path)
     if (refusal := model.input_.refusal) is not None:
         raise InputError(f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X)")
     return model
