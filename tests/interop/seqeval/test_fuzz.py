@@ -16,6 +16,7 @@ import tagline.interop.seqeval.metrics as ours
 import tagline.interop.seqeval.metrics.sequence_labeling as our_default
 import tagline.interop.seqeval.metrics.v1 as our_strict
 import tagline.interop.seqeval.scheme as our_schemes
+from tagline.evaluation import evaluate_spans
 from tests.interop.seqeval.draws import LETTERS, TYPES, TagLists, alike, draw_pair, outcome
 
 AVERAGES = (None, "micro", "macro", "weighted")
@@ -124,3 +125,12 @@ def test_labels_of_tokens() -> None:
         for name in ("accuracy_score", "performance_measure"):
             found, expected = (outcome(getattr(module, name), *pair) for module in (ours, theirs))
             assert alike(found[0], expected[0])
+
+
+@pytest.mark.parametrize(("rule", "mode"), [("conlleval:BIOES", None), ("strict:BIOES", "strict")])
+def test_the_rules_of_evaluate_spans_are_the_modes_of_seqeval(rule: str, mode: str | None) -> None:
+    rng = random.Random(6)
+    for _ in range(50):
+        pair = draw_pair(rng, "IBES", ["A", "B"], False)
+        expected = outcome(theirs.f1_score, *pair, mode=mode, scheme=their_schemes.IOBES, average="micro")[0]
+        assert evaluate_spans(*pair, rule).f1 == pytest.approx(expected, rel=1e-12)

@@ -25,9 +25,11 @@ class CRFTagger(TaggerI):  # type: ignore[misc]
         verbose: say how training goes.
         training_opt: options of CRFsuite's L-BFGS, such as ``{"c1": 0.1, "max_iterations": 50}``.
 
+    >>> import tempfile
     >>> data = [[("the", "D"), ("dog", "N"), ("runs", "V")], [("a", "D"), ("cat", "N"), ("sits", "V")]]
     >>> tagger = CRFTagger()
-    >>> tagger.train(data, getfixture("tmp_path") / "model.crf")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tagger.train(data, f"{folder}/model.crf")
     >>> tagger.tag(["the", "cat", "runs"])
     [('the', 'D'), ('cat', 'N'), ('runs', 'V')]
     """
