@@ -115,7 +115,10 @@ struct OwnFlatOnline {
         const int32_t* labels = checked<int32_t>("labels", arrays[3], {N});
         if (std::any_of(labels, labels + N, [&](int32_t label) { return label < 0 || label >= L; }))
             throw nb::value_error("labels: expected numbers of labels");
-        return {as_offsets(arrays[0], N), B, as_attributes(arrays[1], arrays[2], values, A), labels,
+        const AttributeIds states = as_attributes(arrays[1], arrays[2], std::nullopt, A);
+        const int64_t M = int64_t(arrays[2].size());
+        return {as_offsets(arrays[0], N), B, states.offsets, states.ids,
+                values ? checked<double>("values", *values, {M}) : nullptr, labels,
                 weights ? checked<double>("weights", *weights, {B}) : nullptr};
     }
 };

@@ -66,14 +66,14 @@ struct SequenceRows {
     Names names;
     std::vector<int64_t> offsets{0};
     std::vector<int32_t> ids;
-    std::vector<float> values;
+    std::vector<double> values;
 
     int64_t append(nb::handle items) {
         const NamedSentence& sentence = reader.read(items);
         for (int64_t t = 0; t < sentence.length(); ++t) {
             for (const NamedSentence::Attribute& attribute : sentence.token(t)) {
                 ids.push_back(names.intern(sentence.name(attribute)));
-                values.push_back(float(attribute.value));
+                values.push_back(attribute.value);
             }
             offsets.push_back(int64_t(ids.size()));
         }
@@ -88,7 +88,7 @@ struct SequenceRows {
 
     auto arrays() const {
         return std::make_tuple(adopt(std::vector<int64_t>(offsets)), adopt(std::vector<int32_t>(ids)),
-                               adopt(std::vector<float>(values)));
+                               adopt(std::vector<double>(values)));
     }
 
     nb::list list_names() const {

@@ -37,9 +37,10 @@ public:
 
     void begin_sentence();
 
-    // What is wrong in front of the tokens of the sentence.
+    // The sentence's place, for messages.
     std::string sentence_place() const { return name_ + std::to_string(sentence_); }
 
+    // The attributes of the next token of the sentence; they hold until the next is read.
     const NamedAttributes& read(PyObject* token);
 
 private:
@@ -52,32 +53,20 @@ private:
     bool holds_ = false;
 
     void clear();
-
     std::string place() const { return sentence_place() + ", token " + std::to_string(token_); }
-
     std::string place_of_attribute() const;
-
     [[noreturn]] void refuse_token(PyObject* token) const;
-
     PyObject* hold(nb::object object);
 
     // False where the container has to be held, or is none.
     bool read_container(PyObject* container);
-
     bool read_dict(PyObject* dict);
-
     bool read_strings(PyObject* sequence);
-
     bool read_set(PyObject* set);
-
     bool read_other(PyObject* container);
-
     bool read_value(PyObject* value);
-
     void add_string(PyObject* string);
-
     bool add_number(double number, PyObject* value);
-
     std::string_view text(PyObject* object, const char* wanted);
 };
 

@@ -37,17 +37,16 @@ double& FlatOnline::weight_at(int64_t k) {
 // Call visit(place of a weight, value) for each feature of a labelling.
 template <class Visit>
 void FlatOnline::visit(int64_t b, const int64_t* labels, const Visit& visit) const {
-    const AttributeIds& states = examples_.states;
     const int64_t first = examples_.offsets[b], T = examples_.offsets[b + 1] - first, L = weights_.L;
     for (int64_t t = 0; t < T; ++t) {
         const int64_t y = labels[t];
-        for (int64_t k = states.offsets[first + t]; k < states.offsets[first + t + 1]; ++k) {
-            const size_t a = size_t(states.ids[k]);
+        for (int64_t k = examples_.states[first + t]; k < examples_.states[first + t + 1]; ++k) {
+            const size_t a = size_t(examples_.ids[k]);
             const auto begin = weights_.cells.begin() + weights_.offsets[a];
             const auto end = weights_.cells.begin() + weights_.offsets[a + 1];
             const auto cell = std::lower_bound(begin, end, y, [](const auto& c, int64_t label) { return c.label < label; });
             if (cell == end || cell->label != y) continue;
-            visit(cell - weights_.cells.begin(), states.values ? double(states.values[k]) : 1.0);
+            visit(cell - weights_.cells.begin(), examples_.values ? examples_.values[k] : 1.0);
         }
         if (t == 0) continue;
         const int64_t place = places_[size_t(labels[t - 1] * L + y)];
@@ -136,13 +135,12 @@ Outcome FlatOnline::pass(const int64_t* order, int64_t count, double& loss, cons
         for (int64_t n = 0; n < count && !stopped(&stop); ++n) {
             const int64_t b = order[n], first = examples_.offsets[b], T = examples_.offsets[b + 1] - first;
             if (T == 0) continue;
-            const AttributeIds& states = examples_.states;
-            const int64_t begin = states.offsets[first];
+            const int64_t begin = examples_.states[first];
             emissions.resize(size_t(T * weights_.L));
             best.resize(size_t(T));
             gold.assign(examples_.labels + first, examples_.labels + first + T);
-            weights_.emit(T, states.offsets + first, states.ids + begin, states.values ? states.values + begin : nullptr,
-                          emissions.data());
+            weights_.emit(T, examples_.states + first, examples_.ids + begin,
+                          examples_.values ? examples_.values + begin : nullptr, emissions.data());
             decoder.find(emissions.data(), T, best.data());
             int64_t errors = 0;
             for (int64_t t = 0; t < T; ++t) errors += gold[size_t(t)] != best[size_t(t)];

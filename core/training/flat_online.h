@@ -3,7 +3,6 @@
 #pragma once
 
 #include "training/flat_weights.h"
-#include "training/layout.h"
 #include "training/online.h"
 
 namespace tagline {
@@ -12,7 +11,9 @@ namespace tagline {
 struct FlatExamples {
     const int64_t* offsets;  // [B + 1]
     int64_t B;
-    AttributeIds states;
+    const int64_t* states;   // [N + 1]; the attributes of token n are ids[states[n]] … ids[states[n + 1] − 1]
+    const int32_t* ids;
+    const double* values;    // null where all are 1
     const int32_t* labels;   // [N]
     const double* weights;   // [B], or null where all are 1
 

@@ -9,8 +9,7 @@ FlatWeights::FlatWeights(int64_t L, int64_t A, const int64_t* begins, const int3
     for (size_t k = 0; k < cells.size(); ++k) cells[k] = {0.0, labels[k]};
 }
 
-template <class Value>
-void FlatWeights::emit(int64_t T, const int64_t* begins, const int32_t* ids, const Value* values, double* out) const {
+void FlatWeights::emit(int64_t T, const int64_t* begins, const int32_t* ids, const double* values, double* out) const {
     constexpr int64_t kAhead = 12;  // attributes: first their offset, then their cells are on the way
     std::fill(out, out + T * L, 0.0);
     const int64_t last = begins[T] - begins[0];
@@ -25,13 +24,10 @@ void FlatWeights::emit(int64_t T, const int64_t* begins, const int32_t* ids, con
             if (!values)
                 for (; cell < end; ++cell) row[cell->label] += cell->value;
             else
-                for (const double value = double(values[k]); cell < end; ++cell) row[cell->label] += cell->value * value;
+                for (const double value = values[k]; cell < end; ++cell) row[cell->label] += cell->value * value;
         }
     }
 }
-
-template void FlatWeights::emit(int64_t, const int64_t*, const int32_t*, const float*, double*) const;
-template void FlatWeights::emit(int64_t, const int64_t*, const int32_t*, const double*, double*) const;
 
 void FlatDecoder::use(const double* transitions) {
     transitions_ = transitions;

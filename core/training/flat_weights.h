@@ -22,8 +22,7 @@ struct FlatWeights {
     std::vector<double> transitions;         // [L, L]
 
     // Write the scores of T tokens, [T, L]. Token t has ids[begins[t] − begins[0]] …; values null where all are 1.
-    template <class Value>
-    void emit(int64_t T, const int64_t* begins, const int32_t* ids, const Value* values, double* out) const;
+    void emit(int64_t T, const int64_t* begins, const int32_t* ids, const double* values, double* out) const;
 };
 
 // The best labelling under scores of tokens and transitions.

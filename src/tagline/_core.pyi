@@ -291,7 +291,7 @@ class SequenceRows:
     def drop(self, tokens: int) -> None:
         """Take back the last tokens."""
 
-    def arrays(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float32]]:
+    def arrays(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
         """Return (offsets of tokens [N + 1], ids [M], values [M])."""
 
     def names(self) -> list:

@@ -88,12 +88,12 @@ class TrainLogParser:
         _, begin, end = self.events[-1]
         return "".join(self.log[begin:end])
 
-    def handle_STARTING(self, line: str) -> None:  # noqa: N802
+    def handle_STARTING(self, line: str) -> None:
         """Wait for the generation of features."""
         if line.startswith("Feature generation"):
             self.state = "FEATGEN"
 
-    def handle_FEATGEN(self, line: str) -> str | None:  # noqa: N802
+    def handle_FEATGEN(self, line: str) -> str | None:
         """Count its progress until it has ended."""
         if line in "0123456789.10":
             self.featgen_percent += 2
@@ -106,7 +106,7 @@ class TrainLogParser:
             return "featgen_end"
         return None
 
-    def handle_AFTER_FEATGEN(self, line: str) -> str | None:  # noqa: N802
+    def handle_AFTER_FEATGEN(self, line: str) -> str | None:
         """Wait for the first iteration."""
         if _HEAD.match(line):
             self.state = "ITERATION"
@@ -117,7 +117,7 @@ class TrainLogParser:
             return "prepare_error"
         return None
 
-    def handle_ITERATION(self, line: str) -> str | None:  # noqa: N802
+    def handle_ITERATION(self, line: str) -> str | None:
         """Take a line of an iteration; an empty one ends it."""
         if found := _HEAD.match(line):
             self.last_iteration = {"num": int(found[1]), "scores": {}}
@@ -129,7 +129,7 @@ class TrainLogParser:
             _take(line, self.last_iteration)
         return None
 
-    def handle_AFTER_ITERATION(self, line: str) -> str | None:  # noqa: N802
+    def handle_AFTER_ITERATION(self, line: str) -> str | None:
         """Wait for the next iteration, or for the end."""
         if _HEAD.match(line):
             self.state = "ITERATION"
@@ -141,7 +141,7 @@ class TrainLogParser:
             return "optimization_end"
         return None
 
-    def handle_STORING(self, line: str) -> str | None:  # noqa: N802
+    def handle_STORING(self, line: str) -> str | None:
         """Wait until the file is written."""
         if line == "\n":
             return "end"
@@ -163,7 +163,8 @@ def _take(line: str, iteration: dict[str, Any]) -> None:
         key = f"{found[1].lower()}_accuracy"
         iteration[key], iteration[f"{key}_float"] = accuracy, float(accuracy)
     elif found := _SCORES.match(line):
-        counts, shares = map(int, found.group(2, 3, 4)), map(float, found.group(5, 6, 7))
-        iteration["scores"][found[1]] = LabelScore(*counts, *shares)
+        match, model, ref = map(int, found.group(2, 3, 4))
+        iteration["scores"][found[1]] = LabelScore(match, model, ref, *map(float, found.group(5, 6, 7)))
     elif found := _NO_SCORES.match(line):
-        iteration["scores"][found[1]] = LabelScore(*map(int, found.group(2, 3, 4)), None, None, None)
+        match, model, ref = map(int, found.group(2, 3, 4))
+        iteration["scores"][found[1]] = LabelScore(match, model, ref, None, None, None)

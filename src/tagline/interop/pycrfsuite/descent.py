@@ -51,7 +51,7 @@ class _Descent:
 
     def rate(self, eta: float) -> float:
         """Return the step size of the last step."""
-        return eta / (1 + eta * self.decay * (self.seen - 1))
+        return float(eta / (1 + eta * self.decay * (self.seen - 1)))
 
 
 def learn_by_descent(lesson: Lesson) -> Float64Array:

@@ -29,8 +29,7 @@ def generate(part: LabelledPart, num_labels: int, num_attributes: int, parameter
         all_states=all_states,
         all_transitions=bool(parameters["feature.possible_transitions"]),
     )
-    values = part.features.states.values
-    risky = values is not None and (values < 0).any() or part.weights is not None and (part.weights < 0).any()
+    risky = any(numbers is not None and (numbers < 0).any() for numbers in (part.values, part.weights))
     if least > 0 or risky:
         states, transitions = _frequencies(structure, part)
         structure = _kept(structure, states >= least, transitions >= least)
@@ -48,7 +47,7 @@ def _frequencies(structure: Structure, part: LabelledPart) -> tuple[Float64Array
     weights = np.ones(len(lengths)) if part.weights is None else part.weights
     of_tokens = np.repeat(weights, lengths)  # [N]
     counts = np.diff(states.offsets)
-    values = np.repeat(of_tokens, counts) * (1.0 if states.values is None else states.values)
+    values = np.repeat(of_tokens, counts) * (1.0 if part.values is None else part.values)
     seen = states.ids.astype(np.int64) * L + np.repeat(part.labels, counts)
     owners = np.repeat(np.arange(structure.num_attributes), np.diff(structure.state_offsets))
     keys = owners * L + structure.state_labels
@@ -58,7 +57,7 @@ def _frequencies(structure: Structure, part: LabelledPart) -> tuple[Float64Array
     pairs = (before.astype(np.int64) * L + part.labels)[follows]
     moves = structure.transitions[:, 0].astype(np.int64) * L + structure.transitions[:, 1]
     of_moves = np.bincount(np.searchsorted(moves, pairs), of_tokens[follows], minlength=len(moves))
-    return of_states, of_moves
+    return of_states.astype(np.float64), of_moves.astype(np.float64)
 
 
 def _kept(structure: Structure, states: BoolArray, transitions: BoolArray) -> Structure:

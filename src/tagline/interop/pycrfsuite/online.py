@@ -104,7 +104,7 @@ def _learner(lesson: Lesson) -> Any:
         part.features.offsets,
         part.features.states.offsets,
         part.features.states.ids,
-        part.features.states.values,
+        part.values,
         part.labels,
         part.weights,
         NAMES[lesson.parameters.algorithm],

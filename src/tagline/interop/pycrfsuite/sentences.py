@@ -24,11 +24,14 @@ class LabelledPart:
     """Some of the sentences.
 
     Attributes:
-        features: their attributes; `labels` ``[N]``, int32, one a token.
+        features: their attributes, values in float32.
+        values: the same in float64, as CRFsuite has them; None where all are 1.
+        labels: ``[N]``, int32, one a token.
         weights: ``[B]``, how much each sentence counts; None where all count 1.
     """
 
     features: Features
+    values: Float64Array | None
     labels: NDArray[np.int32]
     weights: Float64Array | None
 
@@ -85,7 +88,12 @@ class LabelledSentences:
         labels, weights = np.asarray(self._labels, np.int32), np.asarray(self._weights, np.float64)[chosen]
         tokens = np.repeat(chosen, np.diff(features.offsets))
         counted = None if (weights == 1).all() else weights
-        return LabelledPart(take_sentences(features, np.flatnonzero(chosen)), labels[tokens], counted)
+        exact = take_sentences(features, np.flatnonzero(chosen))
+        states = exact.states
+        values = None if states.values is None else np.asarray(states.values, np.float64)
+        small = None if values is None else values.astype(np.float32)
+        rounded = Features(exact.offsets, Attributes(states.offsets, states.ids, small))
+        return LabelledPart(rounded, values, labels[tokens], counted)
 
 
 def _text(label: object) -> str:

@@ -22,7 +22,7 @@ from tagline.interop.crfsuite.binary import MAGIC, CRFsuiteModel, read_model
 from tagline.interop.crfsuite.dump import dump_lines, header_of
 from tagline.interop.pycrfsuite._dumpparser import ParsedDump
 from tagline.ragged import row_offsets
-from tagline.types import Chain, Float64Array
+from tagline.types import Chain, Float64Array, FloatArray
 
 HEADER_BYTES = 48
 
@@ -30,11 +30,10 @@ HEADER_BYTES = 48
 class Tagger:
     """Labels sentences by a model that was opened.
 
-    >>> from tagline.interop.pycrfsuite import Trainer
-    >>> trainer, path = Trainer(verbose=False), str(getfixture("tmp_path") / "names.crfsuite")
-    >>> trainer.append([["w=Anna"], ["w=sings"]], ["N", "V"])
-    >>> trainer.train(path)
-    >>> with Tagger().open(path) as tagger:
+    >>> import tagline
+    >>> from tagline.interop.crfsuite.file import write_crf
+    >>> file = write_crf(tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]]))
+    >>> with Tagger().open_inmemory(file) as tagger:
     ...     tagger.tag([["w=Bob"], ["w=sings"]])
     ['N', 'V']
     """
@@ -151,7 +150,7 @@ class _Opened:
         self.data, self.model = data, read_model(data, source)
         self.core: Any = _tagger_of(self.model) if self.model.labels else _NoLabels()
         self.chain: Chain | None = None
-        self.marginals: Float64Array | None = None
+        self.marginals: FloatArray | None = None
         self._numbers = {label: number for number, label in enumerate(self.model.labels)}
 
     def set(self, xseq: Any) -> None:

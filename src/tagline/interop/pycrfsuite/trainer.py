@@ -1,7 +1,7 @@
 """`Trainer`: sentences in, a model file of CRFsuite out, with a log that hooks can follow.
 
-train → `generation` says which weights there are → `batch`, `descent` or `online` finds them → `interop.crfsuite.binary`
-writes the file. What CRFsuite would print goes through `message`, one message at a time.
+train → `generation` says which weights there are → `batch`, `descent` or `online` finds them →
+`interop.crfsuite.binary` writes the file. What CRFsuite would print goes through `message`, one message at a time.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class Trainer(BaseTrainer):
 
     >>> trainer = Trainer("ap", {"max_iterations": 5}, verbose=False)
     >>> trainer.append([["w=Anna"], ["w=sings"]], ["N", "V"])
-    >>> trainer.train(str(getfixture("tmp_path") / "names.crfsuite"))
+    >>> trainer.train("")  # or the name of a file
     >>> trainer.logparser.last_iteration["num"]
     5
     """
