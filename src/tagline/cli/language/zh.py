@@ -65,8 +65,8 @@ HELP = {
     "Count sentences, tokens, labels and entities of a corpus, and name its tag scheme.": (
         "统计语料的句子、词例、标签和实体，并指出标注体系。"
     ),
-    "Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures.": (
-        "评测预测的标签：片段（与 conlleval 完全一致，或严格计分）、分词、词例、显著性、图。"
+    "Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures.": (
+        "评测预测的标签：片段（按 conlleval 的规则，或严格计分）、分词、词例、显著性、图。"
     ),
     "Rewrite the tags of a column file in another scheme.": "把列文件的标签改写成另一种标注体系。",
     # tagline train.
@@ -233,6 +233,7 @@ HELP = {
     "Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …": (
         "标签的体系：IOB1、IOB2、IOE1、IOE2、BIOES、BILOU、BMES……"
     ),
+    "Read spans as the CoNLL script to the letter, whatever the scheme.": "完全按 CoNLL 脚本读取片段，不论标注体系。",
     "Count well-formed spans only, as seqeval's strict mode.": "只计合乎体系的片段，与 seqeval 的严格模式相同。",
     "Score tokens only; so are tags that are of no scheme, such as NN.": (
         "只评测词例；不属于任何体系的标签（如 NN）也是这样评测。"
