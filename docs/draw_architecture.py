@@ -41,6 +41,7 @@ ROOMS = {
     "models/trigram": "the trigram tagger",
     "models/neural": "BiLSTM-CRF, CRF on transformers",
     "interop": "the names of other tools",
+    "serving": "the HTTP service, its client, the page",
     "cli": "the commands",
 }
 

@@ -36,6 +36,9 @@ LIBRARIES = {
     "spacy": ("interop",),
     "nltk": ("interop",),
     "matplotlib": ("plots", "evaluation"),
+    **dict.fromkeys(
+        ("fastapi", "starlette", "uvicorn", "pydantic", "pydantic_core", "prometheus_client"), ("serving",)
+    ),
     "typer": ("cli",),
     "rich": ("training", "cli"),
 }

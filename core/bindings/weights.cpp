@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 #include "training/flat_weights.h"
 #include "training/likelihood.h"
+#include "training/mistakes.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -168,7 +169,19 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
                 return std::make_tuple(value, gradient);
             },
             "weights"_a, "curvature"_a = false,
-            "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.");
+            "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.")
+        .def(
+            "mistakes",
+            [](Own& own) {
+                Mistakes mistakes;
+                if (own.likelihood.examples().allowed) throw nb::value_error("labels: expected all to be known");
+                ask([&] {
+                    const std::lock_guard<std::mutex> one_at_a_time(own.busy);
+                    return count_mistakes(own.likelihood, mistakes, signalled);
+                });
+                return std::make_tuple(mistakes.labels, mistakes.sentences);
+            },
+            "Count wrong labels, and sentences with any, under the weights that were evaluated last.");
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
         .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)

@@ -35,6 +35,17 @@ def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=F
 def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """Find the best states of symbols: (states [N], scores [B])."""
 
+class ByteExpression:
+    """A regular expression of Wapiti, which is searched in bytes."""
+
+    def __init__(self, members: Annotated[NDArray, dict(device='cpu', writable=False)], kinds: Annotated[NDArray, dict(device='cpu', writable=False)], at_start: bool, at_end: bool) -> None:
+        """Take atoms: the bytes of each [A, 256], and how often it is taken [A]."""
+
+    def find(self, words: list) -> NDArray[numpy.int64]:
+        """
+        Find the match in each word: where it begins and its length in bytes, one word behind the other [2 n]; -1 for none.
+        """
+
 class NoPath(ValueError):
     """A sentence has no legal labelling; the text is its index."""
 
@@ -97,6 +108,16 @@ def lists_of(words: tuple, numbers: Annotated[NDArray, dict(device='cpu', writab
     Look words up by number [N] and cut them at the offsets [B + 1]: a list for each sentence.
     """
 
+def build_double_array(bytes: bytes, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int32]:
+    """
+    Make Darts' double array [n, 2] (base, check) of ascending keys: their bytes, offsets [K + 1], values [K].
+    """
+
+def read_double_array(units: Annotated[NDArray, dict(device='cpu', writable=False)], most_bytes: int) -> tuple[bytes, NDArray[numpy.int64], NDArray[numpy.int32]] | None:
+    """
+    List the keys of a double array [n, 2]: (bytes, offsets [K + 1], values [K]); None where it is damaged or the keys have more bytes.
+    """
+
 def intern_names(names: Sequence, before: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, most: int = 2147483646) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
     """
     Number strings in the order of first use, after those of another vocabulary: its four arrays.
@@ -120,6 +141,21 @@ def number_items(sentences: object, name: str, known: tuple[Annotated[NDArray, d
     """
     Number the attributes of tokens given as dicts or lists of strings: (offsets of sentences [B + 1], offsets of tokens [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
     """
+
+class Mira:
+    """
+    Learning from mistakes with a limit for each sentence, as CRF++ does; from zeros.
+    """
+
+    def __init__(self, likelihood: Likelihood64, c: float) -> None: ...
+
+    def weights(self) -> NDArray[numpy.float64]:
+        """Return the weights [size] of now."""
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], int, int, int, float]:
+        """
+        Learn from sentences in this order: (wrong labels of each, of all, sentences with any, sentences at their limit, the largest violation of the others).
+        """
 
 class Online32:
     """Learning from mistakes: averaged perceptron, passive-aggressive, AROW."""
@@ -382,6 +418,14 @@ def move_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], 
     Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.
     """
 
+def read_weight_lines(data: bytes, at: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Read lines with number=weight from a place to the end: numbers [W] and weights [W].
+    """
+
+def write_weight_lines(features: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> bytes:
+    """Write lines with number=weight, weights in hexadecimal."""
+
 def observed_pairs(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int, num_attributes: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]] | None:
     """
     Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.
@@ -447,6 +491,11 @@ class Likelihood32:
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
         """
 
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
+        """
+
 class Descent32:
     """
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
@@ -493,6 +542,11 @@ class Likelihood64:
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
         """
 
 class Descent64:

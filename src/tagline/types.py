@@ -177,6 +177,23 @@ class Paths:
 
 
 @dataclass(frozen=True, eq=False)
+class ViterbiTable:
+    """How the best labelling is found: what Viterbi's algorithm writes down on its way.
+
+    Attributes:
+        scores: ``[N, L]``, δ: the score of the best beginning that gives a token a label, emission included, end not.
+        back: ``[N, L]``, the label before it in that beginning; −1 at the first token of a sentence.
+    """
+
+    scores: Float64Array
+    back: IntArray
+
+    def __repr__(self) -> str:
+        N, L = self.scores.shape
+        return f"ViterbiTable({N:,} tokens, {L} labels)"
+
+
+@dataclass(frozen=True, eq=False)
 class RankedPaths:
     """The best labellings of one sentence, best first.
 

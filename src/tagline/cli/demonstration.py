@@ -93,12 +93,14 @@ def _advice(keep: str | None) -> list[str]:
     if keep is None:
         return [
             "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on",
+            "tagline demo --serve           opens a page on this model in a browser",
             "tagline train --help           trains on your own sentences: a token and its tag a line",
         ]
     return [
         f"tagline tag -m {keep}/model.tagline {keep}/test.txt | tagline eval -",
         f'echo "Anna lives in Rome." | tagline tag -m {keep}/model.tagline --format text --as brackets',
         f"tagline inspect {keep}/model.tagline",
+        f"tagline serve -m {keep}/model.tagline --open",
         f"tagline train {keep}/train.txt --dev {keep}/test.txt -o {keep}/mine.tagline --c2 0.3",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -76,6 +77,17 @@ def load_tagger(path: PathLike) -> Model:
     if (refusal := model.input_.refusal) is not None:
         raise InputError(f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X)")
     return model
+
+
+def remote_tagger(url: str, model: str | None) -> Model:
+    """Return a model that a service answers for."""
+    from tagline.serving.client import Client
+    from tagline.serving.remote import RemoteModel
+
+    tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
+    if (refusal := tagger.input_.refusal) is not None:
+        raise InputError(f"{url}: {refusal}")
+    return tagger  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

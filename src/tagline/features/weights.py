@@ -7,7 +7,7 @@ say what is forbidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.ragged import entries_of, first_entries, row_offsets
+from tagline.ragged import entries_of, first_entries, offsets_of, row_offsets
 from tagline.readers.rules import Rules
-from tagline.types import Chain, FloatArray, IntArray
+from tagline.types import BoolArray, Chain, FloatArray, IntArray
 
 Labels = NDArray[np.int32]
 Pairs = NDArray[np.int32]
@@ -70,6 +70,18 @@ class Structure:
     def size(self) -> int:
         """How many weights there are."""
         return int(self.parts["end"].stop)
+
+    def only(self, kept: BoolArray) -> Structure:
+        """Leave out the weights that are not kept, ``[size]``; attributes keep their numbers, ends their weights."""
+        states, transitions, edges = (kept[self.parts[name]] for name in ("states", "transitions", "edges"))
+        return replace(
+            self,
+            state_offsets=offsets_of(states)[self.state_offsets],
+            state_labels=self.state_labels[states],
+            transitions=self.transitions[transitions],
+            edge_offsets=offsets_of(edges)[self.edge_offsets],
+            edge_pairs=self.edge_pairs[edges],
+        )
 
 
 def structure_of(

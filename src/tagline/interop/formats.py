@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from tagline import storage
 from tagline.errors import InputError, StorageError
@@ -75,8 +76,11 @@ def recognise(head: bytes) -> str | None:
     return next((name for name, form in FORMATS.items() if form.recognises(head)), None)
 
 
-def read_model(path: storage.Path) -> Model:
+def read_model(path: storage.Path, **options: Any) -> Model:
     """Load a model of ours, or make one of another tool's file; what the file is called does not matter.
+
+    Arguments:
+        options: of `tagline.load`, for a model of ours.
 
     >>> import os, tempfile
     >>> from tagline import CRF
@@ -89,7 +93,7 @@ def read_model(path: storage.Path) -> Model:
     data = _foreign(path)
     name = recognise(data[:HEAD])
     if name is None:
-        return load(path)
+        return load(path, **options)
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(
