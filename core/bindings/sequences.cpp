@@ -22,10 +22,15 @@ struct ItemSequence {
 // Reads sentences; an ItemSequence is taken as it is.
 class SequenceReader {
 public:
-    const NamedSentence& read(nb::handle items) {
-        if (nb::isinstance<ItemSequence>(items)) return nb::cast<const ItemSequence&>(items).sentence;
-        fill(items, own_);
-        return own_;
+    // Call use(sentence). Objects that are read may run code of their own, which may come back here, from this thread
+    // or another: memory that is in use is therefore out of reach.
+    template <class Use>
+    void read(nb::handle items, const Use& use) {
+        if (nb::isinstance<ItemSequence>(items)) return use(nb::cast<const ItemSequence&>(items).sentence);
+        NamedSentence sentence = std::move(spare_);
+        fill(items, sentence);
+        use(sentence);
+        spare_ = std::move(sentence);
     }
 
     static void fill(nb::handle items, NamedSentence& sentence) {
@@ -44,7 +49,7 @@ public:
     }
 
 private:
-    NamedSentence own_;
+    NamedSentence spare_;
 };
 
 nb::list as_dicts(const ItemSequence& self) {
@@ -69,15 +74,18 @@ struct SequenceRows {
     std::vector<double> values;
 
     int64_t append(nb::handle items) {
-        const NamedSentence& sentence = reader.read(items);
-        for (int64_t t = 0; t < sentence.length(); ++t) {
-            for (const NamedSentence::Attribute& attribute : sentence.token(t)) {
-                ids.push_back(names.intern(sentence.name(attribute)));
-                values.push_back(attribute.value);
+        int64_t length = 0;
+        reader.read(items, [&](const NamedSentence& sentence) {
+            length = sentence.length();
+            for (int64_t t = 0; t < length; ++t) {
+                for (const NamedSentence::Attribute& attribute : sentence.token(t)) {
+                    ids.push_back(names.intern(sentence.name(attribute)));
+                    values.push_back(attribute.value);
+                }
+                offsets.push_back(int64_t(ids.size()));
             }
-            offsets.push_back(int64_t(ids.size()));
-        }
-        return sentence.length();
+        });
+        return length;
     }
 
     void drop(int64_t tokens) {
@@ -117,30 +125,25 @@ public:
     }
 
     int64_t set(nb::handle items) {
-        const NamedSentence& sentence = reader_.read(items);
-        sentence.look_up(vocabulary_, numbers_);
-        T_ = sentence.length();
-        emissions_.resize(size_t(T_ * weights_.L));
-        weights_.emit(T_, numbers_.offsets.data(), numbers_.ids.data(),
-                      numbers_.values.empty() ? nullptr : numbers_.values.data(), emissions_.data());
+        reader_.read(items, [&](const NamedSentence& sentence) { score(sentence); });
         return T_;
     }
 
     nb::list best() {
-        path_.resize(size_t(T_));
-        decoder_.find(emissions_.data(), T_, path_.data());
-        nb::list labels = nb::steal<nb::list>(PyList_New(Py_ssize_t(T_)));
-        for (int64_t t = 0; t < T_; ++t) {
-            PyObject* name = PyList_GET_ITEM(names_.ptr(), Py_ssize_t(path_[size_t(t)]));
-            Py_INCREF(name);
-            PyList_SET_ITEM(labels.ptr(), Py_ssize_t(t), name);
-        }
+        nb::list labels = new_list(T_);
+        while (PyList_GET_SIZE(labels.ptr()) != T_) labels = new_list(T_);  // another sentence came in between
+        decode(labels);
         return labels;
     }
 
     nb::list tag(nb::handle items) {
-        set(items);
-        return best();
+        nb::list labels;
+        reader_.read(items, [&](const NamedSentence& sentence) {
+            labels = new_list(sentence.length());
+            score(sentence);
+            decode(labels);
+        });
+        return labels;
     }
 
     nb::list tag_many(nb::handle sentences) {
@@ -174,6 +177,29 @@ private:
     std::vector<double> emissions_;
     std::vector<int64_t> path_;
     int64_t T_ = 0;
+
+    // Making a list may run the garbage collector, and with it any code; from `score` to the end of `decode` none runs.
+    static nb::list new_list(int64_t size) {
+        return nb::steal<nb::list>(owned(PyList_New(Py_ssize_t(size))).release());
+    }
+
+    void score(const NamedSentence& sentence) {
+        sentence.look_up(vocabulary_, numbers_);
+        T_ = sentence.length();
+        emissions_.resize(size_t(T_ * weights_.L));
+        weights_.emit(T_, numbers_.offsets.data(), numbers_.ids.data(),
+                      numbers_.values.empty() ? nullptr : numbers_.values.data(), emissions_.data());
+    }
+
+    void decode(const nb::list& labels) {
+        path_.resize(size_t(T_));
+        decoder_.find(emissions_.data(), T_, path_.data());
+        for (int64_t t = 0; t < T_; ++t) {
+            PyObject* name = PyList_GET_ITEM(names_.ptr(), Py_ssize_t(path_[size_t(t)]));
+            Py_INCREF(name);
+            PyList_SET_ITEM(labels.ptr(), Py_ssize_t(t), name);
+        }
+    }
 
     static FlatWeights as_weights(const Array& offsets, const Array& labels, const Array& weights, int64_t L) {
         const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});

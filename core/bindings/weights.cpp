@@ -3,6 +3,7 @@
 #include "bindings/module.h"
 #include "bindings/training.h"
 #include "runtime/pool.h"
+#include "training/flat_weights.h"
 #include "training/likelihood.h"
 #include "training/mistakes.h"
 
@@ -14,7 +15,8 @@ namespace tagline::bindings {
 
 namespace {
 
-std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array& labels) {
+// Throw ValueError unless the labels of each attribute ascend and are below L.
+void check_rows(int64_t L, const Array& offsets, const Array& labels) {
     const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});
     const int32_t* of = checked<int32_t>("labels", labels, {-1});
     if (L < 1 || offsets.size() < 1) throw nb::value_error("layout: expected at least one label");
@@ -23,7 +25,14 @@ std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array
         for (int64_t k = begins[a]; k < begins[a + 1]; ++k)
             if (of[k] < 0 || of[k] >= L || (k > begins[a] && of[k] <= of[k - 1]))
                 throw nb::value_error("labels: expected ascending numbers of labels for each attribute");
-    return std::make_shared<Layout>(L, int64_t(offsets.size()) - 1, begins, of);
+}
+
+// After check_rows: a Layout or FlatWeights.
+template <class Made>
+std::shared_ptr<Made> make_rows(int64_t L, const Array& offsets, const Array& labels) {
+    check_rows(L, offsets, labels);
+    return std::make_shared<Made>(L, int64_t(offsets.size()) - 1, static_cast<const int64_t*>(offsets.data()),
+                                  static_cast<const int32_t*>(labels.data()));
 }
 
 std::optional<std::tuple<Result<int64_t>, Result<int32_t>>> observed_pairs(const Array& offsets, const Array& ids,
@@ -96,6 +105,40 @@ struct StateWeights {
                     layout->place(tokens, first, last, lists);
                     kernels.emit(memory.table(), lists.view(), 0, last - first, 1.0f, to + first * L);
                 }
+            });
+            return outcome;
+        });
+        return out;
+    }
+};
+
+// The same in float64, sums in the order of a token's attributes.
+struct ExactStateWeights {
+    std::shared_ptr<FlatWeights> flat;
+
+    ExactStateWeights(int64_t L, const Array& offsets, const Array& labels, const Array& weights)
+        : flat(make_rows<FlatWeights>(L, offsets, labels)) {
+        const double* values = checked<double>("weights", weights, {int64_t(labels.size())});
+        for (size_t k = 0; k < flat->cells.size(); ++k) flat->cells[k].value = values[k];
+    }
+
+    Result<double> emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
+        const AttributeIds tokens = as_attributes(offsets, ids, values, int64_t(flat->offsets.size()) - 1);
+        const int64_t N = int64_t(offsets.size()) - 1, L = flat->L;
+        Result<double> out = make<double>({size_t(N), size_t(L)});
+        double* to = out.data();
+        ask([&] {
+            constexpr int64_t kBlock = 256;  // tokens
+            const int64_t blocks = (N + kBlock - 1) / kBlock;
+            Outcome outcome;
+            int stop = 0;
+            outcome.finished = run(blocks, blocks < 4, stop, signalled, [&](long block) {
+                const int64_t first = block * kBlock, last = std::min(N, first + kBlock);
+                const int64_t begin = tokens.offsets[first], end = tokens.offsets[last];
+                std::vector<double> wide;
+                if (tokens.values) wide.assign(tokens.values + begin, tokens.values + end);
+                flat->emit(last - first, tokens.offsets + first, tokens.ids + begin,
+                          tokens.values ? wide.data() : nullptr, to + first * L);
             });
             return outcome;
         });
@@ -184,7 +227,7 @@ void bind_weights(nb::module_& m) {
           "Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much "
           "memory.");
     nb::class_<Layout>(m, "Layout", "Where each weight of the state attributes lives while it is used.")
-        .def(nb::new_(&make_layout), "num_labels"_a, "offsets"_a, "labels"_a)
+        .def(nb::new_(&make_rows<Layout>), "num_labels"_a, "offsets"_a, "labels"_a)
         .def_prop_ro("rows", &Layout::rows)
         .def_prop_ro("cells", &Layout::cells)
         .def("place", place, "offsets"_a, "ids"_a, "values"_a.none(),
@@ -193,6 +236,11 @@ void bind_weights(nb::module_& m) {
         .def(nb::init<std::shared_ptr<const Layout>, const Array&>(), "layout"_a, "weights"_a)
         .def("emissions", &StateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
              "Sum the weights of each token's attributes: [N, L] float32.");
+    nb::class_<ExactStateWeights>(m, "ExactStateWeights", "Weights of state attributes in float64, summed in order.")
+        .def(nb::init<int64_t, const Array&, const Array&, const Array&>(), "num_labels"_a, "offsets"_a, "labels"_a,
+             "weights"_a)
+        .def("emissions", &ExactStateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
+             "Sum the weights of each token's attributes, in their order: [N, L] float64.");
     nb::class_<TransitionArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
         .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
                       const std::optional<Array>&, const std::optional<Array>&>(),

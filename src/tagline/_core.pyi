@@ -455,6 +455,16 @@ class StateWeights:
     def emissions(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> NDArray[numpy.float32]:
         """Sum the weights of each token's attributes: [N, L] float32."""
 
+class ExactStateWeights:
+    """Weights of state attributes in float64, summed in order."""
+
+    def __init__(self, num_labels: int, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def emissions(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> NDArray[numpy.float64]:
+        """
+        Sum the weights of each token's attributes, in their order: [N, L] float64.
+        """
+
 class Moves:
     """Weights between labels and at the ends, and what is forbidden."""
 

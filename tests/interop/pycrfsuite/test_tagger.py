@@ -141,6 +141,20 @@ def test_questions_that_have_no_answer(file: bytes) -> None:
     assert tagger.tag([["w1"], ["w2"]]) == tagger_of(theirs, file).tag([["w1"], ["w2"]])
 
 
+def test_features_whose_reading_asks_the_tagger_itself(file: bytes) -> None:
+    tagger = tagger_of(ours, file)
+
+    class Asking:
+        def __float__(self) -> float:
+            assert tagger.tag([["w3"]] * 50)
+            return 1.5
+
+    items = [{"w1": Asking(), "s1": 1.0}, {"w2": Asking()}]
+    plain = [{"w1": 1.5, "s1": 1.0}, {"w2": 1.5}]
+    assert tagger.tag(items) == tagger.tag(plain)
+    assert len(tagger.tag()) == 2
+
+
 def test_files_that_are_none(file: bytes, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         ours.Tagger().open(str(tmp_path / "nowhere"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tagline.errors import InputError, StorageError
+from tagline.features.weights import Scorer
 from tagline.interop.crfsuite.binary import CRFsuiteModel, read_model, write_model
 from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
@@ -32,7 +33,10 @@ def crf_of_model(model: CRFsuiteModel, reason: str) -> CRF:
     """Make a CRF of what a file holds; `reason` is where it comes from, in words."""
     states = FeatureWeights(np.stack([model.state_attributes, model.state_labels], axis=1), model.state_weights)
     transitions = FeatureWeights(model.transitions, model.transition_weights)
-    return crf_of_weights(model.labels, model.attributes, states, transitions, reason=reason)
+    crf = crf_of_weights(model.labels, model.attributes, states, transitions, reason=reason)
+    # In float64 as there, so that ties are ties; a file of ours keeps float32.
+    crf._scorer = Scorer(crf.parameters_.structure, crf.parameters_.weights, exact=True)
+    return crf
 
 
 def write_crf(model: CRF) -> bytes:

@@ -31,18 +31,18 @@ NO_WEIGHTS, AT_OPTIMUM, NO_STEP = -1020, 2, -1001  # how libLBFGS numbers these 
 def learn_batch(lesson: Lesson) -> Float64Array:
     """Return the weights at which the objective is lowest."""
     watch = Stopwatch()
-    lesson.say_parameters("L-BFGS optimization", SHOWN)
+    lesson.tell_parameters("L-BFGS optimization", SHOWN)
     weights = lesson.no_weights()
     if len(weights):
         trained = _train(lesson)
         if trained.reason == "interrupted":
             raise KeyboardInterrupt
         weights = trained.weights
-        lesson.say(f"L-BFGS {_end(trained)}\n")
+        lesson.tell(f"L-BFGS {_end(trained)}\n")
     else:
-        lesson.say(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
-    lesson.say(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.say("\n")
+        lesson.tell(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
+    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    lesson.tell("\n")
     return weights
 
 
@@ -73,18 +73,18 @@ class _Report:
         self._lesson, self._watch, self._evaluations = lesson, Stopwatch(), 1
 
     def __call__(self, state: TrainingState) -> None:
-        say, weights = self._lesson.say, state.weights()
+        tell, weights = self._lesson.tell, state.weights()
         trials, self._evaluations = state.evaluations - self._evaluations, state.evaluations
-        say(f"***** Iteration #{state.pass_} *****\n")
-        say(f"Loss: {state.objective:f}\n")
-        say(f"Feature norm: {norm(weights):f}\n")
-        say(f"Error norm: {state.gradient_norm:f}\n")
-        say(f"Active features: {state.active}\n")
-        say(f"Line search trials: {trials}\n")
-        say(f"Line search step: {state.step or 0.0:f}\n")
-        say(f"Seconds required for this iteration: {self._watch.lap():.3f}\n")
+        tell(f"***** Iteration #{state.pass_} *****\n")
+        tell(f"Loss: {state.objective:f}\n")
+        tell(f"Feature norm: {norm(weights):f}\n")
+        tell(f"Error norm: {state.gradient_norm:f}\n")
+        tell(f"Active features: {state.active}\n")
+        tell(f"Line search trials: {trials}\n")
+        tell(f"Line search step: {state.step or 0.0:f}\n")
+        tell(f"Seconds required for this iteration: {self._watch.lap():.3f}\n")
         self._lesson.evaluate(weights)
-        say("\n")
+        tell("\n")
 
 
 def _end(trained: Trained) -> str:

@@ -57,43 +57,43 @@ class _Descent:
 def learn_by_descent(lesson: Lesson) -> Float64Array:
     """Return the weights of the best epoch."""
     names = ("c2", "max_iterations", "period", "delta")
-    lesson.say_parameters("Stochastic Gradient Descent (SGD)", {name: name for name in names})
+    lesson.tell_parameters("Stochastic Gradient Descent (SGD)", {name: name for name in names})
     watch, weights, loss = Stopwatch(), lesson.no_weights(), 0.0
     if lesson.num_sentences:
         descent, order = _Descent(lesson), np.arange(lesson.num_sentences, dtype=np.int64)
         order = shuffles.shuffled(order)
         eta = _calibrated(lesson, descent, order)
         weights, loss = _descend(lesson, descent, order, eta)
-    lesson.say(f"Loss: {loss:f}\n")
-    lesson.say(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.say("\n")
+    lesson.tell(f"Loss: {loss:f}\n")
+    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    lesson.tell("\n")
     return weights
 
 
 def _calibrated(lesson: Lesson, descent: _Descent, order: IntArray) -> float:
     """Try step sizes on a sample, larger ones while the loss falls, then smaller ones; return the best."""
-    parameters, say, watch = lesson.parameters, lesson.say, Stopwatch()
+    parameters, tell, watch = lesson.parameters, lesson.tell, Stopwatch()
     first, factor = parameters["calibration.eta"], parameters["calibration.rate"]
     wanted, most = parameters["calibration.candidates"], parameters["calibration.max_trials"]
     sample = order[: min(len(order), parameters["calibration.samples"])]
-    say("Calibrating the learning rate (eta)\n")
-    say(f"calibration.eta: {first:f}\n")
-    say(f"calibration.rate: {factor:f}\n")
-    say(f"calibration.samples: {len(sample)}\n")
-    say(f"calibration.candidates: {wanted}\n")
-    say(f"calibration.max_trials: {most}\n")
+    tell("Calibrating the learning rate (eta)\n")
+    tell(f"calibration.eta: {first:f}\n")
+    tell(f"calibration.rate: {factor:f}\n")
+    tell(f"calibration.samples: {len(sample)}\n")
+    tell(f"calibration.candidates: {wanted}\n")
+    tell(f"calibration.max_trials: {most}\n")
     descent.begin()
     initial = descent.run(sample, first, learn=False)
-    say(f"Initial loss: {initial:f}\n")
+    tell(f"Initial loss: {initial:f}\n")
     eta, best, lowest, smaller, left = first, first, math.inf, False, wanted
     for trial in range(1, max(2, most)):
         if left <= 0 and smaller:
             break
-        say(f"Trial #{trial} (eta = {eta:f}): ")
+        tell(f"Trial #{trial} (eta = {eta:f}): ")
         descent.begin()
         loss = descent.run(sample, eta)
         falls = math.isfinite(loss) and loss < initial
-        say(f"{loss:f}\n" if falls else f"{loss:f} (worse)\n")
+        tell(f"{loss:f}\n" if falls else f"{loss:f} (worse)\n")
         left -= falls
         if math.isfinite(loss) and loss < lowest:
             lowest, best = loss, eta
@@ -103,40 +103,40 @@ def _calibrated(lesson: Lesson, descent: _Descent, order: IntArray) -> float:
             eta *= factor
         else:
             smaller, left, eta = True, wanted, first / factor
-    say(f"Best learning rate (eta): {best:f}\n")
-    say(f"Seconds required: {watch.total():.3f}\n")
-    say("\n")
+    tell(f"Best learning rate (eta): {best:f}\n")
+    tell(f"Seconds required: {watch.total():.3f}\n")
+    tell("\n")
     return float(best)
 
 
 def _descend(lesson: Lesson, descent: _Descent, order: IntArray, eta: float) -> tuple[Float64Array, float]:
-    parameters, say, watch = lesson.parameters, lesson.say, Stopwatch()
+    parameters, tell, watch = lesson.parameters, lesson.tell, Stopwatch()
     epochs, period, delta = parameters["max_iterations"], parameters["period"], parameters["delta"]
     best, lowest, losses = lesson.no_weights(), math.inf, list[float]()
     descent.begin()
     stopped = False
     while len(losses) < epochs and not stopped:
         watch.lap()
-        say(f"***** Epoch #{len(losses) + 1} *****\n")
+        tell(f"***** Epoch #{len(losses) + 1} *****\n")
         order = shuffles.shuffled(order)
         loss = descent.run(order, eta)
         if not math.isfinite(loss):
-            say("ERROR: overflow loss\n")
+            tell("ERROR: overflow loss\n")
             raise CRFSuiteError(OVERFLOW)
         losses.append(loss)
         if loss < lowest:
             lowest, best = loss, descent.weights
-        say(f"Loss: {loss:f}\n")
+        tell(f"Loss: {loss:f}\n")
         if len(losses) > period:
             improvement = (losses[-1 - period] - loss) / loss
             stopped = improvement < delta
-            say(f"Improvement ratio: {improvement:f}\n")
-        say(f"Feature L2-norm: {math.sqrt(descent.weights @ descent.weights):f}\n")
-        say(f"Learning rate (eta): {descent.rate(eta):f}\n")
-        say(f"Total number of feature updates: {descent.seen}\n")
-        say(f"Seconds required for this iteration: {watch.lap():.3f}\n")
+            tell(f"Improvement ratio: {improvement:f}\n")
+        tell(f"Feature L2-norm: {math.sqrt(descent.weights @ descent.weights):f}\n")
+        tell(f"Learning rate (eta): {descent.rate(eta):f}\n")
+        tell(f"Total number of feature updates: {descent.seen}\n")
+        tell(f"Seconds required for this iteration: {watch.lap():.3f}\n")
         lesson.evaluate(descent.weights)
-        say("\n")
+        tell("\n")
     ended = "stopping criteria" if stopped and len(losses) < epochs else "maximum number of iterations"
-    say(f"SGD terminated with the {ended}\n")
+    tell(f"SGD terminated with the {ended}\n")
     return best, lowest

@@ -20,13 +20,13 @@ class Holdout:
         part: the sentences.
         labels: all labels by number.
         structure: which weights there are.
-        say: takes a message of the log.
+        tell: takes a message of the log.
     """
 
     def __init__(
-        self, part: LabelledPart, labels: Sequence[str], structure: Structure, say: Callable[[str], None]
+        self, part: LabelledPart, labels: Sequence[str], structure: Structure, tell: Callable[[str], None]
     ) -> None:
-        self._part, self._labels, self._structure, self._say = part, labels, structure, say
+        self._part, self._labels, self._structure, self._tell = part, labels, structure, tell
 
     def evaluate(self, weights: Float64Array) -> None:
         """Label the sentences by weights, and write how many labels are right."""
@@ -36,16 +36,16 @@ class Holdout:
         model, ref = np.bincount(best, minlength=L), np.bincount(gold, minlength=L)
         precision, recall = _share(match, model), _share(match, ref)
         f1 = _share(2 * precision * recall, precision + recall)
-        self._say("Performance by label (#match, #model, #ref) (precision, recall, F1):\n")
+        self._tell("Performance by label (#match, #model, #ref) (precision, recall, F1):\n")
         for k, label in enumerate(self._labels):
             scores = f"{precision[k]:1.4f}, {recall[k]:1.4f}, {f1[k]:1.4f}" if ref[k] else "******, ******, ******"
-            self._say(f"    {label}: ({match[k]}, {model[k]}, {ref[k]}) ({scores})\n")
+            self._tell(f"    {label}: ({match[k]}, {model[k]}, {ref[k]}) ({scores})\n")
         means = [scores[ref > 0].sum() / max(L, 1) for scores in (precision, recall, f1)]
-        self._say("Macro-average precision, recall, F1: ({:f}, {:f}, {:f})\n".format(*means))
-        self._say_accuracy("Item", int(right.sum()), len(right))
+        self._tell("Macro-average precision, recall, F1: ({:f}, {:f}, {:f})\n".format(*means))
+        self._tell_accuracy("Item", int(right.sum()), len(right))
         offsets = self._part.features.offsets
         wrong_before = np.concatenate([[0], np.cumsum(~right)])[offsets]  # [B + 1]
-        self._say_accuracy("Instance", int((np.diff(wrong_before) == 0).sum()), len(offsets) - 1)
+        self._tell_accuracy("Instance", int((np.diff(wrong_before) == 0).sum()), len(offsets) - 1)
 
     def _best(self, weights: Float64Array) -> IntArray:
         if not len(self._part.labels):
@@ -53,8 +53,8 @@ class Holdout:
         chains = feature_chains(Scorer(self._structure, weights), self._part.features)
         return np.concatenate([engine.viterbi(chain).labels for chain in chains])
 
-    def _say_accuracy(self, noun: str, right: int, total: int) -> None:
-        self._say(f"{noun} accuracy: {right} / {total} ({right / max(total, 1):1.4f})\n")
+    def _tell_accuracy(self, noun: str, right: int, total: int) -> None:
+        self._tell(f"{noun} accuracy: {right} / {total} ({right / max(total, 1):1.4f})\n")
 
 
 def _share(part: Float64Array | IntArray, whole: Float64Array | IntArray) -> Float64Array:

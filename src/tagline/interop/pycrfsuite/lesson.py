@@ -22,14 +22,14 @@ class Lesson:
         part: the sentences to learn from.
         structure: which weights there are.
         parameters: of the algorithm.
-        say: takes a message of the log.
+        tell: takes a message of the log.
         evaluate: writes how well weights do on the holdout group; does nothing where there is none.
     """
 
     part: LabelledPart
     structure: Structure
     parameters: Parameters
-    say: Callable[[str], None]
+    tell: Callable[[str], None]
     evaluate: Callable[[Float64Array], None]
 
     @property
@@ -41,13 +41,13 @@ class Lesson:
         """Return a 0 for each weight."""
         return np.zeros(self.structure.size)
 
-    def say_parameters(self, title: str, names: dict[str, str]) -> None:
+    def tell_parameters(self, title: str, names: dict[str, str]) -> None:
         """Write the name of the algorithm and its parameters; `names` are those in the log, by those of `Trainer`."""
-        self.say(f"{title}\n")
+        self.tell(f"{title}\n")
         for name, shown in names.items():
             value = self.parameters[name]
-            self.say(f"{shown}: {value:f}\n" if isinstance(value, float) else f"{shown}: {value}\n")
-        self.say("\n")
+            self.tell(f"{shown}: {value:f}\n" if isinstance(value, float) else f"{shown}: {value}\n")
+        self.tell("\n")
 
 
 class Stopwatch:

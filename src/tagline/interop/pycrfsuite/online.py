@@ -55,7 +55,7 @@ def learn_online(lesson: Lesson) -> Float64Array:
     """Return the weights that ``ap``, ``pa`` or ``arow`` ends with."""
     parameters, algorithm = lesson.parameters, lesson.parameters.algorithm
     settings = [name for name in parameters.names() if not name.startswith("feature.")]
-    lesson.say_parameters(TITLES[algorithm], {name: name for name in settings})
+    lesson.tell_parameters(TITLES[algorithm], {name: name for name in settings})
     watch, learner, weights = Stopwatch(), _learner(lesson), lesson.no_weights()
     averaged = algorithm != "arow" and bool(parameters.values.get("averaging", 1))
     order = np.arange(lesson.num_sentences, dtype=np.int64)
@@ -66,18 +66,18 @@ def learn_online(lesson: Lesson) -> Float64Array:
         weights = learner.get(averaged) if learner is not None else weights
         # The log has the norm of the average only where the perceptron's is taken.
         shown = learner.get(False) if learner is not None and algorithm == "passive-aggressive" else weights
-        lesson.say(f"***** Iteration #{iteration} *****\n")
-        lesson.say(f"Loss: {loss:f}\n")
-        lesson.say(f"Feature norm: {norm(shown):f}\n")
-        lesson.say(f"Seconds required for this iteration: {watch.lap():.3f}\n")
+        lesson.tell(f"***** Iteration #{iteration} *****\n")
+        lesson.tell(f"Loss: {loss:f}\n")
+        lesson.tell(f"Feature norm: {norm(shown):f}\n")
+        lesson.tell(f"Seconds required for this iteration: {watch.lap():.3f}\n")
         lesson.evaluate(weights)
-        lesson.say("\n")
+        lesson.tell("\n")
         if lesson.num_sentences and _is_enough(loss / lesson.num_sentences, parameters["epsilon"], algorithm):
-            lesson.say("Terminated with the stopping criterion\n")
-            lesson.say("\n")
+            lesson.tell("Terminated with the stopping criterion\n")
+            lesson.tell("\n")
             break
-    lesson.say(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.say("\n")
+    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    lesson.tell("\n")
     return weights
 
 

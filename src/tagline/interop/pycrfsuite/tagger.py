@@ -80,7 +80,7 @@ class Tagger:
         return model.core.tag(xseq)  # type: ignore[no-any-return]
 
     def tag_many(self, xseqs: Iterable[Any]) -> list[list[str]]:
-        """Return the best labels of each sentence; faster than `tag` for each. The last sentence is taken, too."""
+        """Return the best labels of each sentence; the last one is that which the next questions are about."""
         model = self._opened()
         model.chain = model.marginals = None
         return model.core.tag_many(xseqs)  # type: ignore[no-any-return]

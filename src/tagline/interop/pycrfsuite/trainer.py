@@ -137,30 +137,30 @@ class BaseTrainer:
 
     def _lesson(self, holdout: int) -> Lesson:
         """Say which weights there are."""
-        say, watch = self.message, Stopwatch()
-        say("Feature generation\n")
-        say("type: CRF1d\n")
+        tell, watch = self.message, Stopwatch()
+        tell("Feature generation\n")
+        tell("type: CRF1d\n")
         for name in ("feature.minfreq", "feature.possible_states", "feature.possible_transitions"):
             value = self._parameters[name]
-            say(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value}\n")
+            tell(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value}\n")
         part, held = self._sentences.parts(holdout)
         labels, attributes = self._sentences.labels, self._sentences.attributes()
         structure = generate(part, len(labels), len(attributes), self._parameters)
-        say("0")
+        tell("0")
         for percent in range(2, 101, 2):
-            say("." if percent % 10 else f"{percent // 10}")
-        say("\n")
-        say(f"Number of features: {structure.size}\n")
-        say(f"Seconds required: {watch.total():.3f}\n")
-        say("\n")
-        evaluate = Holdout(held, labels, structure, say).evaluate if holdout >= 0 else _no_evaluation
-        return Lesson(part, structure, self._parameters, say, evaluate)
+            tell("." if percent % 10 else f"{percent // 10}")
+        tell("\n")
+        tell(f"Number of features: {structure.size}\n")
+        tell(f"Seconds required: {watch.total():.3f}\n")
+        tell("\n")
+        evaluate = Holdout(held, labels, structure, tell).evaluate if holdout >= 0 else _no_evaluation
+        return Lesson(part, structure, self._parameters, tell, evaluate)
 
     def _store(self, path: str, lesson: Lesson, weights: Float64Array) -> None:
         """Write the file, weights that are 0 and attributes without any left out."""
-        say, watch = self.message, Stopwatch()
+        tell, watch = self.message, Stopwatch()
         structure, names, labels = lesson.structure, self._sentences.attributes(), self._sentences.labels
-        say("Storing the model\n")
+        tell("Storing the model\n")
         parts = structure.parts
         states, moves = weights[parts["states"]], weights[parts["transitions"]]
         owners = np.repeat(np.arange(structure.num_attributes), np.diff(structure.state_offsets))[states != 0]
@@ -176,13 +176,13 @@ class BaseTrainer:
         )
         with open_new(path) as file:
             file.write(write_model(model))
-        say(f"Number of active features: {np.count_nonzero(weights)} ({len(weights)})\n")
-        say(f"Number of active attributes: {len(active)} ({len(names)})\n")
-        say(f"Number of active labels: {len(labels)} ({len(labels)})\n")
+        tell(f"Number of active features: {np.count_nonzero(weights)} ({len(weights)})\n")
+        tell(f"Number of active attributes: {len(active)} ({len(names)})\n")
+        tell(f"Number of active labels: {len(labels)} ({len(labels)})\n")
         for what in ("labels", "attributes", "feature references for transitions", "feature references for attributes"):
-            say(f"Writing {what}\n")
-        say(f"Seconds required: {watch.total():.3f}\n")
-        say("\n")
+            tell(f"Writing {what}\n")
+        tell(f"Seconds required: {watch.total():.3f}\n")
+        tell("\n")
 
     def __reduce__(self) -> Any:
         raise TypeError("Trainer: expected something that can be pickled, got what only memory holds")
