@@ -1,14 +1,16 @@
-"""The parameters of a model as `Tagger.info` returns them, and a parser of the text that CRFsuite dumps."""
+"""The parameters of a model as `Tagger.info` returns them, and a reader of the text that CRFsuite dumps.
+
+A dump has five sections, ``NAME = {`` to ``}``. In the first three a line is ``key: value``, in the last two
+``(type) name --> label: weight``; names may hold any of these signs, so a line is cut from its ends.
+"""
 
 from __future__ import annotations
 
-import re
-
-_SECTION = re.compile(r"(FILEHEADER|LABELS|ATTRIBUTES|TRANSITIONS|STATE_FEATURES) = \{")
-_ENTRY = re.compile(r"(\w+): (.*)", re.DOTALL)
-_WEIGHT = re.compile(r"\(\d+\) (.+) --> (.+): ([+-]?\d+\.\d+)", re.DOTALL)
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 
+@dataclass(eq=False)
 class ParsedDump:
     """What a model file holds.
 
@@ -19,49 +21,53 @@ class ParsedDump:
         state_features: weights by (attribute, label). Weights have six digits after the point, as in a dump.
     """
 
-    def __init__(self) -> None:
-        self.header: dict[str, str] = {}
-        self.labels: dict[str, str] = {}
-        self.attributes: dict[str, str] = {}
-        self.transitions: dict[tuple[str, str], float] = {}
-        self.state_features: dict[tuple[str, str], float] = {}
+    header: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    transitions: dict[tuple[str, str], float] = field(default_factory=dict)
+    state_features: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
 class CRFsuiteDumpParser:
     """Reads the text of a dump, line by line; what it holds so far is `result`."""
 
     def __init__(self) -> None:
+        self.result = found = ParsedDump()
         self.state: str | None = None
-        self.result = ParsedDump()
+        self._sections: dict[str, Callable[[str], None]] = {
+            "FILEHEADER": lambda line: found.header.update([_entry(line)]),
+            "LABELS": lambda line: found.labels.update([_entry(line)[::-1]]),
+            "ATTRIBUTES": lambda line: found.attributes.update([_entry(line)[::-1]]),
+            "TRANSITIONS": lambda line: found.transitions.update([_weight(line)]),
+            "STATE_FEATURES": lambda line: found.state_features.update([_weight(line)]),
+        }
 
     def feed(self, line: str) -> None:
         """Take one line."""
-        line = line.lstrip().rstrip("\r\n")
-        if not line:
-            return
-        section = _SECTION.match(line)
-        if section:
-            self.state = section[1]
-        elif line == "}":
+        text = line.rstrip("\r\n").lstrip()  # a name may end with blanks
+        name = text.removesuffix(" = {")
+        if name != text and name in self._sections:
+            self.state = name
+        elif text == "}":
             self.state = None
-        elif self.state in ("TRANSITIONS", "STATE_FEATURES"):
-            self._take_weight(line)
-        else:
-            self._take_entry(line)
+        elif text and self.state is not None:
+            self._sections[self.state](text)
+        elif text:
+            raise ValueError(f"dump: expected a line within a section, got {text!r}")
 
-    def _take_weight(self, line: str) -> None:
-        found = _WEIGHT.match(line)
-        if found is None:
-            raise ValueError(f"{self.state}: expected (type) name --> label: weight, got {line!r}")
-        table = self.result.transitions if self.state == "TRANSITIONS" else self.result.state_features
-        table[found[1], found[2]] = float(found[3])
 
-    def _take_entry(self, line: str) -> None:
-        found = _ENTRY.match(line)
-        if found is None or self.state is None:
-            raise ValueError(f"{self.state or 'dump'}: expected a line of a section, got {line!r}")
-        if self.state == "FILEHEADER":
-            self.result.header[found[1]] = found[2]
-        else:
-            table = self.result.labels if self.state == "LABELS" else self.result.attributes
-            table[found[2]] = found[1]
+def _entry(line: str) -> tuple[str, str]:
+    key, colon, value = line.partition(": ")
+    if not colon:
+        raise ValueError(f"dump: expected key: value, got {line!r}")
+    return key, value
+
+
+def _weight(line: str) -> tuple[tuple[str, str], float]:
+    """A pair of names and its weight; the last arrow and the last colon part them."""
+    pair, _, number = line.partition(") ")[2].rpartition(": ")
+    name, arrow, label = pair.rpartition(" --> ")
+    try:
+        return (name, label), float(number if arrow else "")
+    except ValueError:
+        raise ValueError(f"dump: expected (type) name --> label: weight, got {line!r}") from None

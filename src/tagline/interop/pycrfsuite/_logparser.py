@@ -1,36 +1,38 @@
 """CRFsuite's training log, taken message by message: `Trainer.logparser`, and what its hooks are called by.
 
-Feature generation … 0....1.… Number of features … Seconds required     start, featgen_progress, featgen_end
-the settings of the algorithm                                            prepared, or prepare_error
-***** Iteration #1 ***** … an empty line                                 iteration, for each
-Storing the model …                                                      optimization_end, end
+A log has five parts. What a message means depends on its own words, and for a few of them on the part it stands in:
+
+    part         ends with                         the event
+    greeting     "Feature generation"              start, at the very first message
+    features     "Seconds required: …"             featgen_progress for each dot, featgen_end
+    settings     the head of the first iteration   prepared, or prepare_error
+    iterations   "Storing the model"               iteration at each empty line, then optimization_end
+    storing      an empty line                     end
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-_HEAD = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}\n")
-_SECONDS = re.compile(r"Seconds required: (\d+\.\d+)")
-_NUMBERS: tuple[tuple[str, re.Pattern[str], Callable[[str], float]], ...] = tuple(
-    (key, re.compile(f"{words}: ({digits})"), kind)
-    for key, words, digits, kind in (
-        ("loss", "Loss", r"\d+\.\d+", float),
-        ("feature_norm", "Feature norm", r"\d+\.\d+", float),
-        ("error_norm", "Error norm", r"\d+\.\d+", float),
-        ("active_features", "Active features", r"\d+", int),
-        ("linesearch_trials", "Line search trials", r"\d+", int),
-        ("linesearch_step", "Line search step", r"\d+\.\d+", float),
-        ("time", "Seconds required for this iteration", r"\d+\.\d+", float),
-    )
-)
-_AVERAGES = re.compile(r"Macro-average precision, recall, F1: \((\d\.\d+), (\d\.\d+), (\d\.\d+)\)")
-_ACCURACY = re.compile(r"(Item|Instance) accuracy: (\d+) / (\d+)")
-_SCORES = re.compile(r"\s{4}(.+): \((\d+), (\d+), (\d+)\) \((\d\.\d+), (\d\.\d+), (\d\.\d+)\)")
-_NO_SCORES = re.compile(r"\s{4}(.+): \((\d+), (\d+), (\d+)\) \(\*{6}, \*{6}, \*{6}\)")
+_ITERATION = re.compile(r"\*+ (?:Iteration|Epoch) #(\d+) \*+")
+_LABEL = re.compile(r" {4}(?P<label>.+): \((?P<counts>[\d, ]+)\) \((?P<shares>[\d.*, ]+)\)\s*")
+_DOTS = frozenset(("", ".", *map(str, range(11))))  # what is printed while features are counted
+
+# The words before a colon, the key of an iteration, and what the text behind it becomes.
+_FACTS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "Loss": ("loss", float),
+    "Feature norm": ("feature_norm", float),
+    "Error norm": ("error_norm", float),
+    "Active features": ("active_features", int),
+    "Line search trials": ("linesearch_trials", int),
+    "Line search step": ("linesearch_step", float),
+    "Seconds required for this iteration": ("time", float),
+}
+_ACCURACIES = {"Item accuracy": "item_accuracy", "Instance accuracy": "instance_accuracy"}
+_AVERAGES = "Macro-average precision, recall, F1"
 
 
 class LabelScore(NamedTuple):
@@ -48,7 +50,7 @@ class TrainLogParser:
     """Reads a training log.
 
     Attributes:
-        state: which part of the log comes next; None before the first message.
+        state: the part of the log that the next message belongs to; None before the first.
         featgen_percent, featgen_num_features, featgen_seconds, training_seconds, storing_seconds: as the log says.
         iterations: one dict each: num, loss, feature_norm, time, scores …; `last_iteration` is the last.
         log: all messages.
@@ -57,114 +59,128 @@ class TrainLogParser:
 
     def __init__(self) -> None:
         self.state: str | None = None
-        self.featgen_percent = -2
+        self.featgen_percent = -2  # the first thing printed is 0
         self.featgen_num_features: int | None = None
         self.featgen_seconds: float | None = None
         self.training_seconds: float | None = None
         self.storing_seconds: float | None = None
         self.iterations: list[dict[str, Any]] = []
-        self.last_iteration: dict[str, Any] | None = None
         self.log: list[str] = []
         self.events: list[tuple[str, int, int]] = []
+
+    @property
+    def last_iteration(self) -> dict[str, Any] | None:
+        """The newest of `iterations`; None before there is one."""
+        return self.iterations[-1] if self.iterations else None
+
+    @property
+    def last_log(self) -> str:
+        """The messages of the last event."""
+        _, first, after = self.events[-1]
+        return "".join(self.log[first:after])
 
     def feed(self, line: str) -> str | None:
         """Take a message; return what has happened with it, if anything has."""
         self.log.append(line)
         if self.state is None:
-            self.state = "STARTING"
-            self.handle_STARTING(line)
-            self.events.append(("start", 0, len(self.log)))
-            return "start"
-        event: str | None = getattr(self, f"handle_{self.state}")(line)
-        if event is not None:
-            # These two are known by the first message of what follows.
-            end = len(self.log) - (event in ("prepared", "optimization_end"))
-            self.events.append((event, self.events[-1][2], end))
+            self.state = "greeting"
+            self._greeting(line)
+            return self._happened("start", 0)
+        event: str | None = getattr(self, f"_{self.state}")(line)
+        return event and self._happened(event, self.events[-1][2])
+
+    def _happened(self, event: str, first: int) -> str:
+        # These two are noticed by the first message of what comes behind them.
+        late = event in ("prepared", "optimization_end")
+        self.events.append((event, first, len(self.log) - late))
         return event
 
-    @property
-    def last_log(self) -> str:
-        """The messages of the last event."""
-        _, begin, end = self.events[-1]
-        return "".join(self.log[begin:end])
+    # One method for each part: the event that a message brings, or None.
 
-    def handle_STARTING(self, line: str) -> None:
-        """Wait for the generation of features."""
+    def _greeting(self, line: str) -> None:
         if line.startswith("Feature generation"):
-            self.state = "FEATGEN"
+            self.state = "features"
 
-    def handle_FEATGEN(self, line: str) -> str | None:
-        """Count its progress until it has ended."""
-        if line in "0123456789.10":
+    def _features(self, line: str) -> str | None:
+        if line in _DOTS:
             self.featgen_percent += 2
             return "featgen_progress"
-        if found := re.match(r"Number of features: (\d+)", line):
-            self.featgen_num_features = int(found[1])
-        elif found := _SECONDS.match(line):
-            self.featgen_seconds = float(found[1])
-            self.state = "AFTER_FEATGEN"
-            return "featgen_end"
-        return None
+        name, value = _fact(line)
+        if name == "Number of features":
+            self.featgen_num_features = int(value)
+        if name != "Seconds required":
+            return None
+        self.featgen_seconds, self.state = float(value), "settings"
+        return "featgen_end"
 
-    def handle_AFTER_FEATGEN(self, line: str) -> str | None:
-        """Wait for the first iteration."""
-        if _HEAD.match(line):
-            self.state = "ITERATION"
-            self.handle_ITERATION(line)
+    def _settings(self, line: str) -> str | None:
+        if self._opens(line):
             return "prepared"
-        if "terminated with error" in line:
-            self.state = "AFTER_ITERATION"
-            return "prepare_error"
-        return None
+        if "terminated with error" not in line:
+            return None
+        self.state = "iterations"
+        return "prepare_error"
 
-    def handle_ITERATION(self, line: str) -> str | None:
-        """Take a line of an iteration; an empty one ends it."""
-        if found := _HEAD.match(line):
-            self.last_iteration = {"num": int(found[1]), "scores": {}}
-            self.iterations.append(self.last_iteration)
-        elif line == "\n":
-            self.state = "AFTER_ITERATION"
-            return "iteration"
-        elif self.last_iteration is not None:
-            _take(line, self.last_iteration)
-        return None
-
-    def handle_AFTER_ITERATION(self, line: str) -> str | None:
-        """Wait for the next iteration, or for the end."""
-        if _HEAD.match(line):
-            self.state = "ITERATION"
-            return self.handle_ITERATION(line)
-        if found := re.match(r"Total seconds required for training: (\d+\.\d+)", line):
-            self.training_seconds = float(found[1])
+    def _iterations(self, line: str) -> str | None:
+        name, value = _fact(line)
+        if name == "Total seconds required for training":
+            self.training_seconds = float(value)
         if line.startswith("Storing the model"):
-            self.state = "STORING"
+            self.state = "storing"
             return "optimization_end"
+        self._opens(line)
         return None
 
-    def handle_STORING(self, line: str) -> str | None:
-        """Wait until the file is written."""
+    def _iteration(self, line: str) -> str | None:
         if line == "\n":
-            return "end"
-        if found := _SECONDS.match(line):
-            self.storing_seconds = float(found[1])
+            self.state = "iterations"
+            return "iteration"
+        self.iterations[-1].update(_facts_of(line))
+        if (found := _LABEL.fullmatch(line)) is not None:
+            self.iterations[-1]["scores"][found["label"]] = _score(found["counts"], found["shares"])
         return None
 
+    def _storing(self, line: str) -> str | None:
+        name, value = _fact(line)
+        if name == "Seconds required":
+            self.storing_seconds = float(value)
+        return "end" if line == "\n" else None
 
-def _take(line: str, iteration: dict[str, Any]) -> None:
-    for key, pattern, kind in _NUMBERS:
-        if found := pattern.match(line):
-            iteration[key] = kind(found[1])
-    if found := _AVERAGES.match(line):
-        for key, text in zip(("avg_precision", "avg_recall", "avg_f1"), found.groups(), strict=True):
-            iteration[key] = float(text)
-    elif found := _ACCURACY.match(line):
-        # A holdout group may be empty.
-        accuracy = Fraction(int(found[2]), int(found[3])) if int(found[3]) else Fraction(0)
-        key = f"{found[1].lower()}_accuracy"
-        iteration[key], iteration[f"{key}_float"] = accuracy, float(accuracy)
-    elif found := _SCORES.match(line):
-        match, model, ref = map(int, found.group(2, 3, 4))
-        iteration["scores"][found[1]] = LabelScore(match, model, ref, *map(float, found.group(5, 6, 7)))
-    elif found := _NO_SCORES.match(line):
-        match, model, ref = map(int, found.group(2, 3, 4))
-        iteration["scores"][found[1]] = LabelScore(match, model, ref, None, None, None)
+    def _opens(self, line: str) -> bool:
+        """Begin an iteration where the message is the head of one."""
+        head = _ITERATION.match(line)
+        if head is not None:
+            self.iterations.append({"num": int(head[1]), "scores": {}})
+            self.state = "iteration"
+        return head is not None
+
+
+def _fact(line: str) -> tuple[str, str]:
+    """What stands before the last colon of a message, and behind it up to a blank."""
+    name, _, value = line.strip().rpartition(": ")
+    return name, value
+
+
+def _facts_of(line: str) -> Iterator[tuple[str, Any]]:
+    """Keys and values that a message of an iteration brings."""
+    name, value = _fact(line)
+    if name in _FACTS:
+        key, kind = _FACTS[name]
+        yield key, kind(value.split()[0])
+    elif name == _AVERAGES:
+        yield from zip(("avg_precision", "avg_recall", "avg_f1"), _numbers(value), strict=True)
+    elif name in _ACCURACIES:
+        right, total = (int(part) for part in value.partition(" (")[0].split(" / "))
+        accuracy = Fraction(right, total) if total else Fraction(0)  # a holdout group may be empty
+        yield _ACCURACIES[name], accuracy
+        yield f"{_ACCURACIES[name]}_float", float(accuracy)
+
+
+def _numbers(text: str) -> list[float | None]:
+    """Numbers between brackets and commas; asterisks stand where there is none."""
+    return [None if "*" in part else float(part) for part in text.strip("() \n").split(", ")]
+
+
+def _score(counts: str, shares: str) -> LabelScore:
+    match, model, reference = (int(part) for part in counts.split(", "))
+    return LabelScore(match, model, reference, *_numbers(shares))
