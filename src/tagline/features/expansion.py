@@ -15,11 +15,13 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
-from tagline.features.macros import Derivation
-from tagline.features.templates import Line, Template
+from tagline.features.lines import Line
+from tagline.features.macros import Derivation, Macro
+from tagline.features.templates import Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
 from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
+from tagline.types import IntArray
 
 Vocabularies = tuple[Vocabulary, Vocabulary | None]
 
@@ -93,13 +95,21 @@ def _expand(
     """Expand U lines, or B lines."""
     compiled.require()
     assert compiled.core is not None
-    rows: dict[Derivation, list[int]] = {}
+    rows: dict[Derivation | Macro, list[int]] = {}
     for line in lines:
         for macro in line.macros:
-            rows.setdefault(macro.derivation, []).append(macro.row)
-    numbers = {derivation: number for number, derivation in enumerate(rows)}
-    skeletons = [(line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]) for line in lines]
-    sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
+            key, row = _key_and_row(macro)
+            rows.setdefault(key, []).append(row)
+    numbers = {key: number for number, key in enumerate(rows)}
+    skeletons = [
+        (line.literals, [(numbers[key], row) for key, row in map(_key_and_row, line.macros)]) for line in lines
+    ]
+    sources = [
+        _placed_source(key, columns[key.derivation.column], corpus.offsets)
+        if isinstance(key, Macro)
+        else _source(key, columns[key.column], reach)
+        for key, reach in rows.items()
+    ]
     try:
         offsets, ids, names = compiled.core.expand(
             sources,
@@ -117,12 +127,31 @@ def _expand(
     return Attributes(offsets, ids), known if names is None else Vocabulary(names)
 
 
+def _key_and_row(macro: Macro) -> tuple[Derivation | Macro, int]:
+    """Return what a macro has in common with others that the core gives the same source, and its row there."""
+    return (macro, 0) if macro.has_places else (macro.derivation, macro.row)
+
+
 def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> _Source:
     """Return a column as the core takes it: words, a number for each token, padding as far as the rows reach."""
-    before = tuple(derivation.of_padding(f"_B-{k}") for k in range(1, 1 - min(rows)))
-    after = tuple(derivation.of_padding(f"_B+{k}") for k in range(1, 1 + max(rows)))
+    before = tuple(derivation.of_padding(-k) for k in range(1, 1 - min(rows)))
+    after = tuple(derivation.of_padding(k) for k in range(1, 1 + max(rows)))
     words = column.vocabulary if derivation.is_plain else tuple(derivation.of_all(column.vocabulary))
-    return words, np.ascontiguousarray(column.ids, np.int32), before, after, derivation.is_plain
+    return words, np.ascontiguousarray(column.ids, np.int32), before, after, derivation.is_plain  # type: ignore[return-value]
+
+
+def _placed_source(macro: Macro, column: Column, offsets: IntArray) -> _Source:
+    """Return the words that a macro finds from each token, padding among them, as a column of their own."""
+    lengths = np.diff(offsets)
+    begins, length = np.repeat(offsets[:-1], lengths), np.repeat(lengths, lengths)  # [N], of the token's sentence
+    place = np.broadcast_to(macro.place(np.arange(len(begins)) - begins, length), begins.shape)
+    inside = (place >= 0) & (place < length)
+    distances, which = np.unique(np.where(place < 0, place, place - length + 1)[~inside], return_inverse=True)
+    ids = np.empty(len(begins), np.int32)
+    ids[inside] = column.ids[(begins + place)[inside]]
+    ids[~inside] = len(column.vocabulary) + which
+    paddings = map(macro.derivation.of_padding, distances.tolist())
+    return (*macro.derivation.of_all(column.vocabulary), *paddings), ids, (), (), False
 
 
 def _compact(column: Column) -> Column:

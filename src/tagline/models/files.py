@@ -10,6 +10,7 @@ model was trained, the estimator's settings) is packed and checked here. No code
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -32,6 +33,11 @@ from tagline.training.checkpoints import KIND as CHECKPOINT
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
 
+FOLDER_FILE = "tagline.safetensors"
+"""Our file in a folder that another library reads, too (`tagline.models.neural.folders`)."""
+
+FOLDER_PART = "part of a folder"  # what that file says it is: by itself no model
+
 MOST_NESTED = 16  # lists and dicts of settings in one another
 
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
@@ -41,8 +47,9 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
 
     Arguments:
-        path: of the file. `save` may replace it at any time: a model that is loaded keeps the old one. Other tools (cp,
-            rsync --inplace) cut the file short while they write over it, which ends the process that has it mapped.
+        path: of the file, or of a folder that `save_pretrained` wrote. `save` may replace a file at any time: a model
+            that is loaded keeps the old one. Other tools (cp, rsync --inplace) cut the file short while they write over
+            it, which ends the process that has it mapped.
         mapped: False reads the file into memory instead, which is safe from that.
         verify: compare the checksum, which reads the whole file once.
         options: what a kind of model cannot keep in a file. For a CRF: ``features``, the function that it was trained
@@ -56,20 +63,45 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(checked_path(path), verify=verify, mapped=mapped)
+    place = checked_path(path)
+    if os.path.isfile(part := os.path.join(place, FOLDER_FILE)):
+        owner: Any = _estimator(storage.read(part, verify=verify, mapped=mapped), "kind")
+        whole: Model = owner.from_pretrained(place, **options)
+        return whole
+    return _model_of(storage.read(place, verify=verify, mapped=mapped), options)
+
+
+def loads(data: bytes, *, source: str = "<bytes>", **options: Any) -> Model:
+    """Return the model of `to_bytes`.
+
+    Arguments:
+        source: where the bytes come from, for messages.
+        options: as for `load`.
+    """
+    return _model_of(storage.loads(data, source=source), options)
+
+
+def _model_of(file: ModelFile, options: Mapping[str, Any]) -> Model:
+    """The model that a file holds, if it holds one."""
     name = file.setting("model", str)
+    if name == FOLDER_PART:
+        raise StorageError(f"{file.source}: expected a model, got a {name}; load the folder that it is in")
     if name == CHECKPOINT:
         raise StorageError(
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    kind = kind_of_file(name, file.source)
+    model: Model = _estimator(file, "model").from_file(file, **options)
+    return model
+
+
+def _estimator(file: ModelFile, setting: str) -> Any:
+    """The class of the kind that a setting of a file names."""
+    name = file.setting(setting, str)
     try:
-        estimator = kind.estimator
+        return kind_of_file(name, file.source).estimator
     except MissingPackageError as error:
         raise error.at(f"{file.source}, a {name} model") from None
-    model: Model = estimator.from_file(file, **options)
-    return model
 
 
 @dataclass(frozen=True)
@@ -108,12 +140,21 @@ class StoredModel:
         if notes is not None:
             _ = self._packed()  # a model that was not fitted says so
             self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
-        config, arrays = self._packed()
+        config, arrays = self._checked()
         if not date:
             config["training"].pop("date", None)
+        storage.write(path, config, arrays)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file that `save` writes; `tagline.models.files.loads` reads them."""
+        return storage.dumps(*self._checked())
+
+    def _checked(self) -> Packed:
+        """What lies in the file, which can be loaded again."""
+        config, arrays = self._packed()
         _refuse_infinite(arrays)
         _refuse_empty(config, arrays)
-        storage.write(path, config, arrays)
+        return config, arrays
 
     @property
     def size_(self) -> int:

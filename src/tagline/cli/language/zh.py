@@ -65,8 +65,8 @@ HELP = {
     "Count sentences, tokens, labels and entities of a corpus, and name its tag scheme.": (
         "统计语料的句子、词例、标签和实体，并指出标注体系。"
     ),
-    "Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures.": (
-        "评测预测的标签：片段（与 conlleval 完全一致，或严格计分）、分词、词例、显著性、图。"
+    "Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures.": (
+        "评测预测的标签：片段（按 conlleval 的规则，或严格计分）、分词、词例、显著性、图。"
     ),
     "Rewrite the tags of a column file in another scheme.": "把列文件的标签改写成另一种标注体系。",
     # tagline train.
@@ -104,6 +104,9 @@ HELP = {
         "违反规则的标签：repair（修复）、drop（丢弃句子）或 error（报错）。"
     ),
     "Leave out attributes that are rarer.": "出现次数少于此数的属性不用。",
+    "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.": (
+        "属性与标签的组合或标签对，出现次数少于此数的不用；即 CRFsuite 的 feature.minfreq。"
+    ),
     "Weights for attributes with labels never seen together.": "没有一起出现过的属性与标签也有权重。",
     "Weights for label pairs that were never seen.": "没有出现过的标签对也有权重。",
     "Weights for the first and the last label.": "首尾标签也有权重。",
@@ -230,6 +233,7 @@ HELP = {
     "Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …": (
         "标签的体系：IOB1、IOB2、IOE1、IOE2、BIOES、BILOU、BMES……"
     ),
+    "Read spans as the CoNLL script to the letter, whatever the scheme.": "完全按 CoNLL 脚本读取片段，不论标注体系。",
     "Count well-formed spans only, as seqeval's strict mode.": "只计合乎体系的片段，与 seqeval 的严格模式相同。",
     "Score tokens only; so are tags that are of no scheme, such as NN.": (
         "只评测词例；不属于任何体系的标签（如 NN）也是这样评测。"

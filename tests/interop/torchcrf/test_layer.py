@@ -140,6 +140,76 @@ def test_the_same_names() -> None:
     assert all(parameter.abs().max() <= 0.1 for parameter in ours.parameters())
 
 
+@pytest.mark.parametrize("kind", [torch.bool, torch.uint8])
+def test_the_methods_that_are_not_public(batch_first: bool, kind: torch.dtype) -> None:
+    """They take the sequence first, whatever batch_first is."""
+    ours, theirs = pair(batch_first)
+    emissions, tags, mask = batch(False)
+    mask = mask.to(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [theirs._compute_score(emissions, tags, mask), theirs._compute_normalizer(emissions, mask)]
+        best = theirs._viterbi_decode(emissions, mask)
+    found = [ours._compute_score(emissions, tags, mask), ours._compute_normalizer(emissions, mask)]
+    torch.testing.assert_close(found, expected)
+    assert ours._viterbi_decode(emissions, mask) == best
+    for crf, numbers in ((ours, found), (theirs, expected)):
+        (numbers[0] - 2 * numbers[1]).sum().backward()
+        assert crf.transitions.grad is not None
+    for name, parameter in ours.named_parameters():
+        torch.testing.assert_close(parameter.grad, theirs.get_parameter(name).grad, rtol=1e-5, atol=1e-5)
+    for method in ("_compute_score", "_compute_normalizer", "_viterbi_decode"):
+        names = [list(inspect.signature(getattr(crf, method)).parameters) for crf in (ours, theirs)]
+        assert names[0] == names[1]
+
+
+def test_a_subclass_may_use_them(batch_first: bool) -> None:
+    """The log-likelihood is the score of the tags less log Z."""
+    ours, _ = pair(batch_first)
+    emissions, tags, mask = batch(False)
+    expected = ours._compute_score(emissions, tags, mask) - ours._compute_normalizer(emissions, mask)
+    arguments = [part.transpose(0, 1) if batch_first else part for part in (emissions, tags, mask)]
+    torch.testing.assert_close(ours(*arguments, reduction="none"), expected)
+
+
+def test_the_methods_that_are_not_public_check_their_arguments(batch_first: bool) -> None:
+    ours, _ = pair(batch_first)
+    emissions, tags, mask = batch(False)
+    late = mask.clone()
+    late[0, 0] = False
+    for call in (
+        lambda: ours._compute_score(emissions, tags, late),
+        lambda: ours._compute_normalizer(emissions, late),
+        lambda: ours._viterbi_decode(emissions, late),
+    ):
+        assert message(call) == "mask of the first timestep must all be on"
+    assert "emissions and tags must match" in message(lambda: ours._compute_score(emissions, tags.T, mask))
+    assert "must have dimension of 3" in message(lambda: ours._compute_normalizer(emissions[0], mask))
+
+
+def test_what_differs_from_pytorch_crf() -> None:
+    """The rows of the table in docs/migrate/pytorch-crf.md."""
+    ours, theirs = pair(False)
+    emissions, tags, mask = batch(False)
+    for crf, gradient in ((ours, 0.0), (theirs, None)):
+        crf(emissions[:1], tags[:1]).backward()
+        assert (None if crf.transitions.grad is None else float(crf.transitions.grad.abs().sum())) == gradient
+    forbidden = emissions.clone()
+    forbidden[1, 0, tags[1, 0]] = -torch.inf
+    assert theirs(forbidden, tags) == -torch.inf
+    assert "expected a legal labelling" in message(lambda: ours(forbidden, tags))
+    aside = (tags + 1) % L  # of which no tag is forbidden
+    for crf, finite in ((ours, True), (theirs, False)):
+        scores = forbidden.clone().requires_grad_()
+        crf(scores, aside).backward()
+        assert scores.grad is not None
+        assert bool(scores.grad.isfinite().all()) == finite
+    unknown = torch.where(mask, tags, -100)
+    assert torch.isfinite(ours(emissions, unknown, mask))
+    with pytest.raises(IndexError):
+        theirs(emissions, unknown, mask)
+
+
 @pytest.mark.parametrize("script", [False, True])
 def test_masks_with_gaps_are_compacted(script: bool) -> None:
     crf = CRF(L, batch_first=True)
@@ -153,8 +223,12 @@ def test_masks_with_gaps_are_compacted(script: bool) -> None:
 
 
 def test_tags_out_of_range() -> None:
-    with pytest.raises(ValueError, match="tags: expected 0 to 4 where the mask is on, got 5"):
-        CRF(L)(torch.randn(2, 1, L), torch.tensor([[5], [0]]))
+    for tag in (5, -1):
+        for call in (CRF(L), CRF(L)._compute_score):
+            with pytest.raises(
+                ValueError, match=f"tags: expected 0 to 4 where the mask is on, got {tag}; mask such tokens$"
+            ):
+                call(torch.randn(2, 1, L), torch.tensor([[tag], [0]]), torch.ones(2, 1, dtype=torch.bool))
     with pytest.raises(ValueError, match="emissions: expected finite scores"):
         CRF(L)(torch.full((2, 1, L), torch.nan), torch.tensor([[1], [0]]))
 
@@ -168,7 +242,7 @@ def test_numbers_in_float64_and_half() -> None:
 
 
 def test_the_example_learns() -> None:
-    path = Path(__file__).parents[2] / "examples" / "pytorch_crf_swap.py"
+    path = Path(__file__).parents[3] / "examples" / "pytorch_crf_swap.py"
     printed = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True).stdout
     found = re.search(r"(\d+) of 200 sentences right", printed)
     assert found is not None

@@ -1,30 +1,22 @@
-"""pytorch-crf's interface to the letter, on Tagline's engine: change the import, keep the code and the checkpoints.
+"""The module: pytorch-crf's names, signatures, defaults, parameter names, restrictions and error texts (0.7.2).
 
-    from tagline.interop.torchcrf import CRF          # was: from torchcrf import CRF
-
-Names, signatures, defaults, parameter names, restrictions and error texts are those of pytorch-crf 0.7.2. Three things
-differ: masks with gaps are compacted (there they silently give a wrong likelihood), tags where the mask is off may be
-anything, and half precision is worked out in float32. `torch.jit.script` works: a scripted module runs the same
-recursions in plain PyTorch. For more than this interface offers, use `tagline.nn.CRF`.
+Its methods turn padded tensors into a `TensorChain` and ask `tagline.chain.tensors`; also `_compute_score`,
+`_compute_normalizer` and `_viterbi_decode`, which are not public there but used by other projects. Masks with gaps are
+compacted (there they silently give a wrong likelihood), tags where the mask is off may be anything, and half precision
+is worked out in float32. For more than this interface offers, use `tagline.nn.CRF`.
 """
 
-from tagline import compiled
-
-try:
-    compiled.let_torch_wait()
-    import torch
-except ImportError as error:
-    from tagline.errors import MissingPackageError
-
-    raise MissingPackageError("tagline.interop.torchcrf", "torch", "pip install 'tagline[torch]'", error) from None
-
+import torch
 from torch import Tensor, nn
 
 from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain
+from tagline.interop.torchcrf import scripted
 from tagline.nn import checks, packing
 from tagline.nn.decoded import lists_of
 from tagline.nn.packing import Packing
+
+REMEDY = "mask such tokens"
 
 
 class CRF(nn.Module):
@@ -97,13 +89,13 @@ class CRF(nn.Module):
         if not self.batch_first:
             emissions, counts = emissions.transpose(0, 1), counts.transpose(0, 1)
         if torch.jit.is_scripting():  # type: ignore[attr-defined]
-            return _scripted_decode(emissions, counts, self.transitions, self.start_transitions, self.end_transitions)
+            return scripted.decode(emissions, counts, self.transitions, self.start_transitions, self.end_transitions)
         return self._decode(emissions, counts)
 
     def _log_likelihood(self, emissions: Tensor, tags: Tensor, counts: Tensor) -> Tensor:
         if torch.jit.is_scripting():  # type: ignore[attr-defined]
             parts = (self.transitions, self.start_transitions, self.end_transitions)
-            return _scripted_log_likelihood(emissions, tags, counts, parts)
+            return scripted.log_likelihood(emissions, tags, counts, parts)
         return self._engine_log_likelihood(emissions, tags, counts)
 
     @torch.jit.unused
@@ -111,7 +103,7 @@ class CRF(nn.Module):
         places = packing.by_mask(counts)
         chain, gold = self._chain(places, emissions), places.pack(tags).long()
         if checks.looks(emissions.device, False):
-            checks.check_values(chain, gold)
+            checks.check_values(chain, gold, REMEDY)
         return tensors.log_likelihood(chain, gold).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
@@ -124,6 +116,35 @@ class CRF(nn.Module):
         return lists_of(chain, labels)
 
     @torch.jit.unused
+    def _compute_score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """Score tags ``(sequence, batch)``, whatever `batch_first` is: ``(batch,)``."""
+        places = self._places(emissions, tags, mask)
+        chain, gold = self._chain(places, emissions.transpose(0, 1)), places.pack(tags.transpose(0, 1)).long()
+        if checks.looks(emissions.device, False):
+            checks.check_values(chain, gold, REMEDY)
+        return tensors.path_score(chain, gold).to(_common_type(emissions, self.transitions))
+
+    @torch.jit.unused
+    def _compute_normalizer(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """Return log Z of emissions ``(sequence, batch, num_tags)``, whatever `batch_first` is: ``(batch,)``."""
+        chain = self._chain(self._places(emissions, None, mask), emissions.transpose(0, 1))
+        if checks.looks(emissions.device, False):
+            checks.check_values(chain, None)
+        return tensors.log_partition(chain).to(_common_type(emissions, self.transitions))
+
+    @torch.jit.unused
+    def _viterbi_decode(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
+        """Find the best tags for emissions ``(sequence, batch, num_tags)``, whatever `batch_first` is."""
+        self._validate(emissions, None, mask, False)
+        return self._decode(emissions.transpose(0, 1), (mask != 0).transpose(0, 1))
+
+    @torch.jit.unused
+    def _places(self, emissions: Tensor, tags: Tensor | None, mask: Tensor) -> Packing:
+        """Check arguments whose first axis is the sequence, and pack the tokens that count."""
+        self._validate(emissions, tags, mask, False)
+        return packing.by_mask((mask != 0).transpose(0, 1))
+
+    @torch.jit.unused
     def _chain(self, places: Packing, emissions: Tensor) -> TensorChain:
         common = _common_type(emissions, self.transitions)
         dtype = common if common == torch.float64 else torch.float32
@@ -131,7 +152,13 @@ class CRF(nn.Module):
         start, end = self.start_transitions.to(dtype), self.end_transitions.to(dtype)
         return places.chain(rows, self.transitions.to(dtype), start, end)
 
-    def _validate(self, emissions: Tensor, tags: Tensor | None = None, mask: Tensor | None = None) -> None:
+    def _validate(
+        self,
+        emissions: Tensor,
+        tags: Tensor | None = None,
+        mask: Tensor | None = None,
+        batch_first: bool | None = None,
+    ) -> None:
         if emissions.dim() != 3:
             raise ValueError(f"emissions must have dimension of 3, got {emissions.dim()}")
         if emissions.size(2) != self.num_tags:
@@ -147,7 +174,7 @@ class CRF(nn.Module):
                     "the first two dimensions of emissions and mask must match, "
                     f"got {_written(list(emissions.shape[:2]))} and {_written(list(mask.shape))}"
                 )
-            first = mask[:, 0] if self.batch_first else mask[0]
+            first = mask[:, 0] if (self.batch_first if batch_first is None else batch_first) else mask[0]
             if not bool(first.all()):
                 raise ValueError("mask of the first timestep must all be on")
 
@@ -162,55 +189,3 @@ def _written(shape: list[int]) -> str:
     for size in shape:
         parts.append(str(size))
     return "(" + ", ".join(parts) + (",)" if len(parts) == 1 else ")")
-
-
-def _compact(emissions: Tensor, tags: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Move the tokens that count to the front of each sentence."""
-    order = (~counts).long().argsort(dim=1, stable=True)
-    moved = emissions.gather(1, order.unsqueeze(2).expand_as(emissions))
-    lengths = counts.sum(1)
-    inside = torch.arange(counts.size(1), device=counts.device) < lengths.unsqueeze(1)
-    return moved, torch.where(inside, tags.gather(1, order), torch.zeros_like(tags)), inside
-
-
-def _scripted_log_likelihood(
-    emissions: Tensor, tags: Tensor, counts: Tensor, parts: tuple[Tensor, Tensor, Tensor]
-) -> Tensor:
-    transitions, start, end = parts
-    moved, path, inside = _compact(emissions, tags, counts)
-    weights = inside.to(emissions.dtype)
-    nodes = torch.where(inside, moved.gather(2, path.unsqueeze(2)).squeeze(2), torch.zeros_like(weights))
-    edges = transitions[path[:, :-1], path[:, 1:]] * weights[:, 1:]
-    last = path.gather(1, (inside.sum(1) - 1).unsqueeze(1)).squeeze(1)
-    gold = start[path[:, 0]] + nodes.sum(1) + edges.sum(1) + end[last]
-    alpha = start + moved[:, 0]
-    for t in range(1, moved.size(1)):
-        onward = torch.logsumexp(alpha.unsqueeze(2) + transitions, 1) + moved[:, t]
-        alpha = torch.where(inside[:, t].unsqueeze(1), onward, alpha)
-    return gold - torch.logsumexp(alpha + end, 1)
-
-
-def _scripted_decode(
-    emissions: Tensor, counts: Tensor, transitions: Tensor, start: Tensor, end: Tensor
-) -> list[list[int]]:
-    moved, _, inside = _compact(emissions, counts.long(), counts)
-    best = start + moved[:, 0]
-    pointers: list[Tensor] = []
-    for t in range(1, moved.size(1)):
-        onward, came_from = (best.unsqueeze(2) + transitions).max(1)
-        best = torch.where(inside[:, t].unsqueeze(1), onward + moved[:, t], best)
-        pointers.append(came_from)
-    label = (best + end).argmax(1)
-    path = [label]
-    for step in range(len(pointers)):
-        t = len(pointers) - 1 - step
-        before = pointers[t].gather(1, label.unsqueeze(1)).squeeze(1)
-        label = torch.where(inside[:, t + 1], before, label)
-        path.append(label)
-    table = torch.stack(path, 1).flip([1])
-    lengths: list[int] = inside.sum(1).tolist()
-    paths: list[list[int]] = []
-    for b in range(len(lengths)):
-        labels: list[int] = table[b, : lengths[b]].tolist()
-        paths.append(labels)
-    return paths
