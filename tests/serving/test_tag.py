@@ -61,6 +61,7 @@ def test_everything_that_can_be_asked(client: Any, crf: Any) -> None:
     np.testing.assert_allclose(answer["log_likelihood"], crf.log_likelihood([sentence], [labels])[0], rtol=1e-9)
     explained = crf.explain(sentence, known=bound[0])
     assert [row["label"] for row in answer["explanation"]] == explained.labels
+    assert answer["legend"] == crf.legend(explained, most=8)
     np.testing.assert_allclose(
         [row["margin"] for row in answer["explanation"]], [t.margin for t in explained.tokens], rtol=1e-9
     )

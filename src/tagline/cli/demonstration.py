@@ -94,6 +94,7 @@ def _advice(keep: str | None) -> list[str]:
         return [
             "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on",
             "tagline demo --serve           opens a page on this model in a browser",
+            "tagline serve -m MODEL         answers other programs by HTTP, with that page",
             "tagline train --help           trains on your own sentences: a token and its tag a line",
         ]
     return [

@@ -234,7 +234,9 @@ def _further(
     if asked.explain:
         known = inputs.get("known") or [None] * len(rows)
         pairs = zip(_sentences(X), known, strict=True)
-        yield "explanation", [_explained(model, sentence, row) for sentence, row in pairs]
+        explained = [_explained(model, sentence, row) for sentence, row in pairs]
+        yield "explanation", [reasons for reasons, _ in explained]
+        yield "legend", [legend for _, legend in explained]
 
 
 def _sentences(X: Any) -> list[Any]:
@@ -245,16 +247,17 @@ def _sentences(X: Any) -> list[Any]:
     return [list(rows[first:last]) for first, last in pairwise(X.offsets.tolist())]
 
 
-def _explained(model: Any, sentence: Any, known: Any) -> list[Item]:
+def _explained(model: Any, sentence: Any, known: Any) -> tuple[list[Item], list[str]]:
+    """Why each token has its label, and what the names in it stand for."""
     if not sentence:
-        return []
+        return [], []
     explanation = model.explain(sentence, **({} if known is None else {"known": known}))
     out = []
     for token in explanation.tokens:
         entry = {name: getattr(token, name) for name in ("label", "probability", "runner_up", "runner_up_probability")}
         terms = [asdict(term) for term in token.contributions]
         out.append({"token": token.position, **entry, "margin": token.margin, "contributions": terms})
-    return out
+    return out, model.legend(explanation, most=8)
 
 
 # What is sent.

@@ -123,6 +123,7 @@ class TaggedSentence(BaseModel):
     log_z: float | None = None
     log_likelihood: float | None = None
     explanation: list[dict[str, Any]] | None = None
+    legend: list[str] | None = None
 
 
 class FoundEntity(BaseModel):

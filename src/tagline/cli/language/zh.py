@@ -508,6 +508,9 @@ SAID = {
     "tagline demo --serve           opens a page on this model in a browser": (
         "tagline demo --serve           在浏览器中打开这个模型的网页"
     ),
+    "tagline serve -m MODEL         answers other programs by HTTP, with that page": (
+        "tagline serve -m MODEL         以 HTTP 回答其他程序，带有那个网页"
+    ),
     "tagline train --help           trains on your own sentences: a token and its tag a line": (
         "tagline train --help           用自己的句子训练：每行一个词例和它的标签"
     ),

@@ -80,7 +80,14 @@ function reasons(sentence, place) {
   return [
     make("h3", {}, `${say("why")} ${reason.runner_up} `, make("span", { class: "quiet" }, `${percent(reason.runner_up_probability)}, ${shown(reason.margin)}`)),
     make("ul", { class: "bars long" }, ...rows),
+    ...meanings(sentence.legend ?? [], terms),
   ];
+}
+
+// What U25 and the like stand for, of those that are shown.
+function meanings(legend, terms) {
+  const lines = legend.filter((line) => terms.some((term) => term.name && line.trim().startsWith(term.name.split(":")[0])));
+  return lines.length ? [make("p", { class: "quiet" }, lines.map((line) => line.trim()).join("; "))] : [];
 }
 
 function nameOf(term) {
