@@ -27,17 +27,22 @@ SENTENCE = (
 ROUNDS, SECONDS, CONNECTIONS = 5, 5, 32
 
 CONSTANT = """
+import gc
 import sys
 from fastapi import Request
 from starlette.responses import Response
 import uvicorn
 from tagline.serving.app import Service
 from tagline.serving.guard import Guard
+from tagline.serving.server import COLLECTED
 from tagline.serving.settings import Settings
 from tagline.serving.shelf import Shelf
 
 service = Service(Shelf({"model": sys.argv[1]}), Settings())
 body = open(sys.argv[2], "rb").read()
+gc.collect()
+gc.freeze()
+gc.set_threshold(*COLLECTED)
 
 async def constant(request: Request) -> Response:
     await request.body()

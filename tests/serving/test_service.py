@@ -124,8 +124,11 @@ def test_a_full_queue_is_told(crf: Any) -> None:
     async def crowd() -> list[Any]:
         batcher = Batcher(lambda served, requests: [["answer"]] * len(requests), max_queue=3, max_batch=100)
         served = ServedModel("names", crf)
-        jobs = [batcher.ask(served, TagRequest(text="a"), 1) for _ in range(5)]
-        return await asyncio.gather(*jobs, return_exceptions=True)
+
+        async def ask() -> Any:
+            return await batcher.ask(served, TagRequest(text="a"), 1)
+
+        return await asyncio.gather(*(ask() for _ in range(5)), return_exceptions=True)
 
     answers = asyncio.run(crowd())
     refused = [answer for answer in answers if isinstance(answer, ProblemError)]

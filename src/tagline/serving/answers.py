@@ -46,7 +46,7 @@ class Prepared:
     words: Sequence[str]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class SentenceAnswer:
     """What the model says of one sentence; spans are (start, end, type, probability)."""
 
@@ -289,42 +289,57 @@ def _item(
     units: Units | None,
 ) -> Item:
     """The answer about one text or sentence."""
-    sentences, entities = [], []
-    move = None if units is None or text is None else units(text)
+    sentences: list[Item] = []
+    entities: list[Item] = []
     for b in range(first, last):
-        row, begin = rows[b], prepared.offsets[b]
-        base, end = prepared.bounds[b] if text is not None else (0, 0)
-        tokens = _tokens(prepared, row, b, base, text is not None)
-        sentence: Item = {"tokens": tokens, **row.more}
-        if text is not None:
-            sentence = {"start": base, "end": end, **sentence}
-        for start, after, kind, probability in row.spans:
-            entity: Item = {"type": kind, "probability": probability, "sentence": b - first, "tokens": [start, after]}
-            if text is not None:
-                left, right = base + prepared.starts[begin + start], base + prepared.ends[begin + after - 1]
-                entity = {"text": text[left:right], "start": left, "end": right, **entity}
-            entities.append(entity)
-        sentences.append(sentence)
-    if move is not None:
-        _move(sentences, entities, move)
+        row = rows[b]
+        if text is None:
+            sentences.append({"tokens": _tokens(prepared, row, b), **row.more})
+        else:
+            start, end = prepared.bounds[b]
+            sentences.append(
+                {"start": start, "end": end, "tokens": _placed_tokens(prepared, row, b, start), **row.more}
+            )
+        entities += _entities(prepared, row, b, b - first, text)
+    if units is not None and text is not None:
+        _move(sentences, entities, units(text))
     item: Item = {"sentences": sentences} if text is None else {"text": text, "sentences": sentences}
     if with_spans:
         item["entities"] = entities
     return item
 
 
-def _tokens(prepared: Prepared, row: SentenceAnswer, b: int, base: int, is_text: bool) -> list[Item]:
-    begin, end = prepared.offsets[b], prepared.offsets[b + 1]
-    words = prepared.words[begin:end]
-    if is_text:
+def _entities(prepared: Prepared, row: SentenceAnswer, b: int, sentence: int, text: str | None) -> Iterator[Item]:
+    begin = prepared.offsets[b]
+    base = 0 if text is None else prepared.bounds[b][0]
+    for start, after, kind, probability in row.spans:
+        entity: Item = {"type": kind, "probability": probability, "sentence": sentence, "tokens": [start, after]}
+        if text is not None:
+            left, right = base + prepared.starts[begin + start], base + prepared.ends[begin + after - 1]
+            entity["text"], entity["start"], entity["end"] = text[left:right], left, right
+        yield entity
+
+
+def _placed_tokens(prepared: Prepared, row: SentenceAnswer, b: int, base: int) -> list[Item]:
+    """Tokens with their characters in the text."""
+    chosen = slice(prepared.offsets[b], prepared.offsets[b + 1])
+    places = zip(prepared.words[chosen], row.labels, prepared.starts[chosen], prepared.ends[chosen], strict=True)
+    if base:
         tokens = [
             {"text": word, "label": label, "start": base + left, "end": base + right}
-            for word, label, left, right in zip(
-                words, row.labels, prepared.starts[begin:end], prepared.ends[begin:end], strict=True
-            )
+            for word, label, left, right in places
         ]
     else:
-        tokens = [{"text": word, "label": label} for word, label in zip(words, row.labels, strict=True)]
+        tokens = [{"text": word, "label": label, "start": left, "end": right} for word, label, left, right in places]
+    return _with_chances(tokens, row)
+
+
+def _tokens(prepared: Prepared, row: SentenceAnswer, b: int) -> list[Item]:
+    words = prepared.words[prepared.offsets[b] : prepared.offsets[b + 1]]
+    return _with_chances([{"text": word, "label": label} for word, label in zip(words, row.labels, strict=True)], row)
+
+
+def _with_chances(tokens: list[Item], row: SentenceAnswer) -> list[Item]:
     if row.marginals is not None and row.probabilities is not None:
         for token, probability, chances in zip(tokens, row.probabilities, row.marginals, strict=True):
             token["probability"], token["marginals"] = probability, chances

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping
+import time
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.resources import files
@@ -35,7 +36,7 @@ from tagline.serving.trellis import trellis
 
 LOG = logging.getLogger("tagline.serving")
 JSON = "application/json"
-LOOK = 0.25  # seconds after which it is asked whether the client is still there
+LOOK = 0.25  # seconds between two looks at who is still there
 
 Asked = TypeVar("Asked", bound=Source)
 STREAM_OPTIONS = ("model", "tokenizer", "offsets")
@@ -61,6 +62,7 @@ class Service:
         answer = partial(answer_requests, most=settings.max_tokens)
         self.batcher = Batcher(answer, settings.max_queue, settings.max_batch, self.metrics.batches.observe)
         self.draining = False
+        self.open: dict[asyncio.Future[Any], tuple[Request, float]] = {}  # what is waited for, by whom, until when
         self.app = FastAPI(
             title="Tagline", version=tagline.__version__, docs_url=None, redoc_url=None, lifespan=self._lifespan
         )
@@ -69,13 +71,15 @@ class Service:
 
     @asynccontextmanager
     async def _lifespan(self, app: FastAPI) -> AsyncIterator[None]:
-        watch = asyncio.create_task(self.shelf.watch(self.settings.reload)) if self.settings.reload else None
+        duties = [asyncio.create_task(self._look_after())]
+        if self.settings.reload:
+            duties.append(asyncio.create_task(self.shelf.watch(self.settings.reload)))
         yield
         self.draining = True
-        if watch is not None:
-            watch.cancel()
+        for duty in duties:
+            duty.cancel()
             with suppress(asyncio.CancelledError):
-                await watch
+                await duty
         self.batcher.close()
 
     def _add_routes(self) -> None:
@@ -167,21 +171,26 @@ class Service:
             self.metrics.models.labels(served.name, served.model.kind, served.fingerprint).set(1)
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def _within(self, request: Request, answer: Awaitable[Any]) -> Any:
+    async def _within(self, request: Request, answer: asyncio.Future[Any]) -> Any:
         """Wait for an answer, as long as there is time and the client is there."""
-        work = asyncio.ensure_future(answer)
-        end = asyncio.get_running_loop().time() + self.settings.timeout
+        self.open[answer] = (request, time.monotonic() + self.settings.timeout)
+        try:
+            return await answer
+        finally:
+            del self.open[answer]
+
+    async def _look_after(self) -> None:
+        """End what takes too long, and what nobody waits for any more."""
         while True:
-            left = end - asyncio.get_running_loop().time()
-            await asyncio.wait({work}, timeout=max(0.0, min(LOOK, left)))
-            if work.done():
-                return work.result()
-            if left <= 0:
-                work.cancel()
-                raise ProblemError(504, f"no answer within {self.settings.timeout:g} seconds; send less at a time")
-            if await request.is_disconnected():
-                work.cancel()
-                raise ProblemError(503, "the client has gone")
+            await asyncio.sleep(LOOK)
+            for answer, (request, end) in list(self.open.items()):
+                if answer.done():
+                    continue
+                if time.monotonic() > end:
+                    detail = f"no answer within {self.settings.timeout:g} seconds; send less at a time"
+                    answer.set_exception(ProblemError(504, detail))
+                elif await request.is_disconnected() and not answer.done():
+                    answer.set_exception(ProblemError(503, "the client has gone"))
 
 
 def _parsed(kind: type[Asked], data: bytes, request: Request) -> Asked:

@@ -24,7 +24,7 @@ from tagline.serving.shelf import ServedModel
 BYTES_A_TOKEN = 6  # about; requests are counted before they are tokenized
 QUIET_TURNS = 3  # of the event loop without a new request, after which a batch begins
 LONGEST_WAIT = 0.003  # seconds that a batch is gathered
-SHORT = 0.005  # seconds that a batch may take in the event loop
+SHORT = 0.02  # seconds that a batch may take in the event loop
 
 Answerer = Callable[[ServedModel, Sequence[TagRequest]], list[Any]]
 
@@ -58,8 +58,8 @@ class Batcher:
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="tagline-answers")
         self._busy = False  # a batch is gathered, or runs
 
-    async def ask(self, served: ServedModel, request: TagRequest, size: int) -> Any:
-        """Return the items of a request, or raise its `ProblemError`.
+    def ask(self, served: ServedModel, request: TagRequest, size: int) -> asyncio.Future[Any]:
+        """Return what will have the items of a request, or its `ProblemError`.
 
         Arguments:
             size: of the request in bytes.
@@ -72,7 +72,7 @@ class Batcher:
         self.waiting.append(job)
         if not self._busy:
             self._gather(loop)
-        return await job.future
+        return job.future
 
     def _gather(self, loop: asyncio.AbstractEventLoop) -> None:
         self._busy = True

@@ -6,6 +6,7 @@ A plain ASGI layer around the routes. Texts of users are never logged.
 from __future__ import annotations
 
 import hmac
+import itertools
 import json
 import logging
 import re
@@ -147,11 +148,14 @@ class Guard:
             LOG.info("request", extra={"facts": {**facts, "ms": round(1000 * seconds, 2)}})
 
 
+_PROCESS, _REQUESTS = secrets.token_hex(4), itertools.count(1)
+
+
 def _number(given: bytes | None) -> str:
     """The number of a request: the caller's own, or a new one."""
     if given is not None and _GIVEN_ID.fullmatch(given):
         return given.decode()
-    return secrets.token_hex(8)
+    return f"{_PROCESS}-{next(_REQUESTS)}"
 
 
 class JSONLines(logging.Formatter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -28,10 +29,15 @@ class Metrics:
         route = scope.get("route")
         return OTHER if route is None else str(route.path)
 
+    @lru_cache(maxsize=1000)  # noqa: B019 - of paths that exist and statuses; looking them up takes longer than counting
+    def _of(self, path: str, status: int) -> tuple[Any, Any]:
+        return self.requests.labels(path, str(status)), self.seconds.labels(path)
+
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests.labels(path, str(status)).inc()
-        self.seconds.labels(path).observe(seconds)
+        count, times = self._of(path, status)
+        count.inc()
+        times.observe(seconds)
 
     def text(self) -> bytes:
         """Write everything in Prometheus' form."""
