@@ -1,4 +1,4 @@
-"""How fast is scoring? Tagline's span scores against seqeval's strict mode, on one thread.
+"""How fast is scoring? Tagline's span scores against seqeval's strict mode, and its reports under seqeval's names.
 
 Sentences with lengths and spans like a newswire corpus (IOB2, four types); 1 predicted tag in 20 is random, so that
 improper sequences occur. Both scorers must find the same counts, overall and by type, before a time is printed.
@@ -6,6 +6,9 @@ improper sequences occur. Both scorers must find the same counts, overall and by
 Work: from lists of tag lists to precision, recall and F1. "columns" starts from tags that are numbered already, as the
 readers give them. seqeval is asked for micro-averaged scores only, its fastest call; Tagline's scores by type are
 included. The ratio is that of medians on the same tokens.
+
+Reports: `classification_report` of seqeval and of `tagline.interop.seqeval`, in both modes, on fewer tokens; the texts
+must be equal to the byte.
 
 Floor: two arrays of 4-byte tag numbers, read once.
 """
@@ -18,16 +21,23 @@ import warnings
 
 import numpy as np
 import timing
+from seqeval.metrics import classification_report
 from seqeval.metrics.v1 import precision_recall_fscore_support  # what mode="strict" calls
 from seqeval.scheme import IOB2, Entities
 from timing import Contender, Plan, Timing
 
 from tagline.evaluation import Score, evaluate, evaluate_spans
+from tagline.interop.seqeval import metrics as our_metrics
+from tagline.interop.seqeval import scheme as our_schemes
 from tagline.readers.corpus import Column
 
 TYPES = ("LOC", "MISC", "ORG", "PER")
 RULE = "strict:IOB2"
 NOISE = 0.05
+MODES = (
+    ("default", {}, {}),
+    ("strict", {"mode": "strict", "scheme": IOB2}, {"mode": "strict", "scheme": our_schemes.IOB2}),
+)
 TARGET_SECONDS, TARGET_RATIO = 1.0, 20.0
 TagLists = list[list[str]]
 
@@ -80,9 +90,23 @@ def rival(pair: tuple[TagLists, TagLists]) -> tuple[float, float, float, int]:
         return precision_recall_fscore_support(*pair, average="micro", scheme=IOB2)  # type: ignore[no-any-return]
 
 
+def compare_reports(pair: tuple[TagLists, TagLists], tokens: int, plan: Plan) -> None:
+    """Print how long both reports take; raise unless they are equal."""
+    for mode, theirs, mine in MODES:
+        contenders = [
+            Contender("tagline", lambda mine=mine: our_metrics.classification_report(*pair, **mine)),
+            Contender("seqeval", lambda theirs=theirs: classification_report(*pair, **theirs)),
+        ]
+        if contenders[0].call() != contenders[1].call():
+            sys.exit(f"{mode} report: the texts differ, no times")
+        fast, slow = timing.take_turns(contenders, plan)
+        print(row(f"report, {mode}, seqeval", tokens, slow))
+        print(f"{row(f'report, {mode}, ours', tokens, fast)}, {slow.seconds / fast.seconds:.0f}× as fast")
+
+
 def row(name: str, tokens: int, taken: Timing) -> str:
     """One line of the table."""
-    return f"{name:<20} {tokens:>9} tokens  {1e3 * taken.seconds:8.1f} ms ± {100 * taken.spread:.0f} %"
+    return f"{name:<24} {tokens:>9} tokens  {1e3 * taken.seconds:8.1f} ms ± {100 * taken.spread:.0f} %"
 
 
 def main() -> None:
@@ -90,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=1_000_000)
     parser.add_argument("--rival-tokens", type=int, default=1_000_000)
+    parser.add_argument("--report-tokens", type=int, default=100_000)
     options = parser.parse_args()
     neighbours = timing.Neighbours()
     large, small = made_up(options.tokens), made_up(options.rival_tokens, seed=1)
@@ -107,13 +132,14 @@ def main() -> None:
     for contender, taken in zip(contenders, times, strict=True):
         print(row(contender.name, options.tokens, taken))
     print(
-        f"{'floor, columns':<20} {options.tokens:>9} tokens  {8e3 * options.tokens / timing.copy_bandwidth(1):8.1f} ms"
+        f"{'floor, columns':<24} {options.tokens:>9} tokens  {8e3 * options.tokens / timing.copy_bandwidth(1):8.1f} ms"
     )
     both = [Contender("tagline", lambda: evaluate_spans(*small, RULE)), Contender("seqeval", lambda: rival(small))]
     ours, theirs = timing.take_turns(both, plan)
     ratio = theirs.seconds / ours.seconds
     print(row("seqeval strict", options.rival_tokens, theirs))
     print(f"{row('tagline strict', options.rival_tokens, ours)}, {ratio:.0f}× as fast")
+    compare_reports(made_up(options.report_tokens, seed=2), options.report_tokens, plan)
     print(neighbours)
     if max(taken.seconds for taken in times[:3]) > TARGET_SECONDS or ratio < TARGET_RATIO:
         sys.exit(f"missed: expected at most {TARGET_SECONDS} s and at least {TARGET_RATIO}×")

@@ -20,11 +20,11 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 ROOMS = {
     "errors": "the error classes",
     "writing": "the one way in which files are written",
+    "drawing": "what pictures are made of: spans, tables, figures, SVG",
     "types": "Chain, Paths, Marginals …: frozen, shapes stated",
     "ragged": "rows of different lengths in one array",
     "compiled": "the compiled core: variant and threads",
     "storage": "one safe file of settings and arrays",
-    "plots": "pictures of texts and numbers: spans, tables, figures",
     "readers": "files and texts ↔ sentences ↔ spans; tag schemes",
     "showing": "`tagline.show`: entities and results, in colour",
     "datasets": "corpora that we generate",
@@ -40,7 +40,9 @@ ROOMS = {
     "models/hmm": "hidden Markov models and their emissions",
     "models/trigram": "the trigram tagger",
     "models/neural": "BiLSTM-CRF, CRF on transformers",
+    "plots": "the public pictures: trellis, tables, spans, curves",
     "interop": "the names of other tools",
+    "serving": "the HTTP service, its client, the page",
     "cli": "the commands",
 }
 

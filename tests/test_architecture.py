@@ -35,7 +35,10 @@ LIBRARIES = {
     "transformers": ("nn", "models", "interop"),
     "spacy": ("interop",),
     "nltk": ("interop",),
-    "matplotlib": ("plots", "evaluation"),
+    "matplotlib": ("drawing", "evaluation", "plots"),
+    **dict.fromkeys(
+        ("fastapi", "starlette", "uvicorn", "pydantic", "pydantic_core", "prometheus_client"), ("serving",)
+    ),
     "typer": ("cli",),
     "rich": ("training", "cli"),
 }

@@ -90,6 +90,18 @@ def test_eval_prints_what_conlleval_prints(tmp_path: Path) -> None:
     assert strict["spans"]["rule"] == "strict:IOB2"
 
 
+def test_eval_reads_by_the_scheme_or_as_the_script(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("".join(f"w {tag} {tag}\n" for tag in ("B-X", "E-X", "B-X", "E-X")), encoding="utf-8")
+    done = tagline_command("eval", str(path))
+    assert "with 2 phrases" in done.stdout
+    assert done.stderr == "rule: conlleval:BIOES\n"
+    script = tagline_command("eval", str(path), "--conlleval")
+    assert "with 1 phrases" in script.stdout
+    assert script.stderr == "rule: conlleval\n"
+    assert "expected no --strict beside it" in tagline_command("eval", str(path), "--conlleval", "--strict").stderr
+
+
 def test_eval_writes_a_page_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_text(PAIR, encoding="utf-8")
     done = tagline_command("eval", str(tmp_path / "out.txt"), "--html", str(tmp_path / "out.html"), "--overall")

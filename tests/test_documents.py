@@ -16,7 +16,7 @@ import pytest
 import tagline
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tagline.__path__, "tagline.")

@@ -112,6 +112,10 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "passes": (lambda: crf(algorithm="sgd", passes="x"), "passes: expected a whole number from 0 to .* None, got 'x'"),
     "precision": (lambda: crf(precision=32), "precision: expected auto, float32 or float64, got 32"),
     "min_frequency": (lambda: crf(min_frequency="x"), "min_frequency: expected a number of at least 0, got 'x'"),
+    "min_feature_frequency": (
+        lambda: crf(min_feature_frequency="x"),
+        "min_feature_frequency: expected a number of at least 0, got 'x'",
+    ),
     "min_frequency of a template": (lambda: templated(min_frequency="x"), "min_frequency: expected a number"),
     "hash_bits": (lambda: crf(hash_bits="x"), "hash_bits: expected 1 to 30, got 'x'"),
     "hash_bits of a template": (lambda: templated(hash_bits=99), "hash_bits: expected 1 to 30, got 99"),

@@ -154,9 +154,45 @@ def test_nothing_is_fetched_but_by_name() -> None:
             if {name.split(".")[0] for name in names} & network:
                 fetching.add(source.relative_to(ROOT / "src").as_posix())
         trusted += re.findall(r"""trust_remote_code["']?\s*[=:]\s*(\w+)""", text)
-    assert fetching == {"tagline/nn/pretrained.py"}
+    own = {"tagline/serving/client.py", "tagline/serving/server.py"}  # calls what it is given; listens
+    assert fetching - own == {"tagline/nn/pretrained.py"}
     assert trusted
     assert set(trusted) == {"False"}
+
+
+@claim("Other tools' models run no code either", "Files of CRFsuite, CRF++", "Pickles of sklearn-crfsuite")
+def test_other_tools_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagline.interop.formats import read_model
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad").write_bytes(pickle.dumps(Exploding()))
+    with pytest.raises((StorageError, InputError)):
+        read_model(tmp_path / "bad")
+    assert not (tmp_path / "exploded").exists()
+    for head in (b"lCRF", b"\x64\0\0\0\0\0\0\0", b"version: 100\n", b"#mdl#2#9\n"):
+        (tmp_path / "bad").write_bytes(head + b"\xff" * 99)
+        with pytest.raises((StorageError, InputError)):
+            read_model(tmp_path / "bad")
+
+
+@claim(
+    "The service trusts nobody", "It listens on this machine", "Tokens", "Bodies, tokens", "Its page loads", "Texts are"
+)
+def test_the_service() -> None:
+    pytest.importorskip("fastapi")
+    from tagline.serving import guard
+    from tagline.serving.settings import Settings, check_exposure
+
+    with pytest.raises(InputError, match="--insecure"):
+        check_exposure("0.0.0.0", None, insecure=False)
+    assert "hmac.compare_digest" in Path(guard.__file__).read_text(encoding="utf-8")
+    assert all(0 < getattr(Settings(), name) < 1e9 for name in ("max_body", "max_tokens", "max_queue", "timeout"))
+    policy = dict(guard.SECURITY)[b"content-security-policy"]
+    assert b"default-src 'none'; script-src 'self'" in policy
+    assert b"unsafe" not in policy
+    page = ROOT / "src" / "tagline" / "serving" / "page"
+    assert not re.search(r"<script(?! type=\"module\" src=\"page/)|https?://", (page / "index.html").read_text())
+    # that they hold under load, and that nothing is logged: tests/serving
 
 
 @claim("Pages load nothing", "HTML that `tagline` writes")

@@ -323,10 +323,10 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"lCRF\x00\x10\x00\x00FOMC\x64\x00\x00\x00", "got a CRFsuite model; train with Tagline"),
-        (struct.pack("<IIdI", 100, 0, 1.0, 7), r"got a CRF\+\+ model; train with Tagline"),
-        (b"version: 100\ncost-factor: 1\n", r"got a CRF\+\+ model; train"),
-        (b"#mdl#2#0\n#rdr#1/1/0\n", "got a Wapiti model; train"),
+        (b"lCRF\x00\x10\x00\x00FOMC\x64\x00\x00\x00", "got a CRFsuite model; make it one of ours"),
+        (struct.pack("<IIdI", 100, 0, 1.0, 7), r"got a CRF\+\+ model; make it one of ours"),
+        (b"version: 100\ncost-factor: 1\n", r"got a CRF\+\+ model; make it one of ours: tagline convert-model"),
+        (b"#mdl#2#0\n#rdr#1/1/0\n", "got a Wapiti model; make it one of ours: tagline convert-model"),
         (pickle.dumps({"weights": [1.0, 2.0]}), "got a pickle; Tagline loads no pickles"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", r"got a packed file \(gzip, .*\); unpack it first"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00", "got a packed file"),

@@ -4,7 +4,9 @@
 #include "bindings/training.h"
 #include "bindings/weights.h"
 #include "runtime/pool.h"
+#include "training/flat_weights.h"
 #include "training/likelihood.h"
+#include "training/mistakes.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -14,7 +16,8 @@ namespace tagline::bindings {
 
 namespace {
 
-std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array& labels) {
+// Throw ValueError unless the labels of each attribute ascend and are below L.
+void check_rows(int64_t L, const Array& offsets, const Array& labels) {
     const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});
     const int32_t* of = checked<int32_t>("labels", labels, {-1});
     if (L < 1 || offsets.size() < 1) throw nb::value_error("layout: expected at least one label");
@@ -23,7 +26,14 @@ std::shared_ptr<Layout> make_layout(int64_t L, const Array& offsets, const Array
         for (int64_t k = begins[a]; k < begins[a + 1]; ++k)
             if (of[k] < 0 || of[k] >= L || (k > begins[a] && of[k] <= of[k - 1]))
                 throw nb::value_error("labels: expected ascending numbers of labels for each attribute");
-    return std::make_shared<Layout>(L, int64_t(offsets.size()) - 1, begins, of);
+}
+
+// After check_rows: a Layout or FlatWeights.
+template <class Made>
+std::shared_ptr<Made> make_rows(int64_t L, const Array& offsets, const Array& labels) {
+    check_rows(L, offsets, labels);
+    return std::make_shared<Made>(L, int64_t(offsets.size()) - 1, static_cast<const int64_t*>(offsets.data()),
+                                  static_cast<const int32_t*>(labels.data()));
 }
 
 std::optional<std::tuple<Result<int64_t>, Result<int32_t>>> observed_pairs(const Array& offsets, const Array& ids,
@@ -64,6 +74,40 @@ Placed place(const Layout& layout, const Array& offsets, const Array& ids, const
             adopt(std::move(lists.cell_offsets)), adopt(std::move(lists.cells)), optional(lists.cell_values)};
 }
 
+// Weights of state attributes in float64, added up in the order of a token's attributes.
+struct ExactStateWeights {
+    std::shared_ptr<FlatWeights> flat;
+
+    ExactStateWeights(int64_t L, const Array& offsets, const Array& labels, const Array& weights)
+        : flat(make_rows<FlatWeights>(L, offsets, labels)) {
+        const double* values = checked<double>("weights", weights, {int64_t(labels.size())});
+        for (size_t k = 0; k < flat->cells.size(); ++k) flat->cells[k].value = values[k];
+    }
+
+    Result<double> emissions(const Array& offsets, const Array& ids, const std::optional<Array>& values) const {
+        const AttributeIds tokens = as_attributes(offsets, ids, values, int64_t(flat->offsets.size()) - 1);
+        const int64_t N = int64_t(offsets.size()) - 1, L = flat->L;
+        Result<double> out = make<double>({size_t(N), size_t(L)});
+        double* to = out.data();
+        ask([&] {
+            constexpr int64_t kBlock = 256;  // tokens
+            const int64_t blocks = (N + kBlock - 1) / kBlock;
+            Outcome outcome;
+            int stop = 0;
+            outcome.finished = run(blocks, blocks < 4, stop, signalled, [&](long block) {
+                const int64_t first = block * kBlock, last = std::min(N, first + kBlock);
+                const int64_t begin = tokens.offsets[first], end = tokens.offsets[last];
+                std::vector<double> wide;
+                if (tokens.values) wide.assign(tokens.values + begin, tokens.values + end);
+                flat->emit(last - first, tokens.offsets + first, tokens.ids + begin,
+                          tokens.values ? wide.data() : nullptr, to + first * L);
+            });
+            return outcome;
+        });
+        return out;
+    }
+};
+
 template <class Real>
 void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using namespace nb::literals;
@@ -87,7 +131,19 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
                 return std::make_tuple(value, gradient);
             },
             "weights"_a, "curvature"_a = false,
-            "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.");
+            "Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.")
+        .def(
+            "mistakes",
+            [](Own& own) {
+                Mistakes mistakes;
+                if (own.likelihood.examples().allowed) throw nb::value_error("labels: expected all to be known");
+                ask([&] {
+                    const std::lock_guard<std::mutex> one_at_a_time(own.busy);
+                    return count_mistakes(own.likelihood, mistakes, signalled);
+                });
+                return std::make_tuple(mistakes.labels, mistakes.sentences);
+            },
+            "Count wrong labels, and sentences with any, under the weights that were evaluated last.");
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
         .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)
@@ -109,16 +165,19 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
         }, "values"_a, "scale"_a, "Go on from where keep was called, bit for bit.")
         .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
                      [](Way& way, double seen) { way.descent.set_steps(seen); })
-        .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn) {
+        .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn,
+                      bool shrink_first) {
             const int64_t* sentences = as_order(order, way.own->likelihood.examples().B);
             if (batch < 1) throw nb::value_error("batch: expected at least 1");
             double loss = 0;
             ask([&] {
                 const std::lock_guard<std::mutex> one_at_a_time(way.own->busy);
-                return way.descent.pass(sentences, int64_t(order.size()), batch, rate, decay, learn, loss, signalled);
+                return way.descent.pass(sentences, int64_t(order.size()), batch, rate, decay, learn, loss, signalled,
+                                        shrink_first);
             });
             return loss;
         }, "order"_a, "batch"_a, "rate"_a, "decay"_a, "learn"_a = true,
+             "shrink_first"_a = false,
              "Take a step for every few sentences of the order; returns their summed loss, each before its step.");
 }
 
@@ -163,7 +222,7 @@ void bind_weights(nb::module_& m) {
           "Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much "
           "memory.");
     nb::class_<Layout>(m, "Layout", "Where each weight of the state attributes lives while it is used.")
-        .def(nb::new_(&make_layout), "num_labels"_a, "offsets"_a, "labels"_a)
+        .def(nb::new_(&make_rows<Layout>), "num_labels"_a, "offsets"_a, "labels"_a)
         .def_prop_ro("rows", &Layout::rows)
         .def_prop_ro("cells", &Layout::cells)
         .def("place", place, "offsets"_a, "ids"_a, "values"_a.none(),
@@ -172,6 +231,11 @@ void bind_weights(nb::module_& m) {
         .def(nb::init<std::shared_ptr<const Layout>, const Array&>(), "layout"_a, "weights"_a)
         .def("emissions", &StateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
              "Sum the weights of each token's attributes: [N, L] float32.");
+    nb::class_<ExactStateWeights>(m, "ExactStateWeights", "Weights of state attributes in float64, summed in order.")
+        .def(nb::init<int64_t, const Array&, const Array&, const Array&>(), "num_labels"_a, "offsets"_a, "labels"_a,
+             "weights"_a)
+        .def("emissions", &ExactStateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),
+             "Sum the weights of each token's attributes, in their order: [N, L] float64.");
     nb::class_<TransitionArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
         .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
                       const std::optional<Array>&, const std::optional<Array>&>(),

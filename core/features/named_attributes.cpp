@@ -4,7 +4,7 @@
 
 namespace tagline {
 
-void NamedAttributes::add(std::span<const std::string_view> name, float value) {
+void NamedAttributes::add(std::span<const std::string_view> name, double value) {
     const uint32_t first = uint32_t(pieces.size());
     uint64_t hash = hash_piece(name[0]).value;
     for (const std::string_view piece : name.subspan(1)) hash = append(hash, hash_piece(piece));
@@ -54,7 +54,7 @@ void NumberedRows::add(const NamedAttributes& token) {
         if (id < 0) continue;
         if (attribute.value != 1 && values.empty()) values.assign(ids.size(), 1);
         ids.push_back(id);
-        if (attribute.value != 1 || !values.empty()) values.push_back(attribute.value);
+        if (attribute.value != 1 || !values.empty()) values.push_back(float(attribute.value));
     }
     offsets.push_back(int64_t(ids.size()));
 }

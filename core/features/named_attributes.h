@@ -18,7 +18,7 @@ public:
     struct Attribute {
         uint64_t hash;          // finished, of the whole name
         uint32_t first, last;   // its pieces
-        float value;
+        double value;
     };
 
     void clear() {
@@ -26,7 +26,7 @@ public:
         pieces.clear();
     }
 
-    void add(std::span<const std::string_view> name, float value);
+    void add(std::span<const std::string_view> name, double value);
 
     std::span<const std::string_view> name(const Attribute& attribute) const {
         return {pieces.data() + attribute.first, attribute.last - attribute.first};

@@ -113,13 +113,20 @@ void Descent<Real>::rescale() {
 }
 
 template <class Real>
+void Descent<Real>::shrink_all(double factor) {
+    scale_ *= factor;
+    TransitionTable<double>& table = transition_weights_;
+    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges})
+        for (double& value : *part) value *= factor;
+}
+
+template <class Real>
 void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable<double>& expected, double eta,
-                         const Kernels<Real>& kernels) {
+                         double shrinkage, const Kernels<Real>& kernels) {
     const Examples& examples = likelihood_.examples();
     const TransitionLayout& transitions = likelihood_.transitions();
     const int64_t L = transitions.L;
-    const double share = double(expectations.count()) / double(std::max<int64_t>(examples.B, 1));  // of the penalties
-    const double shrinkage = 1 / (1 + 2 * eta * c2_ * share);  // implicit: never negative, however large the step
+    const double share = share_of(expectations.count());
     scale_ *= shrinkage;
     for (int g = 0; g < expectations.count(); ++g) {
         const auto& sentence = expectations[g];
@@ -166,7 +173,7 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
 
 template <class Real>
 Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, double rate, double decay, bool learn,
-                            double& loss, const Interrupted& interrupted) {
+                            double& loss, const Interrupted& interrupted, bool shrink_first) {
     const Variant& variant = active_variant();
     const Kernels<Real>& kernels = kernels_of<Real>(variant);
     const Examples& examples = likelihood_.examples();
@@ -189,6 +196,8 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             if (size == 0) break;  // only sentences without tokens were left
             const auto length = [&](int64_t b) { return examples.offsets[b + 1] - examples.offsets[b]; };
             std::stable_sort(members, members + size, [&](int64_t a, int64_t b) { return length(a) > length(b); });
+            const double eta = rate / (1 + rate * decay * seen_), taken = 2 * eta * c2_ * share_of(size);
+            if (learn && shrink_first) shrink_all(1 - taken);
             if (c1_ > 0) pay(members, size);
             std::fill(flat.begin(), flat.end(), 0.0);
             transition_weights_.add_to(transitions, flat.data());
@@ -209,7 +218,8 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
                 loss -= examples.weight(sentence.index) * expectations.path_score(g, examples.labels + sentence.first);
             }
             if (!learn) continue;
-            step(expectations, expected, rate / (1 + rate * decay * seen_), kernels);
+            // Implicit otherwise: never negative, however large the step.
+            step(expectations, expected, eta, shrink_first ? 1 : 1 / (1 + taken), kernels);
             seen_ += size;
             if (scale_ < kLeastScale) rescale();
         }

@@ -7,6 +7,8 @@
 
 #include "training/likelihood.h"
 
+#include <algorithm>
+
 namespace tagline {
 
 template <class Real>
@@ -24,8 +26,9 @@ public:
 
     // One step for every `batch` sentences of `order`: w ← w − η ∇, η = rate / (1 + rate · decay · sentences so far).
     // `loss` becomes Σ weight · −log p, each as it was before its step. Without `learn` only the loss is computed.
+    // With `shrink_first` the L2 penalty is taken before the likelihood is asked, by 1 − 2·η·c2·share, as CRFsuite does.
     Outcome pass(const int64_t* order, int64_t count, int64_t batch, double rate, double decay, bool learn,
-                 double& loss, const Interrupted& interrupted);
+                 double& loss, const Interrupted& interrupted, bool shrink_first = false);
 
     double steps() const { return seen_; }
     void set_steps(double seen) { seen_ = seen; }
@@ -44,8 +47,14 @@ private:
     void pay(const int64_t* members, int count);
     void pay_all();
     void rescale();
-    // `expected` holds the counts of transitions of the sentences, or is given them here.
-    void step(const Expectations<Real>& expectations, TransitionTable<double>& expected, double eta,
+    // The share of so many sentences in the penalties.
+    double share_of(int64_t sentences) const {
+        return double(sentences) / double(std::max<int64_t>(likelihood_.examples().B, 1));
+    }
+    void shrink_all(double factor);
+    // `expected` holds the counts of transitions of the sentences, or is given them here. Weights are multiplied by
+    // `shrinkage` on the way.
+    void step(const Expectations<Real>& expectations, TransitionTable<double>& expected, double eta, double shrinkage,
               const Kernels<Real>& kernels);
 };
 

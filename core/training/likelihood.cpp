@@ -68,7 +68,8 @@ Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLay
     : layout_(std::move(layout)),
       transitions_(std::move(transitions)),
       examples_(examples),
-      weights_(layout_->make<Real>()) {
+      weights_(layout_->make<Real>()),
+      transition_weights_(size_t(transitions_.size()), 0.0) {
     const int64_t N = examples_.offsets[examples_.B];
     const int64_t memory = layout_->rows() * layout_->stride() * int64_t(sizeof(Real)) +
                            layout_->cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
@@ -174,6 +175,7 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
                                    const Interrupted& interrupted) {
     const int64_t A = layout_->attributes();
     layout_->load(weights, weights_.table());
+    transition_weights_.assign(weights + layout_->size(), weights + size());
     TransitionTable<Real> scores(transitions_);
     scores.load(transitions_, weights + layout_->size());
     scores.forbid(transitions_);

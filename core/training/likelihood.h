@@ -28,6 +28,10 @@ public:
     Outcome evaluate(const double* weights, bool curvature, double& value, double* gradient,
                      const Interrupted& interrupted);
 
+    // The weights that were evaluated last: of states, and flat ones of transitions.
+    const WeightTable<Real>& evaluated() const { return weights_.table(); }
+    const std::vector<double>& evaluated_transitions() const { return transition_weights_; }
+
     // How often each weight is used by the sentences whose labels are all known, [size].
     const std::vector<double>& observed() const { return observed_; }
 
@@ -40,6 +44,7 @@ private:
     std::vector<uint32_t> hot_rows_;    // summed in float64 now and then
     std::vector<double> observed_;
     WeightMemory<Real> weights_;
+    std::vector<double> transition_weights_;
     std::vector<std::unique_ptr<Lane>> lanes_;
 
     void observe();

@@ -40,7 +40,7 @@ public:
     // Learn from the sentences of `order`. `loss` becomes the sum of l, `wrong` the number of wrong labels.
     Outcome pass(const int64_t* order, int64_t count, double& loss, int64_t& wrong, const Interrupted& interrupted);
 
-private:
+protected:
     struct Change {
         uint64_t key;   // where in the tables
         double amount;

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.showing import show
     from tagline.training.callbacks import TrainingState
-    from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths
+    from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths, ViterbiTable
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,7 @@ _HOMES = {
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.showing": ("show",),
     "tagline.training.callbacks": ("TrainingState",),
-    "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths"),
+    "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths", "ViterbiTable"),
 }
 _MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -68,6 +68,7 @@ __all__ = [
     "TrainingState",
     "TransformerCRF",
     "TrigramTagger",
+    "ViterbiTable",
     "__version__",
     "chain",
     "compile_corpus",

@@ -35,6 +35,17 @@ def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=F
 def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """Find the best states of symbols: (states [N], scores [B])."""
 
+class ByteExpression:
+    """A regular expression of Wapiti, which is searched in bytes."""
+
+    def __init__(self, members: Annotated[NDArray, dict(device='cpu', writable=False)], kinds: Annotated[NDArray, dict(device='cpu', writable=False)], at_start: bool, at_end: bool) -> None:
+        """Take atoms: the bytes of each [A, 256], and how often it is taken [A]."""
+
+    def find(self, words: list) -> NDArray[numpy.int64]:
+        """
+        Find the match in each word: where it begins and its length in bytes, one word behind the other [2 n]; -1 for none.
+        """
+
 class NoPath(ValueError):
     """A sentence has no legal labelling; the text is its index."""
 
@@ -102,6 +113,16 @@ def lists_of(words: tuple, numbers: Annotated[NDArray, dict(device='cpu', writab
     Look words up by number [N] and cut them at the offsets [B + 1]: a list for each sentence.
     """
 
+def build_double_array(bytes: bytes, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int32]:
+    """
+    Make Darts' double array [n, 2] (base, check) of ascending keys: their bytes, offsets [K + 1], values [K].
+    """
+
+def read_double_array(units: Annotated[NDArray, dict(device='cpu', writable=False)], most_bytes: int) -> tuple[bytes, NDArray[numpy.int64], NDArray[numpy.int32]] | None:
+    """
+    List the keys of a double array [n, 2]: (bytes, offsets [K + 1], values [K]); None where it is damaged or the keys have more bytes.
+    """
+
 def intern_names(names: Sequence, before: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, most: int = 2147483646) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.uint16]]:
     """
     Number strings in the order of first use, after those of another vocabulary: its four arrays.
@@ -125,6 +146,21 @@ def number_items(sentences: object, name: str, known: tuple[Annotated[NDArray, d
     """
     Number the attributes of tokens given as dicts or lists of strings: (offsets of sentences [B + 1], offsets of tokens [N + 1], ids [M], values [M] or None where all are 1, the vocabulary's arrays where it was built).
     """
+
+class Mira:
+    """
+    Learning from mistakes with a limit for each sentence, as CRF++ does; from zeros.
+    """
+
+    def __init__(self, likelihood: Likelihood64, c: float) -> None: ...
+
+    def weights(self) -> NDArray[numpy.float64]:
+        """Return the weights [size] of now."""
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], int, int, int, float]:
+        """
+        Learn from sentences in this order: (wrong labels of each, of all, sentences with any, sentences at their limit, the largest violation of the others).
+        """
 
 class Online32:
     """Learning from mistakes: averaged perceptron, passive-aggressive, AROW."""
@@ -173,6 +209,30 @@ class Online64:
 
     def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[float, int]:
         """Learn from sentences in this order: (summed loss, wrong labels)."""
+
+class FlatOnline:
+    """Learning from mistakes as CRFsuite does it, to the last bit."""
+
+    def __init__(self, num_labels: int, state_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], state_labels: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], bounds: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None, rule: str, type: int = 1, c: float = 1.0, error_sensitive: bool = True, variance: float = 1.0, gamma: float = 1.0) -> None: ...
+
+    def get(self, averaged: bool) -> NDArray[numpy.float64]:
+        """
+        Return the weights [size] of now, or their average over the sentences so far.
+        """
+
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> float:
+        """Learn from sentences in this order; returns their summed loss."""
+
+class LibraryRandom:
+    """The random numbers of the C library, with a state of their own."""
+
+    def __init__(self, seed: int = 1) -> None: ...
+
+    def next(self) -> int:
+        """Return a number below 2^31."""
+
+    def shuffled(self, order: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+        """Return the numbers in another order, as CRFsuite shuffles them."""
 
 class Pattern:
     """A regular expression that is searched without backtracking."""
@@ -251,6 +311,56 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
 
+class ItemSequence:
+    """The attributes of a sentence, read once."""
+
+    def __init__(self, items: object) -> None: ...
+
+    def items(self) -> list:
+        """Return the attributes of each token as a dict of names and values."""
+
+    def __len__(self) -> int: ...
+
+class SequenceRows:
+    """Sentences to learn from, numbered one after the other."""
+
+    def __init__(self) -> None: ...
+
+    def append(self, items: object) -> int:
+        """Take a sentence; returns its length."""
+
+    def drop(self, tokens: int) -> None:
+        """Take back the last tokens."""
+
+    def arrays(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
+        """Return (offsets of tokens [N + 1], ids [M], values [M])."""
+
+    def names(self) -> list:
+        """Return the names of the attributes by number."""
+
+class SequenceTagger:
+    """Labels for one sentence after the other, by weights in float64."""
+
+    def __init__(self, attributes: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], names: list) -> None: ...
+
+    def set(self, items: object) -> int:
+        """Take a sentence; returns its length."""
+
+    def best(self) -> list:
+        """Return the best labels of the sentence."""
+
+    def tag(self, items: object) -> list:
+        """Take a sentence and return its best labels."""
+
+    def tag_many(self, sentences: object) -> list:
+        """Return the best labels of each sentence."""
+
+    def emissions(self) -> NDArray[numpy.float64]:
+        """Return the scores of the sentence's tokens [T, L]."""
+
+    @property
+    def length(self) -> int: ...
+
 class Tokenizer:
     def __init__(self, ranges: Annotated[NDArray, dict(device='cpu', writable=False)], titles: Sequence[str]) -> None: ...
 
@@ -313,6 +423,14 @@ def move_point(weights: Annotated[NDArray, dict(device='cpu', writable=False)], 
     Write out [n] = weights + step·d, d = Σ of_s·s_r + D·(of_gradient·p + Σ of_y·y_r) over the slots in use; where c1 > 0, only descending parts of d, and no weight passes 0. Return d·p, p·(out − weights), d·d.
     """
 
+def read_weight_lines(data: bytes, at: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Read lines with number=weight from a place to the end: numbers [W] and weights [W].
+    """
+
+def write_weight_lines(features: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> bytes:
+    """Write lines with number=weight, weights in hexadecimal."""
+
 def observed_pairs(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], num_labels: int, num_attributes: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32]] | None:
     """
     Find the labels seen with each attribute: (offsets [A + 1], labels); None where that takes too much memory.
@@ -342,6 +460,16 @@ class StateWeights:
     def emissions(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> NDArray[numpy.float32]:
         """Sum the weights of each token's attributes: [N, L] float32."""
 
+class ExactStateWeights:
+    """Weights of state attributes in float64, summed in order."""
+
+    def __init__(self, num_labels: int, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], labels: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def emissions(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> NDArray[numpy.float64]:
+        """
+        Sum the weights of each token's attributes, in their order: [N, L] float64.
+        """
+
 class Moves:
     """Weights between labels and at the ends, and what is forbidden."""
 
@@ -366,6 +494,11 @@ class Likelihood32:
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
         """
 
 class Descent32:
@@ -395,7 +528,7 @@ class Descent32:
     @seen.setter
     def seen(self, arg: float, /) -> None: ...
 
-    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True, shrink_first: bool = False) -> float:
         """
         Take a step for every few sentences of the order; returns their summed loss, each before its step.
         """
@@ -414,6 +547,11 @@ class Likelihood64:
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
         Compute the negative log-likelihood and its gradient [size]; or a diagonal that bounds its Hessian's.
+        """
+
+    def mistakes(self) -> tuple[int, int]:
+        """
+        Count wrong labels, and sentences with any, under the weights that were evaluated last.
         """
 
 class Descent64:
@@ -443,7 +581,7 @@ class Descent64:
     @seen.setter
     def seen(self, arg: float, /) -> None: ...
 
-    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True) -> float:
+    def run(self, order: Annotated[NDArray, dict(device='cpu', writable=False)], batch: int, rate: float, decay: float, learn: bool = True, shrink_first: bool = False) -> float:
         """
         Take a step for every few sentences of the order; returns their summed loss, each before its step.
         """

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TextIO
 
+from tagline.drawing.notebooks import notebook
+from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.errors import InputError, visible
-from tagline.plots.notebooks import notebook
-from tagline.plots.spans import Mark, Picture, Piece, cut
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
 from tagline.readers.pictures import joined, picture_of, picture_of_sentence, pieces_of, written
 from tagline.readers.sources import shown_value
@@ -172,16 +172,33 @@ def _found(thing: Any) -> Iterable[Any] | None:
 
 def _entity_pieces(text: str, places: Sequence[tuple[int, int]] | None, entities: Iterable[Any]) -> list[Piece]:
     """Cut a text at entities, which may stand in any order."""
-    marks = sorted(_mark(entity, places) for entity in entities)
+    marks = _marks(text, places, entities)
     at = 0
     for mark in marks:
-        if not at <= mark.start <= mark.end <= len(text):
+        if mark.start < at:
             raise InputError(
-                f"answers: expected entities within the {len(text)} characters of the text, none over another, "
-                f"got {mark.type} at {mark.start} to {mark.end}"
+                f"answers: expected entities of the text, none over another, got {mark.type} at {mark.start} to "
+                f"{mark.end}; plots.spans draws those that overlap under each other"
             )
         at = mark.end
     return list(cut(text, marks))
+
+
+def marks_of(thing: Any, entities: Iterable[Any]) -> tuple[str, list[Mark]]:
+    """Return the text of one sentence, and the characters of entities in it, in their order; they may overlap."""
+    text, places = _text_and_tokens(thing)
+    return text, _marks(text, places, entities)
+
+
+def _marks(text: str, places: Sequence[tuple[int, int]] | None, entities: Iterable[Any]) -> list[Mark]:
+    marks = sorted(_mark(entity, places) for entity in entities)
+    for mark in marks:
+        if not 0 <= mark.start <= mark.end <= len(text):
+            raise InputError(
+                f"answers: expected entities within the {len(text)} characters of the text, got {mark.type} at "
+                f"{mark.start} to {mark.end}"
+            )
+    return marks
 
 
 def _mark(entity: Any, places: Sequence[tuple[int, int]] | None) -> Mark:

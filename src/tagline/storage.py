@@ -55,12 +55,18 @@ _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or 
 _NAME = "name a file that was written by save"
 _COPY = "copy it again from where it was made"
 
+_CONVERT = "make it one of ours: tagline convert-model OLD NEW"
+
 # How other files begin, for messages.
 _STRANGERS = (
-    (rb"lCRF", "a CRFsuite model", "train with Tagline, or tag with CRFsuite"),
-    (rb"\x64\0\0\0|version: 100", "a CRF++ model", "train with Tagline, or tag with crf_test"),
-    (rb"#mdl#", "a Wapiti model", "train with Tagline, or tag with wapiti"),
-    (rb"\x80[\x02-\x05]", "a pickle", "Tagline loads no pickles, for they can run code; name a file written by save"),
+    (rb"lCRF", "a CRFsuite model", _CONVERT),
+    (rb"\x64\0\0\0|version: 100", "a CRF++ model", _CONVERT),
+    (rb"#mdl#", "a Wapiti model", _CONVERT),
+    (
+        rb"\x80[\x02-\x05]",
+        "a pickle",
+        "Tagline loads no pickles, for they can run code; tagline convert-model reads those of sklearn-crfsuite",
+    ),
     (rb"\x1f\x8b|BZh|\xfd7zXZ|PK\x03\x04", "a packed file (gzip, bzip2, xz or zip)", "unpack it first"),
 )
 

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.drawing.grids import grid
+from tagline.drawing.tables import table
 from tagline.errors import InputError
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
@@ -26,6 +28,8 @@ LabelSet: TypeAlias = int | Iterable[int]
 
 SpanQuery: TypeAlias = tuple[int, int, Sequence[LabelSet]]
 """(sentence, first token, one label set for each token of the span)."""
+
+MOST_SHOWN = 20  # labellings, and labels of each, in a notebook
 
 # Sums of 10^8 float64 scores below this size stay finite; float32 scores always do, being summed in float64.
 _LARGEST_FLOAT64 = 1e290
@@ -159,6 +163,11 @@ class Chain:
             f"{self.emissions.dtype}, transitions{kind})"
         )
 
+    def _repr_html_(self) -> str:
+        first = self.emissions[: self.offsets[1]] if self.num_sentences else self.emissions[:0]
+        below = "emissions of the first sentence; tagline.plots.trellis draws the chain"
+        return grid(first, title=repr(self), note=below)
+
 
 @dataclass(frozen=True, eq=False)
 class Paths:
@@ -174,6 +183,27 @@ class Paths:
 
     def __repr__(self) -> str:
         return f"Paths({len(self.scores):,} sentences, {len(self.labels):,} tokens)"
+
+
+@dataclass(frozen=True, eq=False)
+class ViterbiTable:
+    """How the best labelling is found: what Viterbi's algorithm writes down on its way.
+
+    Attributes:
+        scores: ``[N, L]``, δ: the score of the best beginning that gives a token a label, emission included, end not.
+        back: ``[N, L]``, the label before it in that beginning; −1 at the first token of a sentence.
+    """
+
+    scores: Float64Array
+    back: IntArray
+
+    def __repr__(self) -> str:
+        N, L = self.scores.shape
+        return f"ViterbiTable({N:,} tokens, {L} labels)"
+
+    def _repr_html_(self) -> str:
+        below = "score of the best beginning, and the label before; tagline.plots.viterbi_table draws it"
+        return grid(self.scores, title=repr(self), note=below, beside=self.back)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +226,13 @@ class RankedPaths:
         K, T = self.labels.shape
         return f"RankedPaths({K} labellings of {T} tokens, probabilities {shown}{more})"
 
+    def _repr_html_(self) -> str:
+        rows = [
+            [f"{self.probabilities[k]:.4f}", f"{self.scores[k]:.3f}", " ".join(map(str, self.labels[k, :MOST_SHOWN]))]
+            for k in range(min(len(self.labels), MOST_SHOWN))
+        ]
+        return table(["probability", "score", "labels"], rows, aligned="rrl", title=repr(self))
+
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
@@ -215,6 +252,9 @@ class Marginals:
         N, L = self.nodes.shape
         edges = "" if self.edges is None else ", with label pairs"
         return f"Marginals({len(self.log_z):,} sentences, {N:,} tokens, {L} labels{edges})"
+
+    def _repr_html_(self) -> str:
+        return grid(self.nodes, title=repr(self), note="probability of each label", most=1.0)
 
 
 @dataclass(frozen=True, eq=False)

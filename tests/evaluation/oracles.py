@@ -11,9 +11,6 @@ Tags = Sequence[Sequence[str]]
 # (previous, next) letters between which the CoNLL script starts a chunk, or ends one, when the types are the same.
 STARTS = {"BB", "IB", "OB", "OI", "OE", "EE", "EI"}
 ENDS = {"BB", "BO", "IB", "IO", "EE", "EI", "EO"}
-# S, a chunk of one, is no letter of the script: whatever is before it ends, whatever is after it starts.
-STARTS |= {f"{letter}S" for letter in "BIEOS"} | {f"S{letter}" for letter in "BIE"}
-ENDS |= {f"{letter}S" for letter in "BIES"} | {f"S{letter}" for letter in "BIEO"}
 
 
 def split(tag: str) -> tuple[str, str]:

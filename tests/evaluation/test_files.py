@@ -42,10 +42,16 @@ def test_stdout_is_what_the_script_prints(tmp_path: Path, capsys: pytest.Capture
         "".join(f"w x {g} {p}\n" for g, p in zip(*tags, strict=True)) for tags in zip(gold, guess, strict=True)
     )
     (tmp_path / "out.txt").write_text("\n".join(sentences), encoding="utf-8")
-    show(evaluate_files(tmp_path / "out.txt"))
+    show(evaluate_files(tmp_path / "out.txt", script=True))
     printed = capsys.readouterr()
     assert printed.out == Tally().run(gold, guess).text()
     assert printed.err == "rule: conlleval\n"
+    show(evaluate_files(tmp_path / "out.txt"))
+    assert capsys.readouterr().err == "rule: conlleval:BIOES\n"
+    with pytest.raises(InputError, match="--conlleval: expected no --strict beside it"):
+        evaluate_files(tmp_path / "out.txt", script=True, strict=True)
+    with pytest.raises(InputError, match="--conlleval: expected no --scheme beside it"):
+        evaluate_files(tmp_path / "out.txt", script=True, scheme="BIOES")
 
 
 def test_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

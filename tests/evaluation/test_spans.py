@@ -24,14 +24,14 @@ GUESS = [["B-PER", "I-PER", "O", "B-ORG"], ["B-ORG", "I-ORG"]]
 
 @given(pairs(letters="BIE"))
 def test_text_is_that_of_the_script(pair: tuple[TagLists, TagLists]) -> None:
-    assert evaluate_spans(*pair).text() == Tally().run(*pair).text()
+    assert evaluate_spans(*pair, "conlleval").text() == Tally().run(*pair).text()
 
 
-@pytest.mark.parametrize("letters", ["BI", "IE", "BIE"])
+@pytest.mark.parametrize("letters", ["BI", "IE", "BIE", "BIES", "BILU", "BMEW"])
 def test_text_is_that_of_the_script_on_many_sequences(letters: str) -> None:
     pair = random_pair(seed=1, sentences=3_000, letters=letters, types=("A", "B-1", "long name of a type!"))
     expected = Tally().run(*pair)
-    found = evaluate_spans(*pair)
+    found = evaluate_spans(*pair, "conlleval")
     assert found.text() == expected.text()
     assert 0 < found.overall.correct < found.overall.gold  # the draw is neither all right nor all wrong
 
@@ -40,8 +40,9 @@ def test_text_is_that_of_the_script_on_many_sequences(letters: str) -> None:
 def test_counts_are_set_intersections(pair: tuple[TagLists, TagLists]) -> None:
     gold, predicted = ([chunks(tags) for tags in side] for side in pair)
     correct = sum(len(one & two) for one, two in zip(gold, predicted, strict=True))
-    assert evaluate_spans(*pair).overall == Score(correct, sum(map(len, predicted)), sum(map(len, gold)))
-    assert correct_spans(*pair).sum() == correct
+    found = evaluate_spans(*pair, "conlleval").overall
+    assert found == Score(correct, sum(map(len, predicted)), sum(map(len, gold)))
+    assert correct_spans(*pair, "conlleval").sum() == correct
 
 
 @pytest.mark.parametrize("scheme", ["BIOES", "BILOU", "BMES"])
@@ -56,11 +57,46 @@ def test_a_proper_sequence_scores_as_it_does_in_iob2(scheme: str) -> None:
     assert 0 < found.overall.correct < found.overall.gold
 
 
-def test_touching_spans_of_one_type_stay_two() -> None:
-    tags = [["B-X", "E-X", "B-X", "E-X", "S-X"]]
-    assert evaluate_spans(tags, tags).overall == Score(3, 3, 3)
-    script = [["B-X", "E-X", "B-X", "E-X"]]  # the script knows these letters, and reads them in its own way
-    assert evaluate_spans(script, script).overall == Score(1, 1, 1)
+def test_touching_spans_stay_two_whether_or_not_an_s_occurs() -> None:
+    tags = [["B-X", "E-X", "B-X", "E-X"]]
+    assert evaluate_spans(tags, tags).overall == Score(2, 2, 2)
+    assert evaluate_spans(tags, tags).rule == "conlleval:BIOES"
+    more = [*tags, ["S-X"]]
+    assert evaluate_spans(more, more).overall == Score(3, 3, 3)
+    assert evaluate_spans(tags, tags, "conlleval").overall == Score(1, 1, 1)  # the script, to the letter
+    assert evaluate_spans(more, more, "conlleval").overall == Score(2, 2, 2)
+
+
+@given(pairs(letters="BIES"))
+def test_a_sentence_adds_its_own_spans_only(pair: tuple[TagLists, TagLists]) -> None:
+    """Whatever letters it brings: the rule is that of the scheme, and no accident of the data."""
+    gold, predicted = pair
+    alone = evaluate_spans([*gold, ["O"]], [*predicted, ["O"]]).overall
+    for tag in ("S-LOC", "B-LOC", "E-LOC"):
+        more = evaluate_spans([*gold, [tag]], [*predicted, [tag]]).overall
+        assert more == Score(alone.correct + 1, alone.found + 1, alone.gold + 1)
+
+
+@pytest.mark.parametrize(
+    ("tags", "rule"),
+    [
+        (["B-X", "I-X"], "conlleval"),
+        (["I-X", "E-X"], "conlleval"),
+        (["B-X", "E-X"], "conlleval:BIOES"),
+        (["U-X", "O"], "conlleval:BILOU"),
+        (["[", "B-X", "E-X"], "conlleval"),  # brackets are the script's alone
+        (["B", "E-X"], "conlleval:BIOES"),
+        (["O"], "conlleval"),
+    ],
+)
+def test_the_rule_is_that_of_the_scheme(tags: list[str], rule: str) -> None:
+    assert evaluate_spans([tags], [tags]).rule == rule
+
+
+@pytest.mark.parametrize("tag", ["S", "U", "L", "M", "W"])
+def test_the_script_cannot_read_its_unknown_letters_without_a_type(tag: str) -> None:
+    with pytest.raises(InputError, match=f"rule conlleval: expected B, I, E, O or tags with a type.*got '{tag}'"):
+        evaluate_spans([[tag]], [["O"]], "conlleval")
 
 
 @pytest.mark.parametrize(

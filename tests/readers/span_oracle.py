@@ -29,7 +29,7 @@ ENDS = {"BB", "BO", "IB", "IO", "EE", "EI", "EO"}
 
 
 def chunk_starts(before: tuple[str, str], now: tuple[str, str], whole: bool) -> bool:
-    """Whether conlleval sees a chunk start at `now`; `whole`: E closes and B opens, whatever stands beside them."""
+    """Whether conlleval sees a chunk start at `now`; `whole`: E closes, B opens, S does both, always."""
     return now[0] != "O" and border(before, now, STARTS, whole)
 
 
@@ -40,9 +40,9 @@ def chunk_ends(before: tuple[str, str], now: tuple[str, str], whole: bool) -> bo
 
 def border(before: tuple[str, str], now: tuple[str, str], letters: set[str], whole: bool) -> bool:
     (left, left_type), (right, right_type) = before, now
-    if left_type != right_type or "S" in (left, right):
+    if left_type != right_type or left + right in letters:
         return True
-    return left + right in letters or (whole and left + right == "EB")
+    return whole and ("S" in (left, right) or left + right == "EB")
 
 
 def conlleval_spans(tags: Sequence[str], whole: bool = False) -> list[Span]:

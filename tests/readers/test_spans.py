@@ -46,8 +46,11 @@ def test_conlleval_reads_what_the_script_reads(sentences: list[list[str]]) -> No
     assert spans_of(sentences, "conlleval") == [conlleval_spans(tags) for tags in sentences]
 
 
-@given(corpora("OBIES"))
-def test_conlleval_with_s(sentences: list[list[str]]) -> None:
+@examples(500)
+@given(
+    st.lists(st.lists(st.sampled_from([letter + kind for letter in "BIESULMW" for kind in ("-X", "-Y")] + ["O"] * 5)))
+)
+def test_conlleval_reads_letters_that_the_script_does_not_know(sentences: list[list[str]]) -> None:
     assert spans_of(sentences, "conlleval") == [conlleval_spans(tags) for tags in sentences]
 
 
@@ -82,6 +85,8 @@ def test_matches_are_counted_as_the_script_counts(pairs: list[list[tuple[str, st
         (". [ . [ [ .", [(1, 2, ""), (3, 4, ""), (4, 5, "")]),
         ("] . ]-X .", [(0, 1, ""), (2, 3, "X")]),
         ("] ] . [ [", [(0, 1, ""), (1, 2, ""), (3, 4, ""), (4, 5, "")]),
+        ("] B-X [ B I", [(0, 1, ""), (1, 2, "X"), (2, 3, "")]),
+        ("S-X S-X S-Y B-Y O", [(0, 2, "X"), (2, 4, "Y")]),
     ],
 )
 def test_conlleval_by_hand(tags: str, expected: list[Span]) -> None:

@@ -307,6 +307,65 @@ def test_faint_states_cost_no_more_than_others(tiny):
     assert seconds[1] < 10 * seconds[0]
 
 
+def narrow_states(rng, width, moves, N=300, K=4):
+    """A walk between Gaussians so narrow that an observation of one lies thousands of nats from the others."""
+    states = np.cumsum(rng.integers(0, 2, N)) % K
+    means, variances = 10.0 * np.arange(K)[:, None], np.full((K, 1), width**2)
+    X = means[states] + width * rng.normal(size=(N, 1))
+    rows = -0.5 * ((X - means[:, 0]) ** 2 / variances[:, 0] + np.log(2 * np.pi * variances[:, 0]))
+    return X, means, variances, rows, (np.arange(0, N + 1, 100), np.log(np.full(K, 1 / K)), log(moves))
+
+
+@pytest.mark.parametrize("width", [1.0, 0.27, 0.1])
+@pytest.mark.parametrize("rest", [0.01, 1e-80, 1e-250, 0.0])
+def test_emissions_beyond_the_range_of_exponentials(engine, width, rest):
+    """Where all else is forbidden or as good as that, the best paths go through them."""
+    near = np.eye(4, dtype=bool) | np.roll(np.eye(4, dtype=bool), 1, axis=1)
+    moves = np.where(near, 0.4, rest)
+    X, means, variances, rows, chained = narrow_states(np.random.default_rng(5), width, moves)
+    for shift in (0.0, 7.0):  # observations of the last hundred that no state is near to, and that jump back
+        X[200:] -= shift
+        rows = -0.5 * ((X - means[:, 0]) ** 2 / variances[:, 0] + np.log(2 * np.pi * variances[:, 0]))
+        X[250], rows[250] = X[10], rows[10]
+        wanted = naive_counts(rows, *chained)
+        counts = expectations(rows, *chained)
+        check(counts, wanted, rtol=1e-9)
+        np.testing.assert_allclose(counts.nodes, wanted.nodes, rtol=0, atol=1e-9)
+        moments = gaussian_expectations(X, means, variances, *chained)
+        check(moments, wanted, rtol=1e-9)
+        np.testing.assert_allclose(moments.moments.mass, wanted.nodes.sum(axis=0), rtol=0, atol=1e-8)
+
+
+def test_states_that_do_not_mix_keep_emissions_beyond_the_range(engine):
+    """Each state explains one half of a sentence: the sum is over two paths, both through such emissions."""
+    X = np.array([[0.0]] * 5 + [[10.0]] * 5)
+    means, variances = np.array([[0.0], [10.0]]), np.array([[0.01], [0.011]])
+    counts = gaussian_expectations(X, means, variances, np.array([0, 10]), np.log([0.5, 0.5]), log(np.eye(2)))
+    losses = [5 * 100 / (2 * 0.01), 5 * 100 / (2 * 0.011)]
+    paths = [-loss - 5 * math.log(2 * math.pi * variance) for loss, variance in zip(losses, (0.01, 0.011), strict=True)]
+    np.testing.assert_allclose(counts.log_likelihood, [math.log(0.5) + np.logaddexp(*paths)], rtol=1e-13)
+    np.testing.assert_allclose(counts.transitions, np.diag([0.0, 9.0]), atol=1e-9)
+
+
+@pytest.mark.parametrize("moments", [True, False])
+def test_narrow_states_cost_no_more_than_wide_ones(moments):
+    seconds = []
+    for width in (4.0, 0.05):
+        X, means, variances, rows, chained = narrow_states(
+            np.random.default_rng(6), width, np.full((8, 8), 1 / 8), 20_000, 8
+        )
+        taken = []
+        for _ in range(3):
+            begin = time.process_time()
+            if moments:
+                gaussian_expectations(X, means, variances, *chained)
+            else:
+                expectations(rows, *chained)
+            taken.append(time.process_time() - begin)
+        seconds.append(min(taken))
+    assert seconds[1] < 10 * seconds[0]
+
+
 def test_unreachable_states_may_explain_the_future_ever_so_well(engine):
     """State 1 cannot be reached, and β grows out of range there."""
     rows = np.tile([-8.0, 0.0], (2000, 1))

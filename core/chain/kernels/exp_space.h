@@ -26,6 +26,7 @@ struct ExpLimits<double> {
     static constexpr int64_t kGrowthBits = 400;
 };
 
+constexpr double kFaint = 0x1p-990;   // of finite emissions there
 constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see expected_counts.h
 
 // What the sentences of a batch share.

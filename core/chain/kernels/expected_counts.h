@@ -10,6 +10,10 @@
 // too faint here. Those that can be reached are kept at kFloor at least, and those at 0 are left out of β. So whatever
 // α has lost or gained that way is still missing in, or strange to, β, and Σ_j P(y_0 = j) is off 1 by its share of all
 // paths: where that is more than kSumError and rounding, as where β overflows, the log domain takes over.
+//
+// Finite emissions that exp space cannot hold, as those of narrow Gaussians far from their means, are raised to kFaint
+// where nothing is forbidden. That adds to the paths that go through them, and only to those: if these have less than
+// kSumError of the sum as it is, they have less of the true one, and all numbers are right to that.
 
 constexpr double kSumError = 1e-10, kSumRounding = 1e-15;  // at all, and a token
 constexpr int64_t kStepsTogether = 64;  // of products, so that their rows stay in the cache
@@ -130,13 +134,24 @@ struct Backward {
             });
     }
 
+    // An upper bound of the probability of paths through emissions that were raised.
+    double faint_share() const {
+        double share = 0;
+        for (int64_t t = 0; t < T; ++t) {
+            const double* here = p ? p + t * S : want.nodes + t * L;
+            for (int64_t j = 0; j < L; ++j)
+                if (of.x[t][j] <= kFaint) share += here[j];
+        }
+        return share;
+    }
+
     // Add to the sums; false, with nothing added, where something went out of range on the way.
     bool finish() {
         if (of.status != Status::done) return false;
         Vec<double> sum{};
         for (int64_t n = 0; n < vectors; ++n) sum += first(n);
         const double error = sum_of(sum) - 1, bound = larger_of(kSumError, kSumRounding * double(T));
-        if (!(error <= bound && error >= -bound)) {
+        if (!(error <= bound && error >= -bound) || (of.faint && !(faint_share() <= kSumError))) {
             of.status = Status::guard;
             return false;
         }

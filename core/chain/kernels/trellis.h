@@ -101,6 +101,7 @@ struct Trellis {
     Real alpha_largest, beta_largest;
     bool guarded;
     bool lenient = false;  // labels may sink, see expected_counts.h
+    bool faint = false;    // some emissions were raised to kFaint, see expected_counts.h
     Real transition_range;  // nats
     int64_t rest;     // steps from one rescale to the next: 1, 2, 4 or 8
     Reach<Real> ahead, behind;
@@ -133,7 +134,9 @@ struct Trellis {
     bool exponentiate() {
         const Spread<Real> spread = s.symbols ? look_up() : exponentiate_rows();
         bool forbidden = shared.forbidden || spread.forbidden, too_large = shared.too_large || spread.too_large;
-        const Real range = spread.range;
+        faint = lenient && !spread.forbidden && !s.symbols && spread.range > ExpLimits<Real>::kEmissionRange;
+        if (faint) raise_faint();
+        const Real range = faint ? ExpLimits<Real>::kEmissionRange : spread.range;
         transition_range = s.per_position ? Real(0) : shared.transitions.range();
         if (!s.per_position) forbidden |= shared.transitions.forbidden;
         for (int64_t t = 1; s.per_position && t < T; ++t) {
@@ -169,6 +172,14 @@ struct Trellis {
         if constexpr (sizeof(Real) == 8)
             if (s.gaussians) return exp_densities(*s.gaussians, s.emissions, T, L, rows, emission_power, scratch);
         return exp_rows(s.emissions, T, L, S, rows, emission_power);
+    }
+
+    // Keep finite emissions above 0, see expected_counts.h.
+    void raise_faint() {
+        for (int64_t t = 0; t < T; ++t) {
+            Real* row = const_cast<Real*>(x[t]);  // ours: exponentiate_rows took it
+            for (int64_t j = 0; j < L; ++j) row[j] = larger_of(row[j], Real(kFaint));
+        }
     }
 
     // Take the rows of the symbols. Their ranges are looked at one by one only where that of the whole table is too

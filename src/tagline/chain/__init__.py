@@ -24,6 +24,7 @@ from tagline.chain.dispatch import (
     use_engine,
     using_engine,
     viterbi,
+    viterbi_table,
 )
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "use_engine",
     "using_engine",
     "viterbi",
+    "viterbi_table",
 ]

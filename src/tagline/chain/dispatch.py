@@ -23,7 +23,18 @@ from tagline.chain.choice import EngineChoice
 from tagline.errors import InputError
 from tagline.readers.arguments import random_generator
 from tagline.readers.sources import shown_value
-from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
+from tagline.types import (
+    Chain,
+    Counts,
+    Float64Array,
+    Gradients,
+    IntArray,
+    Marginals,
+    Paths,
+    RankedPaths,
+    SpanQuery,
+    ViterbiTable,
+)
 
 ENGINES = ("native", "naive")
 
@@ -124,6 +135,16 @@ def viterbi(chain: Chain) -> Paths:
     [0, 1]
     """
     return _backend().viterbi(chain)
+
+
+def viterbi_table(chain: Chain) -> ViterbiTable:
+    """Compute what Viterbi's algorithm writes down: δ ``[N, L]`` and the label before each, for tables and pictures.
+
+    >>> table = viterbi_table(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]]))
+    >>> table.scores.tolist(), table.back.tolist()
+    ([[1.0, 0.5], [1.6, 2.0]], [[-1, -1], [0, 0]])
+    """
+    return _module("naive").viterbi_table(chain)
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:

@@ -46,6 +46,7 @@ from tagline.types import (
     Paths,
     RankedPaths,
     SpanQuery,
+    ViterbiTable,
     as_array,
 )
 
@@ -72,6 +73,7 @@ __all__ = [
     "span_probability",
     "viterbi",
     "viterbi_recomputed",
+    "viterbi_table",
 ]
 
 
@@ -201,23 +203,38 @@ def viterbi(chain: Chain) -> Paths:
     return Paths(_join(labels), np.array(scores))
 
 
+def viterbi_table(chain: Chain) -> ViterbiTable:
+    """Compute δ and the back-pointers of each sentence; of equals, the smaller label before it."""
+    tables = [_viterbi_table(sentence) for sentence in _sentences(chain)]
+    L = chain.num_labels
+    scores = np.concatenate([np.empty((0, L)), *(table.scores for table in tables)])
+    return ViterbiTable(scores, np.concatenate([np.empty((0, L), np.int64), *(table.back for table in tables)]))
+
+
+def _viterbi_table(sentence: _SentenceScores) -> ViterbiTable:
+    scores, back = np.empty(sentence.emissions.shape), np.full(sentence.emissions.shape, -1, np.int64)
+    for t in range(len(sentence)):
+        if t == 0:
+            scores[0] = sentence.start + sentence.emissions[0]
+            continue
+        candidates = scores[t - 1][:, None] + sentence.transitions[t]  # [previous, next]
+        back[t] = candidates.argmax(axis=0)
+        scores[t] = candidates.max(axis=0) + sentence.emissions[t]
+    return ViterbiTable(scores, back)
+
+
 def _viterbi(sentence: _SentenceScores) -> tuple[IntArray, float]:
     T = len(sentence)
     if T == 0:
         return np.empty(0, np.int64), 0.0
-    delta = sentence.start + sentence.emissions[0]
-    pointers = np.zeros(sentence.emissions.shape, np.int64)
-    for t in range(1, T):
-        candidates = delta[:, None] + sentence.transitions[t]  # [previous, next]
-        pointers[t] = candidates.argmax(axis=0)
-        delta = candidates.max(axis=0) + sentence.emissions[t]
-    delta = delta + sentence.end
+    table = _viterbi_table(sentence)
+    delta = table.scores[-1] + sentence.end
     if np.isneginf(delta.max()):
         raise no_path(sentence.index)
     path = np.empty(T, np.int64)
     path[-1] = delta.argmax()
     for t in range(T - 1, 0, -1):
-        path[t - 1] = pointers[t, path[t]]
+        path[t - 1] = table.back[t, path[t]]
     return path, float(delta.max())
 
 

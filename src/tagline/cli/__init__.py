@@ -7,20 +7,20 @@ import sys
 
 def main() -> None:
     """Run the command line; errors meant for users end it with one line and exit code 1."""
-    try:
-        from tagline.cli.app import make_app
-        from tagline.cli.foreign import TOOLS, run
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        sys.exit(f"tagline: the command line needs {error.name}; install it with: pip install typer rich")
+    from tagline.cli.foreign import TOOLS, run
     from tagline.cli.language import asked_for, phrase, use
     from tagline.errors import TaglineError
 
     use(asked_for())
+    if sys.argv[1:] and sys.argv[1] in TOOLS:
+        sys.exit(run(sys.argv[1], sys.argv[2:]))
     try:
-        if sys.argv[1:] and sys.argv[1] in TOOLS:
-            sys.exit(run(sys.argv[1], sys.argv[2:]))
+        from tagline.cli.app import make_app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.exit(f"tagline: the command line needs {error.name}; install it with: pip install typer rich")
+    try:
         make_app()(prog_name="tagline")
     except TaglineError as error:
         sys.exit(f"tagline: {phrase(str(error))}")

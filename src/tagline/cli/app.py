@@ -16,7 +16,7 @@ from tagline.cli.language import group_class
 from tagline.cli.speech import say
 
 COMMANDS = (
-    *("train", "tag", "inspect", "explain", "export", "demo", "doctor", "info"),
+    *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
     *("describe", "eval", "convert-tags", "convert-model"),
 )
 

@@ -13,11 +13,11 @@ from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
+from tagline.drawing.spans import TERMINAL, bracketed, shades
 from tagline.evaluation.report import evaluate
 from tagline.features.sets import load_set
 from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
-from tagline.plots.spans import TERMINAL, bracketed, shades
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
 from tagline.readers.schemes import tags_to_spans
@@ -93,12 +93,15 @@ def _advice(keep: str | None) -> list[str]:
     if keep is None:
         return [
             "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on",
+            "tagline demo --serve           opens a page on this model in a browser",
+            "tagline serve -m MODEL         answers other programs by HTTP, with that page",
             "tagline train --help           trains on your own sentences: a token and its tag a line",
         ]
     return [
         f"tagline tag -m {keep}/model.tagline {keep}/test.txt | tagline eval -",
         f'echo "Anna lives in Rome." | tagline tag -m {keep}/model.tagline --format text --as brackets',
         f"tagline inspect {keep}/model.tagline",
+        f"tagline serve -m {keep}/model.tagline --open",
         f"tagline train {keep}/train.txt --dev {keep}/test.txt -o {keep}/mine.tagline --c2 0.3",
     ]
 

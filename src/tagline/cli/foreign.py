@@ -1,6 +1,7 @@
 """Commands of other tools under their own names: `tagline crf_learn …` takes what `crf_learn …` takes.
 
 Arguments go to the tool's room of `tagline.interop` as they stand, because each tool reads options in a way of its own.
+Such a command starts without our command line, and without the libraries that it needs.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-import typer
-
-from tagline.cli.speech import say
+if TYPE_CHECKING:
+    import typer
 
 PANEL = "Commands of other tools"
 
@@ -32,24 +33,32 @@ def run(name: str, arguments: list[str]) -> int:
     try:
         return int(getattr(import_module(module), function)(arguments))
     except TaglineError as error:
-        say(f"{name}: {error}", err=True)
+        _say(f"{name}: {error}")
         return 1
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
         return 1
     except OSError as error:
-        say(f"{name}: {error.filename or 'file'}: {error.strerror or error}", err=True)
+        _say(f"{name}: {error.filename or 'file'}: {error.strerror or error}")
         return 1
     except KeyboardInterrupt:
         return 130
 
 
+def _say(text: str) -> None:
+    from tagline.cli.speech import say
+
+    say(text, err=True)
+
+
 def listed(name: str) -> Callable[[typer.Context], None]:
     """Make the entry of a tool in ``tagline --help``."""
+    import typer
 
     def command(context: typer.Context) -> None:
         raise typer.Exit(run(name, context.args))
 
+    command.__annotations__ = {"context": typer.Context, "return": None}  # Typer resolves no names of this scope
     command.__doc__ = TOOLS[name][2]
     return command
 

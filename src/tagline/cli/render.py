@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tagline import compiled
+from tagline.drawing.spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
 from tagline.models.answers import AnswerArrays
 from tagline.models.entities import Entity, Reading
-from tagline.plots.spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
 from tagline.readers.pictures import gap_between, written
 from tagline.readers.streams import Block

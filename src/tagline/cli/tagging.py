@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from tagline.cli.render import (
     span_lines,
 )
 from tagline.errors import InputError
+from tagline.interop.formats import read_model
 from tagline.models import files
 from tagline.models.answers import Answer
 from tagline.models.contract import Model
@@ -71,11 +73,22 @@ class Questions:
 
 
 def load_tagger(path: PathLike) -> Model:
-    """Load a model that reads sentences of words."""
-    model = files.load_tagger(path)
+    """Load a model that reads sentences of words; another tool's file will do, too."""
+    model = read_model(path, load=files.load_tagger)
     if (refusal := model.input_.refusal) is not None:
         raise InputError(f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X)")
     return model
+
+
+def remote_tagger(url: str, model: str | None) -> Model:
+    """Return a model that a service answers for."""
+    from tagline.serving.client import Client
+    from tagline.serving.remote import RemoteModel
+
+    tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
+    if (refusal := tagger.input_.refusal) is not None:
+        raise InputError(f"{url}: {refusal}")
+    return tagger  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

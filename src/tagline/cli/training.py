@@ -116,7 +116,7 @@ def check_writable(path: str) -> None:
 
 def score(model: Model, dev: Corpus) -> Report:
     """Score a model on labelled sentences: spans where the labels mark any, else tokens."""
-    rule = None if detect(dev).scheme is None else "conlleval"
+    rule = None if detect(dev).scheme is None else "auto"
     return evaluate(dev, model.predict(dev), rule)
 
 

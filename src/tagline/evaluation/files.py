@@ -34,6 +34,7 @@ def evaluate_files(
     *,
     scheme: str | None = None,
     strict: bool = False,
+    script: bool = False,
     tokens_only: bool = False,
     compare: PathLike | None = None,
     examples: int = 5,
@@ -52,6 +53,7 @@ def evaluate_files(
         predicted: a file with the same sentences whose last column is predicted.
         scheme: of the labels; detected where the rule needs one and it is left out.
         strict: only well-formed spans count.
+        script: read spans exactly as the CoNLL script does, whatever the scheme.
         tokens_only: score tokens, whatever the labels are.
         compare: another output, the last column of a file with the same sentences.
         examples, resamples, seed: as in `tagline.evaluation.evaluate`.
@@ -61,7 +63,7 @@ def evaluate_files(
     """
     corpus, guesses = read_pair(gold, predicted, encoding, form)
     other = None if compare is None else last_column(read_checked(compare, corpus, encoding, form))
-    rule: str | None = ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
+    rule: str | None = _rule(scheme, strict, script)
     labels = {*corpus.column(TAG).vocabulary, *guesses.vocabulary}
     if form == "columns" and is_segmented(first_lines(corpus)):
         check_labels(corpus)
@@ -79,6 +81,14 @@ def evaluate_files(
         resamples=resamples,
         seed=seed,
     )
+
+
+def _rule(scheme: str | None, strict: bool, script: bool) -> str:
+    if script and (strict or scheme):
+        raise InputError(f"--conlleval: expected no {'--strict' if strict else '--scheme'} beside it, got both")
+    if script or scheme:
+        return ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
+    return "strict" if strict else "auto"
 
 
 def _marks_span(label: str) -> bool:

@@ -21,8 +21,10 @@ from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, IntArray
 
-CONLLEVAL, STRICT = "conlleval", "strict"
-SCRIPT_LETTERS = "BIE[]."
+AUTO, CONLLEVAL, STRICT = "auto", "conlleval", "strict"
+SCRIPT_LETTERS = frozenset("BIE[].")
+FOREIGN_LETTERS = "SULMW"
+"""Letters of schemes that the CoNLL script does not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +71,9 @@ class SpanPair:
 
     @property
     def same_boundary(self) -> tuple[IntArray, BoolArray]:
-        """The gold span that starts where each predicted one does, if any, and whether it ends there too."""
+        """The gold span that ends where each predicted one does, if any, and whether it starts there too."""
         gold, predicted = self.gold, self.predicted
-        partner = np.minimum(np.searchsorted(gold.start, predicted.start), max(len(gold) - 1, 0))
+        partner = np.minimum(np.searchsorted(gold.end, predicted.end), max(len(gold) - 1, 0))
         if not len(gold):
             return partner, np.zeros(len(predicted), np.bool_)
         return partner, (gold.start[partner] == predicted.start) & (gold.end[partner] == predicted.end)
@@ -102,7 +104,7 @@ class SpanPair:
 
 
 def pair_spans(pair: Aligned, rule: str) -> SpanPair:
-    """Find the spans on both sides by a rule of `tagline.readers.spans`, completed as `full_rule` says."""
+    """Find the spans on both sides by a rule of `tagline.readers.spans`, or by one that `full_rule` completes."""
     rule = full_rule(pair, rule)
     gold = find_spans(pair.gold_column, pair.offsets, rule)
     predicted = find_spans(pair.predicted_column, pair.offsets, rule)
@@ -113,25 +115,40 @@ def pair_spans(pair: Aligned, rule: str) -> SpanPair:
 
 
 def full_rule(pair: Aligned, rule: str) -> str:
-    """Complete ``conlleval`` and ``strict`` by the tag scheme of the labels, where one is needed.
+    """Complete ``auto`` and ``strict`` by the tag scheme of the labels, which both sides decide together.
 
-    The CoNLL script knows B, I, E and O. Labels with other letters (S, U, L, M, W …) are read by
-    ``conlleval:<scheme>``, so that a B after an E starts a span; the scheme is detected in gold and predicted labels
-    together.
+    ``auto`` is the CoNLL script's reading where the scheme makes no difference to it (IOB1, IOB2, IOE1, IOE2), and
+    ``conlleval:<scheme>`` otherwise: the script does not know S, and joins a B to an E of the same type before it.
     """
     if not isinstance(rule, str):
-        raise InputError(f"rule: expected a name such as conlleval or strict:IOB2, got {shown_value(rule)}")
-    beyond = any(label != "O" and label[:1] not in SCRIPT_LETTERS for label in pair.labels)
-    if rule != STRICT and not (rule == CONLLEVAL and beyond):
+        raise InputError(f"rule: expected a name such as auto, conlleval or strict:IOB2, got {shown_value(rule)}")
+    if rule == CONLLEVAL:
+        _check_script(pair)
+    if rule not in (AUTO, STRICT):
         return rule
+    letters = {label[:1] for label in pair.labels if label != "O"}
+    if rule == AUTO and letters <= SCRIPT_LETTERS and not letters >= {"B", "E"}:
+        return CONLLEVAL
     both = Column(pair.labels, np.concatenate([pair.gold, pair.predicted]))
     detection = detect(Corpus({TAG: both}, np.concatenate([pair.offsets, pair.offsets[1:] + pair.num_tokens])))
-    if detection.scheme is None:
-        raise InputError(
-            f"labels: expected those of a known tag scheme, got others: {detection.reason}; name the scheme, or score "
-            "tokens only"
-        )
-    return f"{rule}:{detection.scheme.name}"
+    if detection.scheme is not None:
+        return f"{CONLLEVAL if rule == AUTO else rule}:{detection.scheme.name}"
+    if rule == AUTO and letters <= SCRIPT_LETTERS:
+        return CONLLEVAL
+    raise InputError(
+        f"labels: expected those of a known tag scheme, got others: {detection.reason}; name the scheme, or score "
+        "tokens only"
+    )
+
+
+def _check_script(pair: Aligned) -> None:
+    """Refuse labels that the CoNLL script never ends a span at: letters that it does not know, without a type."""
+    for label in pair.labels:
+        if len(label) == 1 and label in FOREIGN_LETTERS:
+            raise InputError(
+                f"rule conlleval: expected B, I, E, O or tags with a type, as the CoNLL script reads, got {label!r}; "
+                "the rule auto reads it by its scheme"
+            )
 
 
 def rule_for_labels(*labels: Iterable[str]) -> str | None:

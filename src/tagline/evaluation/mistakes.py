@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
-from tagline.evaluation.matching import CONLLEVAL, PlacedSpans, SpanPair, pair_spans
+from tagline.evaluation.matching import AUTO, PlacedSpans, SpanPair, pair_spans
 from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
@@ -110,7 +110,7 @@ class Mistakes:
 def find_mistakes(
     gold: Labellings,
     predicted: Labellings,
-    rule: str = CONLLEVAL,
+    rule: str = AUTO,
     *,
     tokens: Labellings | None = None,
     examples: int = 5,

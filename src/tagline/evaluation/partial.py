@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.evaluation.alignment import Labellings, align
-from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
+from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.types import BoolArray, IntArray
 
 
@@ -82,7 +82,7 @@ class PartialScores:
 
 
 def evaluate_partial(
-    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = AUTO, *, offsets: ArrayLike | None = None
 ) -> PartialScores:
     """Score spans with boundaries or types forgiven. Arguments as in `evaluate_spans`.
 

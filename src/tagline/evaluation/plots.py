@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.errors import InputError
-from tagline.evaluation.calibration import Reliability
-from tagline.evaluation.scores import Score
-from tagline.evaluation.tokens import TokenScores
-from tagline.plots.figures import (
+from tagline.drawing.figures import (
     BLUE,
     GREY,
     INK,
@@ -30,6 +26,10 @@ from tagline.plots.figures import (
     quieten,
     short,
 )
+from tagline.errors import InputError
+from tagline.evaluation.calibration import Reliability
+from tagline.evaluation.scores import Score
+from tagline.evaluation.tokens import TokenScores
 from tagline.types import Float64Array
 
 __all__ = [

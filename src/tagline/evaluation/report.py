@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
-from tagline.evaluation.matching import CONLLEVAL, pair_spans
+from tagline.evaluation.matching import AUTO, CONLLEVAL, pair_spans
 from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
 from tagline.evaluation.partial import PartialScores, partial_of
 from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
@@ -115,7 +115,7 @@ class Report:
 def evaluate(
     gold: Labellings,
     predicted: Labellings,
-    rule: str | None = CONLLEVAL,
+    rule: str | None = AUTO,
     *,
     other: Labellings | None = None,
     tokens: Labellings | None = None,

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
-from tagline.evaluation.matching import CONLLEVAL, pair_spans
+from tagline.evaluation.matching import AUTO, pair_spans
 from tagline.types import Float64Array, IntArray
 
 METHODS = ("randomisation", "bootstrap")
@@ -99,7 +99,7 @@ class Comparison:
 
 
 def sentence_counts(
-    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = AUTO, *, offsets: ArrayLike | None = None
 ) -> IntArray:
     """Count correct, found and gold spans of each sentence: ``[B, 3]``. Arguments as in `evaluate_spans`.
 

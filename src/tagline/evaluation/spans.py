@@ -1,8 +1,8 @@
 """Scores of spans: a predicted span is right if its boundary and its type are those of a gold span.
 
 The rule says how labels become spans: ``conlleval`` is the chunking of the CoNLL shared tasks' script, on proper and
-improper labels; ``strict:<scheme>`` takes only what is well formed in that scheme. Scores by different rules are
-not comparable, so each result carries its rule.
+improper labels, ``conlleval:<scheme>`` the same for schemes that the script does not know; ``strict:<scheme>`` takes
+only what is well formed in that scheme. Scores by different rules are not comparable, so each result carries its rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.evaluation.alignment import Aligned, Labellings, align
-from tagline.evaluation.matching import CONLLEVAL, SpanPair, pair_spans
+from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.evaluation.scores import Score
 from tagline.types import BoolArray
 
@@ -91,16 +91,17 @@ class SpanScores:
 
 
 def evaluate_spans(
-    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = AUTO, *, offsets: ArrayLike | None = None
 ) -> SpanScores:
     """Score predicted spans against gold spans.
 
     Arguments:
         gold, predicted: labels of B sentences with N tokens: lists of label lists, `Column`s, or `Corpus` objects with
             a column ``tag``.
-        rule: ``conlleval``, which is the CoNLL script for the letters that it knows (B, I, E, O) and
-            ``conlleval:<scheme>`` otherwise; or ``strict:`` and a scheme, such as ``strict:IOB2``. A scheme that is
-            left out is detected, and the result's `rule` names it.
+        rule: ``auto``, ``conlleval``, ``conlleval:<scheme>`` or ``strict:<scheme>``. ``auto`` is ``conlleval``, the
+            CoNLL script to the letter, for labels of IOB1, IOB2, IOE1 and IOE2, and ``conlleval:<scheme>`` for others,
+            so that a B after an E starts a span. The scheme is detected in gold and predicted labels together; so is
+            that of ``strict`` alone. The result's `rule` names it.
         offsets: ``[B + 1]``, where each sentence begins, where both are columns; one sentence when left out.
 
     >>> gold = [["B-PER", "I-PER", "O", "B-LOC"]]
@@ -118,7 +119,7 @@ def evaluate_spans(
 
 
 def correct_spans(
-    gold: Labellings, predicted: Labellings, rule: str = CONLLEVAL, *, offsets: ArrayLike | None = None
+    gold: Labellings, predicted: Labellings, rule: str = AUTO, *, offsets: ArrayLike | None = None
 ) -> BoolArray:
     """Say of each predicted span, in the order of the text, whether it is right: ``[M]``.
 
@@ -132,15 +133,20 @@ def correct_spans(
 
 def spans_of(pair: Aligned, spans: SpanPair) -> SpanScores:
     """Score spans that were read already; ``pair`` holds their labels."""
+    by_type = count_by_type(spans)
+    overall = Score(sum(score.correct for score in by_type.values()), len(spans.predicted), len(spans.gold))
+    right = int(np.count_nonzero(pair.gold == pair.predicted))
+    return SpanScores(spans.rule, overall, by_type, pair.num_tokens, right)
+
+
+def count_by_type(spans: SpanPair) -> dict[str, Score]:
+    """Count the spans of each type that gold or predicted has, sorted by name."""
     L = len(spans.labels)
     correct, found, gold = (
         np.bincount(labels, minlength=L).tolist()
         for labels in (spans.predicted.label[spans.correct], spans.predicted.label, spans.gold.label)
     )
-    by_type = {name: Score(correct[j], found[j], gold[j]) for j, name in enumerate(spans.labels) if found[j] or gold[j]}
-    overall = Score(sum(correct), len(spans.predicted), len(spans.gold))
-    right = int(np.count_nonzero(pair.gold == pair.predicted))
-    return SpanScores(spans.rule, overall, by_type, pair.num_tokens, right)
+    return {name: Score(correct[j], found[j], gold[j]) for j, name in enumerate(spans.labels) if found[j] or gold[j]}
 
 
 def _percent(part: int, whole: int) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagline.drawing.tables import table
 from tagline.errors import visible
 from tagline.evaluation.scores import Score
-from tagline.plots.tables import table
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report

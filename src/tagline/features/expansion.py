@@ -8,7 +8,7 @@ use (token by token, line by line) for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
-from tagline.features.macros import Derivation
-from tagline.features.templates import Line, Template
+from tagline.features.lines import Line
+from tagline.features.macros import Derivation, Macro
+from tagline.features.templates import Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
 from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
@@ -25,14 +26,12 @@ from tagline.types import IntArray
 
 Vocabularies = tuple[Vocabulary, Vocabulary | None]
 
+Skeleton = tuple[tuple[str, ...], list[tuple[int, int]]]
+"""A line as the core takes it: its literals, and (source, row) of the macro between each two."""
+
 MOST_HASH_BITS = 30
 
 Source = tuple[tuple[str | None, ...], Ids, tuple[str, ...], tuple[str, ...], bool]
-"""What lines take from a column: from each distinct word (None for no attribute), the number of each token's word, what
-they take from the paddings before and behind, whether the first are distinct."""
-
-Skeleton = tuple[tuple[str, ...], list[tuple[int, int]]]
-"""A line: its literals, and (source, row) of the macro between each two."""
 
 
 def expand(
@@ -98,43 +97,37 @@ def _expand(
     options: dict[str, int],
 ) -> tuple[Attributes, Vocabulary | None]:
     """Expand U lines, or B lines."""
-    rows, skeletons = sources_of(lines)
-    sources = [_source(derivation, columns[derivation.column], reach) for derivation, reach in rows.items()]
-    return expand_sources(sources, skeletons, corpus.offsets, known, after_first, options)
-
-
-def sources_of(lines: Iterable[Line]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
-    """Return what lines take from columns, with the rows they take it from, and the lines as the core takes them."""
-    rows: dict[Derivation, list[int]] = {}
-    skeletons = []
-    for line in lines:
-        for macro in line.macros:
-            rows.setdefault(macro.derivation, []).append(macro.row)
-        numbers = {derivation: number for number, derivation in enumerate(rows)}
-        skeletons.append((line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]))
-    return rows, skeletons
-
-
-def expand_sources(
-    sources: Sequence[Source],
-    skeletons: Sequence[Skeleton],
-    offsets: IntArray,
-    known: Vocabulary | None,
-    after_first: bool,
-    options: dict[str, int],
-) -> tuple[Attributes, Vocabulary | None]:
-    """Expand lines over what they take from the words of sentences."""
     compiled.require()
     assert compiled.core is not None
-    parts = None if known is None else known.parts
+    rows: dict[Derivation | Macro, list[int]] = {}
+    for line in lines:
+        for macro in line.macros:
+            key, row = _key_and_row(macro)
+            rows.setdefault(key, []).append(row)
+    numbers = {key: number for number, key in enumerate(rows)}
+    skeletons = [
+        (line.literals, [(numbers[key], row) for key, row in map(_key_and_row, line.macros)]) for line in lines
+    ]
+    sources = [
+        _placed_source(key, columns[key.derivation.column], corpus.offsets)
+        if isinstance(key, Macro)
+        else _source(key, columns[key.column], reach)
+        for key, reach in rows.items()
+    ]
     with unicode_words():
         try:
-            rows, ids, names = compiled.core.expand(
-                sources, skeletons, offsets, after_first, parts, most=MOST_NAMES, **options
+            offsets, ids, names = compiled.core.expand(
+                sources,
+                skeletons,
+                corpus.offsets,
+                after_first,
+                None if known is None else known.parts,
+                most=MOST_NAMES,
+                **options,
             )
         except OverflowError as error:
             raise InputError(str(error)) from None
-    return Attributes(rows, ids), known if names is None else Vocabulary(names)
+    return Attributes(offsets, ids), known if names is None else Vocabulary(names)
 
 
 @contextmanager
@@ -146,31 +139,31 @@ def unicode_words() -> Iterator[None]:
         raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
 
 
+def _key_and_row(macro: Macro) -> tuple[Derivation | Macro, int]:
+    """Return what a macro has in common with others that the core gives the same source, and its row there."""
+    return (macro, 0) if macro.has_places else (macro.derivation, macro.row)
+
+
 def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> Source:
     """Return a column as the core takes it: words, a number for each token, padding as far as the rows reach."""
-    before, after = (tuple(map(derivation.of_padding, names)) for names in paddings(rows))
-    return (
-        derived(derivation, column.vocabulary),
-        np.ascontiguousarray(column.ids, np.int32),
-        before,
-        after,
-        derivation.is_plain,
-    )
+    before = tuple(derivation.of_padding(-k) for k in range(1, 1 - min(rows)))
+    after = tuple(derivation.of_padding(k) for k in range(1, 1 + max(rows)))
+    words = column.vocabulary if derivation.is_plain else tuple(derivation.of_all(column.vocabulary))
+    return words, np.ascontiguousarray(column.ids, np.int32), before, after, derivation.is_plain  # type: ignore[return-value]
 
 
-def paddings(rows: Iterable[int]) -> tuple[list[str], list[str]]:
-    """Name the padding before and behind a sentence as far as rows reach.
-
-    >>> paddings([-2, 0, 1])
-    (['_B-1', '_B-2'], ['_B+1'])
-    """
-    reach = [0, *rows]
-    return [f"_B-{k}" for k in range(1, 1 - min(reach))], [f"_B+{k}" for k in range(1, 1 + max(reach))]
-
-
-def derived(derivation: Derivation, words: Sequence[str]) -> tuple[str | None, ...]:
-    """Take it from distinct words."""
-    return tuple(words) if derivation.is_plain else tuple(derivation.of_all(words))
+def _placed_source(macro: Macro, column: Column, offsets: IntArray) -> Source:
+    """Return the words that a macro finds from each token, padding among them, as a column of their own."""
+    lengths = np.diff(offsets)
+    begins, length = np.repeat(offsets[:-1], lengths), np.repeat(lengths, lengths)  # [N], of the token's sentence
+    place = np.broadcast_to(macro.place(np.arange(len(begins)) - begins, length), begins.shape)
+    inside = (place >= 0) & (place < length)
+    distances, which = np.unique(np.where(place < 0, place, place - length + 1)[~inside], return_inverse=True)
+    ids = np.empty(len(begins), np.int32)
+    ids[inside] = column.ids[(begins + place)[inside]]
+    ids[~inside] = len(column.vocabulary) + which
+    paddings = map(macro.derivation.of_padding, distances.tolist())
+    return (*macro.derivation.of_all(column.vocabulary), *paddings), ids, (), (), False
 
 
 def compact(column: Column) -> Column:

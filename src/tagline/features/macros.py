@@ -16,10 +16,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from tagline.features import word_functions
 from tagline.features.expressions import BacktrackingError, ExpressionError, SizeError
 from tagline.features.patterns import Pattern
+from tagline.types import IntArray
+
+Place = TypeVar("Place", int, IntArray)
 
 MOST_ROWS = 99
 MOST_COLUMNS = 10_000
@@ -102,10 +106,14 @@ class Derivation:
         values = self._match(values)
         return [value.lower() if value else value for value in values] if self.lowered else values
 
-    def of_padding(self, padding: str) -> str:
-        """Take it from padding, at which only patterns look."""
-        (value,) = self._match([padding])
-        assert value is not None
+    @property
+    def may_lack_padding(self) -> bool:
+        """Whether there is padding of which it has nothing to say."""
+        return False
+
+    def of_padding(self, distance: int) -> str | None:
+        """Take it from padding, at which only patterns look: −1 is the place before the sentence, 1 that behind it."""
+        (value,) = self._match([f"_B{distance:+d}"])
         return value
 
     def _match(self, words: list[str | None]) -> list[str | None]:
@@ -116,15 +124,33 @@ class Derivation:
 
 @dataclass(frozen=True)
 class Macro:
-    """A hole in a template: what it takes, ``row`` tokens from the current one."""
+    """A hole in a template: what it takes, and where.
+
+    Attributes:
+        row: the place, counted from the current token.
+        derivation: what is taken there.
+        anchor: "start" or "end" where rows count from the first token of the sentence, or from behind its last.
+    """
 
     row: int
     derivation: Derivation
+    anchor: str = ""
+
+    def place(self, token: Place, length: Place) -> Place:
+        """Return the place in a sentence of so many tokens; below 0 and from the length on, there is padding."""
+        if self.anchor == "start":
+            return token * 0 + self.row
+        return (length if self.anchor == "end" else token) + self.row
+
+    @property
+    def has_places(self) -> bool:
+        """Whether rows alone do not say what it takes: it has an anchor, or has nothing to say of some padding."""
+        return bool(self.anchor) or self.derivation.may_lack_padding
 
     @property
     def is_crfpp(self) -> bool:
         """Whether CRF++ would take it."""
-        return self.derivation.is_plain and abs(self.row) <= CRFPP_ROWS
+        return self.derivation.is_plain and not self.anchor and abs(self.row) <= CRFPP_ROWS
 
 
 def parse_macro(text: str, at: int) -> tuple[Macro, int]:

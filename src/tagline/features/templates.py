@@ -18,50 +18,14 @@ from functools import cached_property
 from typing import Any
 
 from tagline.errors import InputError, visible
-from tagline.features.macros import CRFPP_ROWS, Macro, MacroError, parse_macro
+from tagline.features.lines import Line, parse_line
+from tagline.features.macros import CRFPP_ROWS
+from tagline.features.wapiti_lines import parse_pattern_line
 from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
 
-MOST_QUOTED = 800  # characters of a message
+DIALECTS = ("crfpp", "wapiti")
 
 Columns = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One template: literals with a macro between each two.
-
-    Attributes:
-        literals: one more than macros; the first begins with U or B.
-        macros: in order.
-        number: of the line in its file, from 1.
-        text: the line as it stands there.
-    """
-
-    literals: tuple[str, ...]
-    macros: tuple[Macro, ...]
-    number: int
-    text: str
-
-    @property
-    def is_edge(self) -> bool:
-        """Whether it begins with B."""
-        return self.literals[0].startswith("B")
-
-    def expand(self, columns: Sequence[Sequence[str]], token: int) -> str | None:
-        """Write the attribute of a token; None where a built-in column has nothing to say."""
-        text = self.literals[0]
-        for macro, literal in zip(self.macros, self.literals[1:], strict=True):
-            words, place = columns[macro.derivation.column], token + macro.row
-            if place < 0:
-                value: str | None = macro.derivation.of_padding(f"_B{place}")
-            elif place >= len(words):
-                value = macro.derivation.of_padding(f"_B+{place - len(words) + 1}")
-            else:
-                value = macro.derivation.of(words[place])
-            if value is None:
-                return None
-            text += value + literal
-        return text
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +37,7 @@ class Template:
         source: its name, for messages.
         lines: those that are templates.
         notes: what is allowed but hardly meant, as ``file:line: …``.
+        dialect: whose language the file is in, "crfpp" or "wapiti" (`tagline.features.wapiti_lines`).
 
     >>> template = Template.parse("U00:%x[-1,0]/%x[0,0]\\nB\\n")
     >>> template.strings([["the", "cat"]])
@@ -85,19 +50,21 @@ class Template:
     source: str
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
+    dialect: str = "crfpp"
 
     def __repr__(self) -> str:
         return f"Template({visible(self.source.removesuffix('.txt'))}, {len(self.lines)} lines)"
 
     @classmethod
-    def read(cls, path: PathLike) -> Template:
+    def read(cls, path: PathLike, dialect: str = "crfpp") -> Template:
         """Read a template file, UTF-8."""
-        return cls.parse(read_string(path), name_of(path))
+        return cls.parse(read_string(path), name_of(path), dialect)
 
     @classmethod
-    def parse(cls, text: str, source: str = "<template>") -> Template:
+    def parse(cls, text: str, source: str = "<template>", dialect: str = "crfpp") -> Template:
         """Parse the text of a template file."""
-        notes: list[str] = []
+        if dialect not in DIALECTS:
+            raise InputError(f"dialect: expected {' or '.join(DIALECTS)}, got {shown_value(dialect)}")
         if not isinstance(text, str):
             raise InputError(f"{source}: expected the text of a template, got {shown_value(text)}")
         try:
@@ -107,23 +74,12 @@ class Template:
             raise InputError(f"{source}:{line}: expected Unicode text, got {half!r}, a lone surrogate") from None
         if text.startswith("\ufeff"):
             text = text.removeprefix("\ufeff")
-        rows = text.split("\n")
-        returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
-        if returns:
-            notes.append(
-                f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ "
-                "would make it part of each attribute"
-            )
-        lines = []
-        for number, row in enumerate(rows, 1):
-            row = row.removesuffix("\r")
-            if row and not row.startswith("#"):
-                lines.append(_parse_line(row, number, source))
-        _check(lines, source)
-        return cls(text, source, tuple(lines), (*notes, *_notes(lines, source)))
+        read = _wapiti_lines if dialect == "wapiti" else _crfpp_lines
+        lines, notes = read(text.split("\n"), source)
+        return cls(text, source, tuple(lines), tuple(notes), dialect)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Template.parse, (self.text, self.source)
+        return Template.parse, (self.text, self.source, self.dialect)
 
     @cached_property
     def states(self) -> tuple[Line, ...]:
@@ -154,7 +110,7 @@ class Template:
     @property
     def is_crfpp(self) -> bool:
         """Whether CRF++ itself would take it."""
-        return all(macro.is_crfpp for line in self.lines for macro in line.macros)
+        return self.dialect == "crfpp" and all(macro.is_crfpp for line in self.lines for macro in line.macros)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise where a macro asks for a column that is not among these (without the tag)."""
@@ -190,41 +146,36 @@ def _written(lines: Sequence[Line], table: Sequence[Sequence[str]], token: int) 
     return [text for text in written if text is not None]
 
 
-def _parse_line(row: str, number: int, source: str) -> Line:
-    if row[0] not in "UB":
-        raise InputError(f"{source}:{number}: expected U, B or # at the start, got {shown(row)}; {_other_start(row)}")
-    literals: list[str] = []
-    macros: list[Macro] = []
-    at = 0
-    while True:
-        percent = row.find("%", at)
-        if percent < 0:
-            literals.append(row[at:])
-            return Line(tuple(literals), tuple(macros), number, row)
-        literals.append(row[at:percent])
-        try:
-            macro, at = parse_macro(row, percent)
-        except MacroError as error:
-            raise InputError(f"{source}:{number}: {_shortened(str(error))}") from None
-        macros.append(macro)
+def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[str]]:
+    """Return the lines of a template of CRF++, and what is to be noted."""
+    notes: list[str] = []
+    returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
+    if returns:
+        notes.append(
+            f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ "
+            "would make it part of each attribute"
+        )
+    lines = []
+    for number, row in enumerate(rows, 1):
+        row = row.removesuffix("\r")
+        if row and not row.startswith("#"):
+            lines.append(parse_line(row, number, source))
+    _check(lines, source)
+    return lines, [*notes, *_notes(lines, source)]
 
 
-def _shortened(message: str) -> str:
-    """A message without the middle of a line that is far too long."""
-    half = MOST_QUOTED // 2
-    return message if len(message) <= MOST_QUOTED else f"{message[:half]} … {message[-half:]}"
-
-
-def _other_start(row: str) -> str:
-    if not row.strip():
-        return "leave the line empty, without blanks"
-    if row[0].isspace():
-        return "take away the blanks before it"
-    if row[0] in "ub":
-        return "Wapiti takes small letters, CRF++ does not"
-    if row[0] == "*":
-        return "Wapiti's * stands for a U line and a B line: write both"
-    return "a template is a U line (label) or a B line (pair of labels)"
+def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[str]]:
+    """Return the lines of a pattern file of Wapiti; the same line twice is to be noted."""
+    lines = [line for number, row in enumerate(rows, 1) for line in parse_pattern_line(row, number, source)]
+    if not lines:
+        raise InputError(f"{source}: expected patterns, lines that begin with u, b or *, got none")
+    first = {line.text: line.number for line in reversed(lines)}
+    twice = {line.number: line.text for line in lines if first[line.text] != line.number}
+    notes = [
+        f"{source}:{number}: {shown(text)} is also line {first[text]}: its attributes count twice"
+        for number, text in twice.items()
+    ]
+    return lines, notes
 
 
 def _check(lines: Sequence[Line], source: str) -> None:

@@ -7,7 +7,7 @@ say what is forbidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.ragged import entries_of, first_entries, row_offsets
+from tagline.ragged import entries_of, first_entries, offsets_of, row_offsets
 from tagline.readers.rules import Rules
-from tagline.types import Chain, FloatArray, IntArray
+from tagline.types import BoolArray, Chain, FloatArray, IntArray
 
 Labels = NDArray[np.int32]
 Pairs = NDArray[np.int32]
@@ -70,6 +70,18 @@ class Structure:
     def size(self) -> int:
         """How many weights there are."""
         return int(self.parts["end"].stop)
+
+    def only(self, kept: BoolArray) -> Structure:
+        """Leave out the weights that are not kept, ``[size]``; attributes keep their numbers, ends their weights."""
+        states, transitions, edges = (kept[self.parts[name]] for name in ("states", "transitions", "edges"))
+        return replace(
+            self,
+            state_offsets=offsets_of(states)[self.state_offsets],
+            state_labels=self.state_labels[states],
+            transitions=self.transitions[transitions],
+            edge_offsets=offsets_of(edges)[self.edge_offsets],
+            edge_pairs=self.edge_pairs[edges],
+        )
 
 
 def structure_of(
@@ -137,19 +149,29 @@ def _observed(attributes: Attributes, labels: Labels, L: int, A: int) -> tuple[I
 
 
 class Scorer:
-    """Weights ready for scoring: features in, a float32 `Chain` out.
+    """Weights ready for scoring: features in, a float32 `Chain` out, or float64 where that is asked for.
 
     Arguments:
         structure: which weights there are.
         weights: ``[size]``, flat.
         rules: what is forbidden, as −∞.
+        layout: the core's, of the same structure; None to make it.
+        exact: score in float64, weights summed in the order of a token's attributes: slower, and ties are decided as
+            tools decide them that do the same.
 
     Attributes:
         states: the weights of state attributes, as the compiled core holds them.
+        is_exact: whether it scores in float64.
     """
 
     def __init__(
-        self, structure: Structure, weights: FloatArray, rules: Rules | None = None, layout: Any = None
+        self,
+        structure: Structure,
+        weights: FloatArray,
+        rules: Rules | None = None,
+        layout: Any = None,
+        *,
+        exact: bool = False,
     ) -> None:
         if weights.shape != (structure.size,):
             raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
@@ -158,20 +180,23 @@ class Scorer:
         self.structure = structure
         self.rules = rules
         parts = structure.parts
-        if layout is None:
-            layout = compiled.core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
-        self._layout = layout
+        shape = structure.num_labels, structure.state_offsets, structure.state_labels
         states = np.ascontiguousarray(weights[parts["states"]])
-        self.states = compiled.core.StateWeights(layout, states)
-        L = structure.num_labels
-        self.transitions = np.zeros((L, L), np.float32)
+        self.is_exact, self._layout = exact, layout
+        if exact:
+            self.states = compiled.core.ExactStateWeights(*shape, states.astype(np.float64))
+        else:
+            self._layout = compiled.core.Layout(*shape) if layout is None else layout
+            self.states = compiled.core.StateWeights(self._layout, states)
+        L, real = structure.num_labels, np.float64 if exact else np.float32
+        self.transitions: NDArray[Any] = np.zeros((L, L), real)
         self.transitions[tuple(structure.transitions.T)] = weights[parts["transitions"]]
-        self.start, self.end = np.zeros(L, np.float32), np.zeros(L, np.float32)
+        self.start, self.end = np.zeros(L, real), np.zeros(L, real)
         if structure.start:
             self.start[:] = weights[parts["start"]]
         if structure.end:
             self.end[:] = weights[parts["end"]]
-        self._edges = np.asarray(weights[parts["edges"]], np.float32)
+        self._edges: NDArray[Any] = np.asarray(weights[parts["edges"]], real)
         if rules is not None:
             for scores, allowed in (
                 (self.transitions, rules.transitions),
@@ -182,7 +207,7 @@ class Scorer:
 
     def with_weights(self, weights: FloatArray) -> Scorer:
         """Return a scorer for other weights of the same structure."""
-        return Scorer(self.structure, weights, self.rules, self._layout)
+        return Scorer(self.structure, weights, self.rules, self._layout, exact=self.is_exact)
 
     def emissions(self, features: Features) -> FloatArray:
         """Sum the state weights of each token: ``[N, L]``."""

@@ -8,7 +8,7 @@ has found (``core/scoring/word_scores.h``). Words are kept from call to call; on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
-from tagline.features.expansion import Skeleton, compact, derived, paddings, sources_of, unicode_words
+from tagline.features.expansion import Skeleton, compact, unicode_words
 from tagline.features.macros import Derivation
 from tagline.features.templates import Line, Template
 from tagline.features.vocabulary import Vocabulary
@@ -46,6 +46,12 @@ class NumberedTemplate:
     scorer: Scorer
     names: Vocabulary | None
     hash_bits: int | None = None
+
+    @property
+    def suits(self) -> bool:
+        """Whether rows say where its lines look, and weights are summed in float32: otherwise `expand` is the way."""
+        placed = any(macro.has_places for line in self.template.states for macro in line.macros)
+        return not placed and not self.scorer.is_exact
 
     @property
     def num_columns(self) -> int:
@@ -89,8 +95,10 @@ class _Words:
         assert compiled.core is not None
         lines, names, columns = numbered.template.states, numbered.names, range(numbered.num_columns)
         alone = [line for line in lines if _is_of_one_word(line)]
-        rows, skeletons = sources_of(line for line in lines if not _is_of_one_word(line))
-        for derivation, reach in list(rows.items()):  # and the words as they are: by them the core finds several at once
+        rows, skeletons = _skeletons(line for line in lines if not _is_of_one_word(line))
+        for derivation, reach in list(
+            rows.items()
+        ):  # and the words as they are: by them the core finds several at once
             rows.setdefault(Derivation(derivation.column), []).extend(reach)
         taken = dict.fromkeys(macro.derivation for line in alone for macro in line.macros)
         self._derivations = [*dict.fromkeys([*taken, *rows])]
@@ -104,7 +112,8 @@ class _Words:
             [
                 (
                     numbers[derivation],
-                    *(tuple(map(derivation.of_padding, part)) for part in paddings(reach)),
+                    tuple(derivation.of_padding(-k) for k in range(1, 1 - min(reach))),
+                    tuple(derivation.of_padding(k) for k in range(1, 1 + max(reach))),
                     derivation.is_fine,
                 )
                 for derivation, reach in rows.items()
@@ -115,7 +124,7 @@ class _Words:
         self._bytes = [4 * numbered.scorer.structure.num_labels * len(set(window)) for window in windows]  # of a word
         self._count = [0 for _ in columns]
         for column, window in enumerate(windows):
-            self._add_paddings(column, [name for part in paddings(window) for name in part])
+            self._add_paddings(column, [0, *window])
 
     @property
     def full(self) -> bool:
@@ -144,15 +153,30 @@ class _Words:
         if not words:
             return
         taken = [
-            None if derivation.column != c or (by_core and derivation.steps is not None) else derived(derivation, words)
+            None
+            if derivation.column != c or (by_core and derivation.steps is not None)
+            else tuple(derivation.of_all(words))
             for derivation in self._derivations
         ]
         self.core.add(c, tuple(words), taken)
         self._count[c] += len(words)
 
-    def _add_paddings(self, c: int, names: list[str]) -> None:
-        if names:
-            self.core.add(c, (), [tuple(map(derivation.of_padding, names)) for derivation in self._derivations])
+    def _add_paddings(self, c: int, rows: list[int]) -> None:
+        """Add the padding that rows reach: before the sentence, then behind it."""
+        if distances := [*range(-1, min(rows) - 1, -1), *range(1, max(rows) + 1)]:
+            self.core.add(c, (), [tuple(map(derivation.of_padding, distances)) for derivation in self._derivations])
+
+
+def _skeletons(lines: Iterable[Line]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
+    """Lines as the core takes them, and what they take from columns, with the rows that they take it from."""
+    rows: dict[Derivation, list[int]] = {}
+    skeletons = []
+    for line in lines:
+        for macro in line.macros:
+            rows.setdefault(macro.derivation, [0]).append(macro.row)
+        numbers = {derivation: number for number, derivation in enumerate(rows)}
+        skeletons.append((line.literals, [(numbers[macro.derivation], macro.row) for macro in line.macros]))
+    return rows, skeletons
 
 
 def _is_of_one_word(line: Line) -> bool:
@@ -166,5 +190,5 @@ def _column(line: Line) -> int:
 def _alone(lines: Sequence[Line], numbers: dict[Derivation, int]) -> tuple[list[int], list[Skeleton], list[int]]:
     """Lines that look at one word as the core takes them: their derivations, the lines with row 0, their rows."""
     here = [replace(line, macros=tuple(replace(macro, row=0) for macro in line.macros)) for line in lines]
-    rows, skeletons = sources_of(here)
+    rows, skeletons = _skeletons(here)
     return [numbers[derivation] for derivation in rows], skeletons, [line.macros[0].row for line in lines]

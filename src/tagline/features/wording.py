@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tagline.features.lines import Line
 from tagline.features.macros import Macro
-from tagline.features.templates import Line, Template
+from tagline.features.templates import Template
 
 
 def legend(template: Template, names: Iterable[str]) -> list[str]:
@@ -41,6 +42,8 @@ def in_words(line: Line) -> str:
 def _macro_in_words(macro: Macro) -> str:
     derivation, row = macro.derivation, macro.row
     where = {0: "", -1: " before", 1: " after"}.get(row, f" {abs(row)} {'before' if row < 0 else 'after'}")
+    if macro.anchor:
+        where = f" {row + 1} of the sentence" if macro.anchor == "start" else f" {-row} from the end of the sentence"
     words = f"the token{where}" if derivation.column == 0 else f"column {derivation.column} of the token{where}"
     for name in derivation.functions:
         words = f"{name} of {words}"

@@ -6,15 +6,18 @@ Each format has a home, a module with ``read_crf(data, source) -> CRF`` and, whe
 
 from __future__ import annotations
 
+import contextlib
+import os
 import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from tagline import storage
 from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
-from tagline.models.crf.estimator import CRF
 from tagline.models.files import load
 from tagline.writing import open_new
 
@@ -44,6 +47,14 @@ def _is_crfpp(head: bytes) -> bool:
     return len(head) >= 8 and struct.unpack_from("<2I", head) == (100, 0)
 
 
+def _is_java(head: bytes) -> bool:
+    """Serialised objects of Java, packed by gzip or not."""
+    if head.startswith(b"\x1f\x8b"):
+        with contextlib.suppress(zlib.error):
+            head = zlib.decompressobj(wbits=31).decompress(head, 16)
+    return head.startswith(b"\xac\xed\x00\x05")
+
+
 FORMATS = {
     "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
     "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
@@ -55,48 +66,53 @@ FORMATS = {
         lambda head: head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05",
         written=False,
     ),
-    "java": Format("MALLET or Stanford NER", None, lambda head: head.startswith((b"\xac\xed\x00\x05", b"\x1f\x8b"))),
+    "java": Format("MALLET or Stanford NER", None, _is_java),
 }
 WRITTEN = tuple(name for name, form in FORMATS.items() if form.written and form.home)
 
 
 def recognise(head: bytes) -> str | None:
-    """Return the name of the format that a file with these first bytes has; None for an unknown one."""
-    if len(head) >= 9 and head[8:9] == b"{":
-        return TAGLINE
+    """Return the name of another tool's format by the first bytes of a file; None for ours, or an unknown one."""
     return next((name for name, form in FORMATS.items() if form.recognises(head)), None)
 
 
-def read_model(path: storage.Path) -> Model:
+def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **options: Any) -> Model:
     """Load a model of ours, or make one of another tool's file; what the file is called does not matter.
 
-    >>> import tagline
-    >>> model = tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]])
-    >>> folder = getfixture("tmp_path")
-    >>> write_model(model, folder / "names.model", "crfsuite")
-    >>> read_model(folder / "names.model").predict([[["w=Anna"], ["w=runs"]]])
+    Arguments:
+        load: how a model of ours is loaded.
+        options: of `tagline.load`, for a model of ours.
+
+    >>> import os, tempfile
+    >>> from tagline import CRF
+    >>> model = CRF(c2=0.1).fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(model, os.path.join(folder, "names.model"), "crfsuite")
+    ...     read_model(os.path.join(folder, "names.model")).predict([[["w=Anna"], ["w=runs"]]])
     [['N', 'V']]
     """
-    with open(path, "rb") as file:
-        head = file.read(HEAD)
-        name = recognise(head)
-        if name is not None and name != TAGLINE and FORMATS[name].home is not None:
-            data = head + file.read()
-    if name == TAGLINE:
-        return load(path)
+    data = _foreign(path)
+    name = recognise(data[:HEAD])
     if name is None:
-        raise StorageError(
-            f"{path}: expected a model of Tagline, {', '.join(form.tool for form in FORMATS.values() if form.home)}, "
-            f"got a file that begins with {head[:8]!r}"
-        )
+        return load(path, **options)
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(
             f"{path}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {form.tool}, "
             "whose files are not read; train the model anew from its data"
         )
-    model: CRF = import_module(form.home).read_crf(data, str(path))
+    model: Model = import_module(form.home).read_crf(data, str(path))
     return model
+
+
+def _foreign(path: storage.Path) -> bytes:
+    """The bytes of another tool's file; none of anything else, about which `load` has more to say."""
+    with contextlib.suppress(OSError, TypeError, ValueError):
+        if os.path.isfile(path):  # a pipe can be read once only
+            with open(path, "rb") as file:
+                head = file.read(HEAD)
+                return head + file.read() if recognise(head) is not None else b""
+    return b""
 
 
 def write_model(model: Model, path: storage.Path, format: str) -> None:
@@ -107,9 +123,10 @@ def write_model(model: Model, path: storage.Path, format: str) -> None:
     if format not in WRITTEN:
         raise InputError(f"format: expected one of {', '.join((TAGLINE, *WRITTEN))}, got {format!r}")
     home = FORMATS[format].home
-    if not isinstance(model, CRF):
+    if model.kind != "crf":
+        tool = FORMATS[format].tool
         raise InputError(
-            f"model: expected a feature CRF to write as a file of {FORMATS[format].tool}, got {model.kind}"
+            f"model: expected a feature CRF to write as a file of {tool}, got a model of kind {model.kind}"
         )
     assert home is not None
     data = import_module(home).write_crf(model)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tagline.errors import InputError
 from tagline.models.contract import Model
-from tagline.readers.tokens import TOKENIZERS, Tokenizer, cut_by_script, is_wide
+from tagline.readers.tokens import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_script, is_wide
 
 AUTO = "auto"
 MOST_TOKENS = 50_000  # of those that a model knows: so many are looked at
@@ -22,7 +22,7 @@ def cut_for(model: Model, name: str = AUTO) -> Tokenizer:
         name: one of `tagline.readers.tokens.TOKENIZERS`, or ``auto``: as the model's tokens were.
     """
     if name != AUTO:
-        if name not in TOKENIZERS:
+        if name not in (*TOKENIZERS, BY_SCRIPT):
             raise InputError(f"tokens: expected one of {', '.join((AUTO, *TOKENIZERS))}, got {name!r}")
         return Tokenizer(name)
     known = model.known_tokens()[:MOST_TOKENS]

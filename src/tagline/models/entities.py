@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,32 +96,38 @@ class Reading:
     def of(cls, labels: Sequence[str], name: str | Scheme | None = None) -> Reading:
         """Read the labels by a scheme, or by the one whose letters they are in."""
         names = tuple(labels)
-        if name is None:
-            # Labels that are in the letters of several schemes are read in the same way by each of them.
-            detection = detect([[label] for label in names])
-            if detection.scheme is None:
-                raise InputError(
-                    f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: "
-                    f"{detection.reason}; "
-                    "labels without spans, such as parts of speech, are answered by predict and predict_marginals"
-                )
-            name = detection.scheme
-        tag_scheme = scheme(name)
-        legal(names, tag_scheme)  # refuses what is not a tag
-        L = len(names)
-        alone = _spans(names, tag_scheme, np.arange(L)[:, None])
-        members = [alone.sentence[alone.label == k] for k in range(len(alone.labels))]
-        table = np.full((len(members), max(map(len, members), default=0)), -1, np.int64)
-        for row, numbers in zip(table, members, strict=True):
-            row[: len(numbers)] = numbers
-        pairs = _spans(names, tag_scheme, np.indices((L, L)).reshape(2, -1).T)
-        continues = np.zeros(L * L, np.bool_)
-        continues[pairs.sentence[pairs.end - pairs.start == 2]] = True
-        return cls(names, tag_scheme, alone.labels, table, continues.reshape(L, L))
+        if not all(isinstance(label, str) for label in names):
+            raise InputError("labels: expected strings, got others")
+        return _reading(names, None if name is None else scheme(name))
 
     def spans(self, labels: IntArray, offsets: IntArray) -> SpanArray:
         """Find the spans of a labelling ``[N]``."""
         return find_spans(Column(self.labels, labels.astype(np.int32)), offsets, f"conlleval:{self.scheme}")
+
+
+@lru_cache(maxsize=64)  # else a fifth to a third of the time in which one short sentence is answered
+def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
+    if tag_scheme is None:
+        # Labels that are in the letters of several schemes are read in the same way by each of them.
+        detection = detect([[label] for label in names])
+        if detection.scheme is None:
+            raise InputError(
+                f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: "
+                f"{detection.reason}; "
+                "labels without spans, such as parts of speech, are answered by predict and predict_marginals"
+            )
+        tag_scheme = detection.scheme
+    legal(names, tag_scheme)  # refuses what is not a tag
+    L = len(names)
+    alone = _spans(names, tag_scheme, np.arange(L)[:, None])
+    members = [alone.sentence[alone.label == k] for k in range(len(alone.labels))]
+    table = np.full((len(members), max(map(len, members), default=0)), -1, np.int64)
+    for row, numbers in zip(table, members, strict=True):
+        row[: len(numbers)] = numbers
+    pairs = _spans(names, tag_scheme, np.indices((L, L)).reshape(2, -1).T)
+    continues = np.zeros(L * L, np.bool_)
+    continues[pairs.sentence[pairs.end - pairs.start == 2]] = True
+    return Reading(names, tag_scheme, alone.labels, table, continues.reshape(L, L))
 
 
 def _spans(labels: tuple[str, ...], rules: Scheme, sentences: IntArray) -> SpanArray:

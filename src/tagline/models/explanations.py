@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
+from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.wording import legend_of
-from tagline.plots.tables import CELL, RULE, TABLE, Readable, table
 from tagline.types import BoolArray, Chain, IntArray
 
 Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]

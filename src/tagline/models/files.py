@@ -10,6 +10,7 @@ model was trained, the estimator's settings) is packed and checked here. No code
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -32,6 +33,11 @@ from tagline.training.checkpoints import KIND as CHECKPOINT
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
 
+FOLDER_FILE = "tagline.safetensors"
+"""Our file in a folder that another library reads, too (`tagline.models.neural.folders`)."""
+
+FOLDER_PART = "part of a folder"  # what that file says it is: by itself no model
+
 MOST_NESTED = 16  # lists and dicts of settings in one another
 
 _DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
@@ -41,8 +47,9 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
 
     Arguments:
-        path: of the file. `save` may replace it at any time: a model that is loaded keeps the old one. Other tools (cp,
-            rsync --inplace) cut the file short while they write over it, which ends the process that has it mapped.
+        path: of the file, or of a folder that `save_pretrained` wrote. `save` may replace a file at any time: a model
+            that is loaded keeps the old one. Other tools (cp, rsync --inplace) cut the file short while they write over
+            it, which ends the process that has it mapped.
         mapped: False reads the file into memory instead, which is safe from that.
         verify: compare the checksum, which reads the whole file once.
         options: what a kind of model cannot keep in a file. For a CRF: ``features``, the function that it was trained
@@ -56,32 +63,52 @@ def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **opti
     ...     load(os.path.join(folder, "tiny.tagline")).predict([[{"word": "sings"}]])
     [['V']]
     """
-    file = storage.read(checked_path(path), verify=verify, mapped=mapped)
-    model: Model = _class_for(file, "estimator").from_file(file, **options)
-    return model
+    place = checked_path(path)
+    if os.path.isfile(part := os.path.join(place, FOLDER_FILE)):
+        owner: Any = _class_of(storage.read(part, verify=verify, mapped=mapped), "kind")
+        whole: Model = owner.from_pretrained(place, **options)
+        return whole
+    return _model_of(storage.read(place, verify=verify, mapped=mapped), options)
 
 
 def load_tagger(path: storage.Path) -> Model:
     """Return what answers for the model of a file, for those who only ask: for a CRF it loads in a third of the time.
 
-    What it has of `Model` is what is said of sentences and what describes them; it cannot be fitted or saved.
+    It has all of `Model` that is said of sentences and their labels; it cannot be fitted, saved or looked into.
     """
-    file = storage.read(checked_path(path))
-    tagger: Model = _class_for(file, "tagger_class").from_file(file)
-    return tagger
+    place = checked_path(path)
+    return load(path) if os.path.isdir(place) else _model_of(storage.read(place), {}, "tagger_class")
 
 
-def _class_for(file: ModelFile, role: str) -> Any:
-    """The class of a file's kind that has this role in the registry."""
+def loads(data: bytes, *, source: str = "<bytes>", **options: Any) -> Model:
+    """Return the model of `to_bytes`.
+
+    Arguments:
+        source: where the bytes come from, for messages.
+        options: as for `load`.
+    """
+    return _model_of(storage.loads(data, source=source), options)
+
+
+def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimator") -> Model:
+    """The model that a file holds, if it holds one."""
     name = file.setting("model", str)
+    if name == FOLDER_PART:
+        raise StorageError(f"{file.source}: expected a model, got a {name}; load the folder that it is in")
     if name == CHECKPOINT:
         raise StorageError(
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    kind = kind_of_file(name, file.source)
+    model: Model = _class_of(file, "model", role).from_file(file, **options)
+    return model
+
+
+def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
+    """The class that has this role in the kind that a setting of a file names."""
+    name = file.setting(setting, str)
     try:
-        return getattr(kind, role)
+        return getattr(kind_of_file(name, file.source), role)
     except MissingPackageError as error:
         raise error.at(f"{file.source}, a {name} model") from None
 
@@ -122,12 +149,21 @@ class StoredModel:
         if notes is not None:
             _ = self._packed()  # a model that was not fitted says so
             self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
-        config, arrays = self._packed()
+        config, arrays = self._checked()
         if not date:
             config["training"].pop("date", None)
+        storage.write(path, config, arrays)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file that `save` writes; `tagline.models.files.loads` reads them."""
+        return storage.dumps(*self._checked())
+
+    def _checked(self) -> Packed:
+        """What lies in the file, which can be loaded again."""
+        config, arrays = self._packed()
         _refuse_infinite(arrays)
         _refuse_empty(config, arrays)
-        storage.write(path, config, arrays)
+        return config, arrays
 
     @property
     def size_(self) -> int:

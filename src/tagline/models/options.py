@@ -140,6 +140,13 @@ _TABLE = (
         choices="tagline.models.labelled:ON_ILLEGAL",
     ),
     Option("min_frequency", int, "Leave out attributes that are rarer.", 1, least=0),
+    Option(
+        "min_feature_frequency",
+        int,
+        "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.",
+        0,
+        least=0,
+    ),
     Option("all_possible_states", bool, "Weights for attributes with labels never seen together.", False),
     Option("all_possible_transitions", bool, "Weights for label pairs that were never seen.", False),
     Option("start_end", bool, "Weights for the first and the last label.", False),

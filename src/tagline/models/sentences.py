@@ -10,22 +10,29 @@ from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
 from tagline.readers.sources import shown_value
+from tagline.readers.tables import is_series
 
 
 def as_sentences(X: Any) -> Any:
     """Sentences that can be read more than once, and carry their tags where they have any.
 
-    A generator is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as it was.
+    A generator or a series is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as
+    it was.
     """
     if is_foreign(X):
         return as_corpus(X)
-    if isinstance(X, Iterator):
+    if _is_read_once(X):
         X = list(X)
-    if isinstance(X, list) and any(isinstance(x, Iterator) for x in X):
-        X = [list(x) if isinstance(x, Iterator) else x for x in X]
+    if isinstance(X, list) and any(_is_read_once(x) for x in X):
+        X = [list(x) if _is_read_once(x) else x for x in X]
     if isinstance(X, list) and X and all(isinstance(x, Sentence) for x in X):
         return Corpus.from_sentences(X)
     return X
+
+
+def _is_read_once(values: Any) -> bool:
+    """Whether values are read into a list: those of a generator, or of a series, whose index is no place in it."""
+    return isinstance(values, Iterator) or is_series(values)
 
 
 def sized(X: Any) -> int | None:

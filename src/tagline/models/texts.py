@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from tagline.errors import InputError
 from tagline.models.contract import Input
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tagline.models.answers import AnswerArrays
 
 MOST_CHARACTERS = 1 << 20  # of texts that are worked on at once: memory holds their features
+SHAPES = ("transformers",)
+OUTSIDE = "O"  # the label of tokens that other tools leave out of their answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,25 @@ class TaggedText:
         """Return everything as plain numbers, lists and strings."""
         return asdict(self)
 
+    def like_transformers(self) -> list[dict[str, Any]]:
+        """Return what was found in the shape in which ``pipeline("token-classification")`` of transformers gives it.
+
+        Entities as with its ``aggregation_strategy="simple"``; where labels mark none, tokens as with ``"none"``, but
+        words instead of pieces of them, numbered from 1. Scores are floats, which JSON takes.
+        """
+        if self.entities is not None:
+            return [
+                {"entity_group": entity.type, "score": entity.probability, "word": entity.text}
+                | {"start": entity.start, "end": entity.end}
+                for entity in self.entities
+            ]
+        return [
+            {"entity": token.label, "score": token.probability, "index": number, "word": token.text}
+            | {"start": token.start, "end": token.end}
+            for number, token in enumerate(self.tokens, 1)
+            if token.label != OUTSIDE
+        ]
+
     def _repr_html_(self) -> str:
         """The text with its entities in colour, for notebooks."""
         from tagline.showing import picture
@@ -105,15 +126,47 @@ class TextModel:
 
     @overload
     def tag(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too
-        self, texts: str, *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
+        self, texts: str, *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0, like: None = None
     ) -> TaggedText: ...
     @overload
+    def tag(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        tokens: str = AUTO,
+        split: bool = True,
+        min_probability: float = 0.0,
+        like: Literal["transformers"],
+    ) -> list[dict[str, Any]]: ...
+    @overload
     def tag(
-        self, texts: Iterable[str], *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
+        self,
+        texts: Iterable[str],
+        *,
+        tokens: str = AUTO,
+        split: bool = True,
+        min_probability: float = 0.0,
+        like: None = None,
     ) -> list[TaggedText]: ...
+    @overload
     def tag(
-        self, texts: str | Iterable[str], *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0
-    ) -> TaggedText | list[TaggedText]:
+        self,
+        texts: Iterable[str],
+        *,
+        tokens: str = AUTO,
+        split: bool = True,
+        min_probability: float = 0.0,
+        like: Literal["transformers"],
+    ) -> list[list[dict[str, Any]]]: ...
+    def tag(
+        self,
+        texts: str | Iterable[str],
+        *,
+        tokens: str = AUTO,
+        split: bool = True,
+        min_probability: float = 0.0,
+        like: Literal["transformers"] | None = None,
+    ) -> Any:
         """Find the entities of a text, or of many; where labels mark none, the label of each token.
 
         Arguments:
@@ -122,14 +175,26 @@ class TextModel:
                 tokens were that the model learned from.
             split: whether texts are split into sentences; else each is one.
             min_probability: entities that are less probable are left out.
+            like: ``transformers`` for dictionaries as its pipeline gives them (`TaggedText.like_transformers`).
+
+        Returns:
+            A `TaggedText` for a string, a list of them for many; with `like` a list of dictionaries in place of each.
         """
+        if like is not None and like not in SHAPES:
+            raise InputError(f"like: expected {', '.join(SHAPES)} or None, got {shown_value(like)}")
+        tagged = self._tag_texts([texts] if isinstance(texts, str) else _strings(texts), tokens, split, min_probability)
+        shaped = tagged if like is None else [text.like_transformers() for text in tagged]
+        return shaped[0] if isinstance(texts, str) else shaped
+
+    def _tag_texts(self, texts: Iterable[str], tokens: str, split: bool, min_probability: float) -> list[TaggedText]:
+        """Tag texts, a block of them at a time."""
         model: Any = self
         check_switch("split", split)
         check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
         _refuse(model.input_)
         cut, reading = cut_for(model, tokens), _reading(model)
         tagged: list[TaggedText] = []
-        for block in _blocks([texts] if isinstance(texts, str) else _strings(texts)):
+        for block in _blocks(texts):
             sentences = [split_sentences(text) if split else [(0, len(text))] for text in block]
             pieces = [text[start:end] for text, row in zip(block, sentences, strict=True) for start, end in row]
             corpus = corpus_of_texts(pieces, cut)
@@ -140,7 +205,7 @@ class TextModel:
                 **({} if reading is None else {"min_probability": min_probability}),
             )
             tagged.extend(_tagged(block, sentences, corpus, arrays))
-        return tagged[0] if isinstance(texts, str) else tagged
+        return tagged
 
 
 def _reading(model: Any) -> Reading | None:

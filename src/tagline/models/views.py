@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
-from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.sources import shown_value
 
@@ -23,6 +23,8 @@ MOST_LETTERS = 80  # of one setting, in the repr of a model
 
 def called(model: Any) -> str:
     """Write how an estimator was made: its settings that are not their defaults, as scikit-learn does, but short."""
+    if not hasattr(model, "get_params"):  # what only answers
+        return f"{type(model).__name__}()"
     defaults = {name: given.default for name, given in signature(type(model).__init__).parameters.items()}
     settings = model.get_params(deep=False).items()
     changed = [(name, value) for name, value in settings if repr(value) != repr(defaults.get(name))]

@@ -22,6 +22,7 @@ from tagline.errors import InputError, NoPathError
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
+REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -83,8 +84,11 @@ def looks(device: torch.device, check: bool) -> bool:
     return (check or device.type == "cpu") and not torch.compiler.is_compiling() and not transforming()
 
 
-def check_values(c: TensorChain, labels: Tensor | None) -> bool:
-    """Say what is wrong with the scores that are read, or with labels ``[N]``; return whether all scores are finite."""
+def check_values(c: TensorChain, labels: Tensor | None, remedy: str = REMEDY) -> bool:
+    """Say what is wrong with the scores that are read, or with labels ``[N]``; return whether all scores are finite.
+
+    `remedy` ends the message about labels that are out of range.
+    """
     whole = None if labels is None or labels.dtype == torch.bool else labels
     if c.emissions.is_cpu and compiled.core is not None:
         facts = c.runs.look(*c.arrays, None if whole is None else as_array(whole))
@@ -98,7 +102,7 @@ def check_values(c: TensorChain, labels: Tensor | None) -> bool:
         check_numbers("end_transitions", c.end),
     ]
     if whole is not None:
-        check_tag_range(whole[inside], c.num_labels)
+        check_tag_range(whole[inside], c.num_labels, remedy)
     return all(finite)
 
 
@@ -111,17 +115,14 @@ def _read(c: TensorChain, inside: Tensor) -> Tensor:
     return c.transitions[led_into]
 
 
-def check_tag_range(tags: Tensor, num_tags: int) -> None:
+def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY) -> None:
     """Say which of the tags ``[N]`` of tokens that count is out of range."""
     if not tags.shape[0]:
         return
     low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
         wrong = low if low < 0 else high
-        raise InputError(
-            f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; mask such tokens, or give their "
-            "tag to the layer as ignore_index"
-        )
+        raise InputError(f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; {remedy}")
 
 
 def check_numbers(name: str, values: Tensor) -> bool:

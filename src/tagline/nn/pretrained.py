@@ -6,18 +6,20 @@ that a repository brings along is never run.
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
-from os.path import exists, isdir
+from os.path import exists, isdir, join
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.embeddings import Embeddings
 from tagline.features.subwords import PieceTable
+from tagline.nn.classifiers import ENDING, Classifier, label_names, linear_on_top
+from tagline.nn.library import library, quietly
 from tagline.nn.transformer import TransformerEncoder, max_length_of
 
 USUAL_LENGTH = 512
@@ -39,36 +41,79 @@ def pretrained(
         stride: pieces of context where a long sentence is cut.
         settings: pooling, dropout, freeze, checkpointing of `TransformerEncoder`.
     """
+    transformers, place = library(), fspath(name)
+    with quietly():
+        model = _model(place, transformers.AutoModel)
+        tokenizer = _tokenizer(place)
+    return _checked(model, tokenizer, max_length, stride, settings)
+
+
+def pretrained_tagger(
+    name: str | PathLike[str], *, max_length: int | None = None, stride: int = 64, **settings: Any
+) -> tuple[TransformerEncoder, PieceTable, Classifier | None]:
+    """Load what `pretrained` does, and the layer of labels where the files are a checkpoint for token classification.
+
+    The layer is None where they are not, or where more than one layer stands between encoder and labels.
+    """
+    transformers, place = library(), fspath(name)
+    with quietly():
+        if not _is_tagger(_config(place)):
+            return *pretrained(name, max_length=max_length, stride=stride, **settings), None
+        model = _model(place, transformers.AutoModelForTokenClassification)
+        tokenizer = _tokenizer(place)
+    return *_checked(model.base_model, tokenizer, max_length, stride, settings), Classifier.of(model)
+
+
+def stored_tagger(name: str) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor], list[str]]:
+    """Load what `save_checkpoint` wrote: weights of the encoder, of the layer of labels if it is there, and labels."""
+    transformers = library()
+    with quietly():
+        config = _config(name)
+        tagger = _is_tagger(config)
+        model = _model(name, transformers.AutoModelForTokenClassification if tagger else transformers.AutoModel)
+    linear = linear_on_top(model) if tagger else None
+    encoder = TransformerEncoder(model.base_model if tagger else model)
+    labels = label_names(config.id2label, len(config.id2label))
+    return encoder.state_dict(), {} if linear is None else linear.state_dict(), labels
+
+
+def companion(place: str, name: str, mark: str) -> str | None:
+    """Find a file beside an encoder's own: None where it is not there, and config.json does not ask for it.
+
+    Arguments:
+        place: the folder, or the name on the hub.
+        name: of the file.
+        mark: the entry of config.json that asks for it.
+    """
+    if isdir(place) and exists(join(place, name)):
+        return join(place, name)
+    library()
+    with quietly():
+        asked = getattr(_config(place), mark, None)
+    if asked is None:
+        return None
     try:
-        import transformers
-    except ImportError as error:
-        raise ImportError(
-            f"encoders need the package transformers ({error}); install it with: pip install 'tagline[transformers]'"
-        ) from None
-    place = fspath(name)
-    with _quietly():
-        asked: dict[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # both are checked here
-        model, report = _loaded(
-            place,
-            lambda **where: transformers.AutoModel.from_pretrained(
-                place, trust_remote_code=False, dtype=torch.float32, **asked, **where
-            ),
-        )
-        tokenizer = _loaded(
-            place, lambda **where: transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **where)
-        )
-    if others := [*report["mismatched_keys"]]:
-        name, has, wants = sorted(others)[0]
+        if isdir(place):
+            raise FileNotFoundError(f"no {name} in the folder")
+        import huggingface_hub
+
+        return huggingface_hub.hf_hub_download(place, name)
+    except Exception as error:
         raise InputError(
-            f"encoder {place}: expected weights of the shapes that its config.json says, got {[*has]} instead of "
-            f"{[*wants]} for {name} (one of {len(others)}); take config.json and weights from the same model"
-        )
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
-    if missing:
-        raise InputError(
-            f"encoder {place}: expected weights for all of it, got none for {missing[0]} and {len(missing) - 1} more; "
-            "its files are of another kind of model than its config.json says"
-        )
+            f"{place}: expected {name} beside config.json, which asks for it, got: {_shown(error)}; copy it from where "
+            f"the model was saved, or take {mark} out of config.json to begin with the encoder and classifier alone"
+        ) from error
+
+
+def _is_tagger(config: Any) -> bool:
+    """Whether a configuration is that of a checkpoint for token classification."""
+    return any(str(kind).endswith(ENDING) for kind in config.architectures or ())
+
+
+def _checked(
+    model: Any, tokenizer: Any, max_length: int | None, stride: int, settings: dict[str, Any]
+) -> tuple[TransformerEncoder, PieceTable]:
+    """An encoder and its tokenizer, which fit together."""
     encoder = TransformerEncoder(model, **settings)
     table = piece_table(tokenizer, model, max_length=max_length, stride=stride)
     encoder.check(table)
@@ -115,6 +160,39 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
     )
 
 
+def _config(place: str) -> Any:
+    """What config.json says."""
+    load = library().AutoConfig.from_pretrained
+    return _loaded(place, lambda **where: load(place, trust_remote_code=False, **where))
+
+
+def _tokenizer(place: str) -> Any:
+    load = library().AutoTokenizer.from_pretrained
+    return _loaded(place, lambda **where: load(place, trust_remote_code=False, **where))
+
+
+def _model(place: str, owner: Any) -> Any:
+    """A model of a class of the library's, with weights for all of it."""
+    asked: dict[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # both are checked here
+    model, report = _loaded(
+        place,
+        lambda **where: owner.from_pretrained(place, trust_remote_code=False, dtype=torch.float32, **asked, **where),
+    )
+    if others := [*report["mismatched_keys"]]:
+        name, has, wants = sorted(others)[0]
+        raise InputError(
+            f"encoder {place}: expected weights of the shapes that its config.json says, got {[*has]} instead of "
+            f"{[*wants]} for {name} (one of {len(others)}); take config.json and weights from the same model"
+        )
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise InputError(
+            f"encoder {place}: expected weights for all of it, got none for {missing[0]} and {len(missing) - 1} more; "
+            "its files are of another kind of model than its config.json says"
+        )
+    return model
+
+
 def _loaded(place: str, load: Callable[..., Loaded]) -> Loaded:
     """Load from a folder, from what was downloaded before, or from the hub."""
     if isdir(place):
@@ -147,19 +225,3 @@ def _loaded(place: str, load: Callable[..., Loaded]) -> Loaded:
 def _shown(error: Exception) -> str:
     """The first line of a message."""
     return (str(error).strip() or type(error).__name__).partition("\n")[0][:300]
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep the library's reports and progress bars off the screen; what matters in them is checked."""
-    from transformers.utils import logging
-
-    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-        if bars:
-            logging.enable_progress_bar()

@@ -213,7 +213,10 @@ _NOT_STORED = frozenset(
         "architectures",
         "auto_map",
         "dtype",
+        "id2label",
+        "label2id",
         "quantization_config",
+        "tagline_chain",
         "torch_dtype",
         "transformers_version",
     }

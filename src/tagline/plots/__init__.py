@@ -1,11 +1,46 @@
-"""Pictures: spans of a text in colour, tables for notebooks, figures. They know texts and numbers, not models.
+"""Pictures, one door each: they ask the engine and the models, and draw with `tagline.drawing`.
 
-`tagline.show` and the notebook views of results draw with these; matplotlib (extra ``plot``) is imported when a figure
-is drawn.
+`trellis`, the tables and `spans` are objects that show themselves in notebooks and `save` by the ending of a name; the
+others are figures of matplotlib (extra ``plot``) and return axes. All take ``path``, those that are drawn also ``ax``.
 """
 
 from __future__ import annotations
 
-from tagline.plots.spans import Mark, Picture, Piece, colours_of
+from tagline.drawing.spans import Mark, Picture, Piece, colours_of
+from tagline.plots.doors import (
+    confusion,
+    explanation,
+    learning_curve,
+    reliability,
+    states,
+    top_weights,
+    transitions,
+    types,
+    weights,
+)
+from tagline.plots.readings import spans
+from tagline.plots.tables import TokenTable, backward_table, forward_table, viterbi_table
+from tagline.plots.trellises import Trellis, trellis
 
-__all__ = ["Mark", "Picture", "Piece", "colours_of"]
+__all__ = [
+    "Mark",
+    "Picture",
+    "Piece",
+    "TokenTable",
+    "Trellis",
+    "backward_table",
+    "colours_of",
+    "confusion",
+    "explanation",
+    "forward_table",
+    "learning_curve",
+    "reliability",
+    "spans",
+    "states",
+    "top_weights",
+    "transitions",
+    "trellis",
+    "types",
+    "viterbi_table",
+    "weights",
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagline.plots.tables import Readable
+from tagline.drawing.tables import Readable
 from tagline.readers.corpus import TAG, TOKEN, Corpus
 from tagline.readers.schemes import detect
 from tagline.readers.spans import find_spans

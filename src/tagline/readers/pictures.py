@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tagline.plots.spans import Mark, Picture, Piece, cut
+from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.readers.conversion import tags_to_spans
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.detection import detect

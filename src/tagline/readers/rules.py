@@ -22,8 +22,9 @@ from tagline.errors import InputError
 from tagline.readers.sources import shown_value
 from tagline.types import BoolArray
 
-ROLES = "OBIES"
-OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(len(ROLES))
+ROLES = "OBIESX"
+OUTSIDE, BEGIN, INSIDE, END, SINGLE, UNKNOWN = range(len(ROLES))
+"""`UNKNOWN` is of no scheme: a letter that the CoNLL script reads without knowing what it means."""
 
 SEPARATORS = "-_"
 MISFIT = -1

@@ -3,9 +3,9 @@
 Every rule looks at two neighbouring tags only: previous letter, next letter, whether the types are the same.
 
 - ``conlleval``: the reading of the CoNLL shared tasks' scoring script, which makes something of any tags. A
-  span starts where the type changes, at B after O, B or I, at I or E after O or E. It surprises twice: after E, a B of
-  the same type does *not* start a span; brackets, ``[`` and ``]``, are spans of one token (and ``.`` is outside). S
-  is no letter of the script: here it is a span of one token.
+  span starts where the type changes, at B after O, B or I, at I or E after O or E. It surprises thrice: after E, a B of
+  the same type does *not* start a span; brackets, ``[`` and ``]``, are spans of one token (and ``.`` is outside); and
+  the script does not know S, U, L, M and W, which start a span only where the type changes.
 - ``conlleval:<scheme>``: the same with the letters of a scheme (BILOU: L is E, U is S; BMES: M is I; …). In the family
   BIOES, B always starts a span and E always ends one, so that proper tags are read properly.
 - ``strict:<scheme>``: the reading of seqeval's strict mode: only spans whose every tag is right for the scheme.
@@ -137,7 +137,7 @@ def _pairs(roles: NDArray[np.int8], types: NDArray[np.int32], is_first: BoolArra
     """
     before, same = np.empty_like(roles), np.zeros(len(roles), np.bool_)
     before[1:], same[1:] = roles[:-1], types[1:] == types[:-1]
-    before[is_first[:-1]] = OUTSIDE  # after which no rule asks for the type
+    before[is_first[:-1]], same[is_first[:-1]] = OUTSIDE, False
     return (before.astype(np.int64) * len(ROLES) + roles) * 2 + same
 
 
@@ -201,13 +201,14 @@ class _Reading:
 
 
 # The script takes brackets for spans of one token and ``.`` for outside.
-_CONLLEVAL = Scheme("conlleval", "conlleval", "OBIESSSO", "OBIES[].")
+_CONLLEVAL = Scheme("conlleval", "conlleval", "OBIEXXXXXSSO", "OBIESULMW[].")
 
-_CONLLEVAL_BEGINS = ("BI B", "O BIE", "E IE", "OBIES BIES!", "OBIES S", "S BIE")
-_CONLLEVAL_STOPS = ("BIES O",)  # and wherever another span begins
+# Where a span begins; it stops there, too, and where the second pattern says so.
+_CONLLEVAL_BEGINS = ("BI B", "O BIE", "E IE", "OBIESX BIESX!")
+_SCRIPT = ((*_CONLLEVAL_BEGINS, "OBIESX S"), ("BIEX O", "S OBIEX"))
+_BY_SCHEME = ((*_CONLLEVAL_BEGINS, "OBIES S", "S BIE"), ("BIES O",))
 
-# (previous, next) pairs of seqeval's strict mode: where a span may begin, go on, and have ended.
-_STRICT = {
+STRICT_PATTERNS = {
     "IO": (("O I", "I I!"), ("I I=",), ("I O", "I I!")),
     "IOB1": (("OB I", "I I!", "BI B="), ("BI I=",), ("I OB", "B O", "BI I!", "B B=")),
     "IOB2": (("OBI B",), ("BI I=",), ("BI OB", "BI I!")),
@@ -215,6 +216,7 @@ _STRICT = {
     "IOE2": (("OE IE", "I IE!"), ("I IE=",), ("E OIE",)),
     "BIOES": (("OBIES BS",), ("BI IE=",), ("ES OBIES",)),
 }
+"""Of each family, the (previous, next) patterns of seqeval's strict mode: a span may begin, go on, have ended."""
 
 
 @cache
@@ -224,8 +226,9 @@ def _reading(rule: str) -> _Reading:
         raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {shown_value(rule)}")
     tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
-        begins, inside, stops = (pairs(*patterns).ravel() for patterns in _STRICT[tag_scheme.family])
+        begins, inside, stops = (pairs(*patterns).ravel() for patterns in STRICT_PATTERNS[tag_scheme.family])
         return _Reading(tag_scheme, begins, stops, inside, strict=True)
+    opening, closing = _BY_SCHEME if scheme_name else _SCRIPT
     whole = ("E B",) if tag_scheme.family == "BIOES" else ()
-    begins, stops = (pairs(*patterns).ravel() for patterns in ((*_CONLLEVAL_BEGINS, *whole), _CONLLEVAL_STOPS))
+    begins, stops = pairs(*opening, *whole).ravel(), pairs(*closing).ravel()
     return _Reading(tag_scheme, begins, stops, ~(begins | stops), strict=False)

@@ -114,7 +114,7 @@ def _forbidden(
 def _followers(tag_scheme: Scheme, previous: str) -> str:
     """Name the tags that may follow another, for messages."""
     role, own_type = tag_scheme.role_and_type(previous)
-    other, same = FAMILY_RULES[tag_scheme.family].follows[role].T  # [5] each
+    other, same = FAMILY_RULES[tag_scheme.family].follows[role].T  # [roles] each
     return _listed(tag_scheme, other, same & ~other, own_type)
 
 

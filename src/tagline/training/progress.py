@@ -190,7 +190,7 @@ def narrating(verbose: bool | int, budget: Budget) -> Iterator[Reporter]:
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         reporter = Logged(budget)
     else:
-        from tagline.plots.notebooks import notebook
+        from tagline.drawing.notebooks import notebook
         from tagline.training import bars
 
         reporter = bars.Notebook(budget) if notebook() is not None else bars.on_console(budget, every_pass=True)

@@ -89,6 +89,18 @@ def test_answers_are_those_of_enumeration(head: str, words: list[str]) -> None:
     check_against_enumeration(bilstm(head=head), words)
 
 
+def test_transitions_are_drawn() -> None:
+    """Scores of the CRF, blank where the scheme forbids; a softmax has none."""
+    model = bilstm()
+    drawn = np.asarray(model.plot_transitions().images[0].get_array().filled(np.nan), np.float64)
+    best = model.top_transitions(1)[0]
+    at = model.labels_.index(best.previous), model.labels_.index(best.label)
+    assert drawn[at] == pytest.approx(best.weight, rel=1e-6)
+    assert np.isnan(drawn[model.labels_.index("O"), model.labels_.index("I-PER")])
+    with pytest.raises(InputError, match="got one with a softmax"):
+        bilstm(head="softmax").plot_transitions()
+
+
 def test_answers_without_rules() -> None:
     X, y = tagged(0, 20, 0.0)
     model = BiLSTMCRF(**SMALL).fit(X, y)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -11,8 +13,17 @@ def command(
     keep: Annotated[
         str | None, typer.Option(help="Keep the corpus and the model in this folder, to try the other commands on.")
     ] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Open a page on the model in a browser afterwards.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 8000,
 ) -> None:
     """Train a tagger for English and Chinese on generated sentences, score it, tag two sentences, explain one tag."""
     from tagline.cli.demonstration import show
 
-    show(keep)
+    if not serve:
+        show(keep)
+        return
+    from tagline.cli.commands.serve import command as serve_models
+
+    with tempfile.TemporaryDirectory() if keep is None else nullcontext(keep) as folder:
+        show(folder)
+        serve_models([f"demo={folder}/model.tagline"], port=port, show=True, log="warning")

@@ -29,6 +29,9 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Count well-formed spans only, as seqeval's strict mode.")
     ] = False,
+    conlleval: Annotated[
+        bool, typer.Option("--conlleval", help="Read spans as the CoNLL script to the letter, whatever the scheme.")
+    ] = False,
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Score tokens only; so are tags that are of no scheme, such as NN.")
     ] = False,
@@ -51,7 +54,7 @@ def command(
     ] = None,
     encoding: Encoding = "auto",
 ) -> None:
-    """Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures."""
+    """Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures."""
     from tagline.evaluation.files import evaluate_files, read_training_words
 
     known = None if train is None else read_training_words(train, encoding)
@@ -63,6 +66,7 @@ def command(
         predicted,
         scheme=scheme,
         strict=strict,
+        script=conlleval,
         tokens_only=tokens,
         compare=compare,
         resamples=resamples,

@@ -36,11 +36,11 @@ def command(
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
       tagline inspect old.tagline new.tagline
     """
-    from tagline.models.files import load
+    from tagline.interop.formats import read_model
 
     if top < 0:
         raise InputError(f"--top: expected 0 or more, got {top}")
-    loaded: Any = load(model)
+    loaded: Any = read_model(model)
     if other is not None:
         for option, value in (("--label", label), ("--weights", weights), ("--plot", plot)):
             if value is not None:
@@ -68,10 +68,10 @@ def command(
 
 def _compare(loaded: Any, path: str, names: tuple[str, str], top: int, as_json: bool) -> None:
     """Say what differs between a model and that of another file."""
+    from tagline.interop.formats import read_model
     from tagline.models.comparison import compare
-    from tagline.models.files import load
 
-    differences = compare(loaded, load(path), names, top)
+    differences = compare(loaded, read_model(path), names, top)
     if as_json:
         put_json(differences.as_dict())
     else:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from tagline.cli.options import Encoding, Lenient, ModelFile, Threads, Tokens, use_threads
+from tagline.cli.options import Encoding, Lenient, Threads, Tokens, use_threads
 from tagline.cli.speech import say
+from tagline.errors import InputError
 
 READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
 
 def command(
-    model: ModelFile,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", help="A model; with --url, its name at the service.")
+    ] = None,
     files: Annotated[list[str] | None, typer.Argument(help="Files, .gz or not; - or none for standard input.")] = None,
     form: Annotated[
         str | None,
@@ -72,6 +76,12 @@ def command(
             rich_help_panel=WRITING,
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask a service, such as http://127.0.0.1:8000; TAGLINE_TOKEN has its token.", rich_help_panel=ASKING
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on the terminal.")] = False,
     threads: Threads = None,
 ) -> None:
@@ -90,13 +100,24 @@ def command(
     """
     from tagline.cli.meter import Meter
     from tagline.cli.series import are_tables, tag_tables
-    from tagline.cli.tagging import OUTPUTS, Listener, Questions, Source, load_tagger, output_for, tag_stream
+    from tagline.cli.tagging import (
+        OUTPUTS,
+        Listener,
+        Questions,
+        Source,
+        load_tagger,
+        output_for,
+        remote_tagger,
+        tag_stream,
+    )
     from tagline.cli.targets import targets_of, write_answers
 
     use_threads(threads)
-    if are_tables(files or [], form):
+    if model is None and url is None:
+        raise InputError("-m: expected a model, got none; give -m model.tagline, or --url of a service")
+    if url is None and are_tables(files or [], form):
         for target, inputs in targets_of(output, files or [], "spans-csv"):
-            write_answers(target, tag_tables(model, inputs, marginals=marginals, form=form, encoding=encoding))
+            write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))
         return
     if output in OUTPUTS and shape is None:
         say(f"-o names a file now; {output} was taken as --as {output}", err=True)
@@ -105,7 +126,9 @@ def command(
     source = Source(form, tokens, encoding, comment, docstart, split=split)
     paths = files or ["-"]
     targets = targets_of(output, paths, output_for(paths, source, questions))
-    loaded = load_tagger(model)
+    loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
+    if url is not None and tokens == "auto":
+        source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
     with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
         skip = meter.skip if lenient else None

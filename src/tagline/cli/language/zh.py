@@ -65,8 +65,8 @@ HELP = {
     "Count sentences, tokens, labels and entities of a corpus, and name its tag scheme.": (
         "统计语料的句子、词例、标签和实体，并指出标注体系。"
     ),
-    "Score predicted tags: spans exactly as conlleval, or strictly; words; tokens; significance; pictures.": (
-        "评测预测的标签：片段（与 conlleval 完全一致，或严格计分）、分词、词例、显著性、图。"
+    "Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures.": (
+        "评测预测的标签：片段（按 conlleval 的规则，或严格计分）、分词、词例、显著性、图。"
     ),
     "Rewrite the tags of a column file in another scheme.": "把列文件的标签改写成另一种标注体系。",
     # tagline train.
@@ -104,6 +104,9 @@ HELP = {
         "违反规则的标签：repair（修复）、drop（丢弃句子）或 error（报错）。"
     ),
     "Leave out attributes that are rarer.": "出现次数少于此数的属性不用。",
+    "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.": (
+        "属性与标签的组合或标签对，出现次数少于此数的不用；即 CRFsuite 的 feature.minfreq。"
+    ),
     "Weights for attributes with labels never seen together.": "没有一起出现过的属性与标签也有权重。",
     "Weights for label pairs that were never seen.": "没有出现过的标签对也有权重。",
     "Weights for the first and the last label.": "首尾标签也有权重。",
@@ -230,6 +233,7 @@ HELP = {
     "Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …": (
         "标签的体系：IOB1、IOB2、IOE1、IOE2、BIOES、BILOU、BMES……"
     ),
+    "Read spans as the CoNLL script to the letter, whatever the scheme.": "完全按 CoNLL 脚本读取片段，不论标注体系。",
     "Count well-formed spans only, as seqeval's strict mode.": "只计合乎体系的片段，与 seqeval 的严格模式相同。",
     "Score tokens only; so are tags that are of no scheme, such as NN.": (
         "只评测词例；不属于任何体系的标签（如 NN）也是这样评测。"
@@ -256,6 +260,40 @@ HELP = {
     "The column of the tags, by name.": "标签所在的列名。",
     "What to do with improper sequences: raise, conlleval, discard.": (
         "不合体系的标签如何处理：raise（报错）、conlleval、discard（丢弃）。"
+    ),
+    # tagline serve.
+    "Answer requests by HTTP, and show a page to try models on.": "以 HTTP 回答请求，并提供试用模型的网页。",
+    "The page is at http://HOST:PORT/, the description of the service at /openapi.json. A model file that is replaced "
+    "is taken over without losing a request. Ctrl-C or SIGTERM lets open requests finish.": (
+        "网页在 http://HOST:PORT/，服务的说明在 /openapi.json。模型文件被替换时自动换用，不丢失任何请求。"
+        "Ctrl-C 或 SIGTERM 会等进行中的请求完成。"
+    ),
+    "A model, or name=model; may be given several times.": "模型，或 名字=模型；可以给出多次。",
+    "The address to listen on.": "监听的地址。",
+    "The port to listen on.": "监听的端口。",
+    "A file with a token that requests must bring; TAGLINE_TOKEN does the same.": (
+        "存放令牌的文件，请求必须带上它；环境变量 TAGLINE_TOKEN 作用相同。"
+    ),
+    "Listen on other addresses without a token.": "没有令牌也监听其他地址。",
+    "Tokens that a request may have.": "一个请求最多多少个词例。",
+    "Bytes that a request may have.": "一个请求最多多少字节。",
+    "Requests that may wait; more are refused for a while.": "最多多少个请求排队；再多的暂时拒绝。",
+    "Seconds that a request may take.": "一个请求最多用多少秒。",
+    "Seconds that open requests have at the end.": "结束时留给进行中请求的秒数。",
+    "Seconds between two looks at the model files, to take new ones; 0 for none.": (
+        "每隔多少秒查看模型文件是否更新；0 为不查看。"
+    ),
+    "Let pages of this origin call the service, such as https://example.org.": (
+        "允许此来源的网页调用，例如 https://example.org。"
+    ),
+    "Threads of the core; all processors if left out.": "核心的线程数；省略时使用全部处理器。",
+    "Open the page in a browser.": "在浏览器中打开网页。",
+    "Open a page on the model in a browser afterwards.": "然后在浏览器中打开这个模型的网页。",
+    "How much is logged: debug, info, warning, error.": "日志的详细程度：debug、info、warning、error。",
+    "{}  (Ctrl-C ends it)": "{}  （Ctrl-C 结束）",
+    "A model; with --url, its name at the service.": "模型；用 --url 时是它在服务中的名字。",
+    "Ask a service, such as http://127.0.0.1:8000; TAGLINE_TOKEN has its token.": (
+        "向服务提问，例如 http://127.0.0.1:8000；令牌取自 TAGLINE_TOKEN。"
     ),
     # tagline convert-model.
     "Rewrite a model as a file of another tool, or another tool's as one of ours.": (
@@ -466,6 +504,12 @@ SAID = {
     "What to try next": "接下来可以试试",
     "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on": (
         "tagline demo --keep FOLDER     把语料和模型留在那里，供试用其他命令"
+    ),
+    "tagline demo --serve           opens a page on this model in a browser": (
+        "tagline demo --serve           在浏览器中打开这个模型的网页"
+    ),
+    "tagline serve -m MODEL         answers other programs by HTTP, with that page": (
+        "tagline serve -m MODEL         以 HTTP 回答其他程序，带有那个网页"
     ),
     "tagline train --help           trains on your own sentences: a token and its tag a line": (
         "tagline train --help           用自己的句子训练：每行一个词例和它的标签"

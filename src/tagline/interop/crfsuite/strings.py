@@ -61,17 +61,19 @@ def read_strings(file: bytes, place: int, count: int, where: str) -> tuple[str, 
 
 
 def _decoded(keys: list[bytes], where: str) -> tuple[str, ...]:
-    for key in keys:
-        if key.find(b"\0") != len(key) - 1:
-            raise _bad(where, "names that end with their only NUL", repr(key[:40]))
-    if len(set(keys)) != len(keys):
-        raise _bad(where, "each name once", "one twice")
+    joined = b"".join(keys)
+    if joined.count(b"\0") != len(keys) or not all(key.endswith(b"\0") for key in keys):
+        raise _bad(where, "names that end with their only NUL", "others")
     try:
-        return tuple(key[:-1].decode() for key in keys)
+        names = tuple(joined.decode().split("\0")[:-1])
     except UnicodeDecodeError as error:
+        wrong = error.object[max(0, error.start - 20) : error.start + 20]
         raise StorageError(
-            f"{where}: expected names in UTF-8, got {error.object[:40]!r}; train the model on data in UTF-8"
+            f"{where}: expected names in UTF-8, got {wrong!r}; train the model on data in UTF-8"
         ) from None
+    if len(set(names)) != len(names):
+        raise _bad(where, "each name once", "one twice")
+    return names
 
 
 def write_strings(names: Sequence[str], kind: str) -> bytes:

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
-from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.fitting import FittedCRF
 from tagline.models.crf.parameters import Parameters
-from tagline.models.files import TrainingFacts
 from tagline.ragged import row_offsets
 from tagline.types import Float64Array, IntArray
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +44,11 @@ class FeatureWeights:
             raise InputError(f"{place}: expected a weight for each of {len(keys)} keys, got {weights.shape}")
         if len(keys) and (keys.min() < 0 or (keys.max(axis=0) >= sizes).any()):
             raise InputError(f"{place}: expected numbers below {tuple(sizes)}, got others")
-        order = np.lexsort(keys.T[::-1])
-        keys, weights = keys[order], weights[order]
-        if (keys[1:] == keys[:-1]).all(axis=1).any():
+        numbers: IntArray = np.asarray(np.ravel_multi_index(tuple(keys.T), tuple(sizes))).reshape(-1)
+        if (numbers[1:] <= numbers[:-1]).any():
+            order = np.argsort(numbers, kind="stable")
+            keys, weights, numbers = keys[order], weights[order], numbers[order]
+        if (numbers[1:] == numbers[:-1]).any():
             raise InputError(f"{place}: expected each key once, got one twice")
         return FeatureWeights(keys, weights)
 
@@ -66,7 +70,51 @@ def crf_of_weights(
     scheme: str | None = None,
     reason: str,
 ) -> CRF:
-    """Return the CRF that has these weights and no others.
+    """Return the CRF that has these weights and no others; `reason` says where they come from, in its summary.
+
+    The other arguments are those of `parameters_of_weights`.
+    """
+    parameters = parameters_of_weights(
+        labels,
+        names,
+        states,
+        transitions,
+        way=way,
+        edge_names=edge_names,
+        edges=edges,
+        start=start,
+        end=end,
+        scheme=scheme,
+    )
+    return crf_of_parameters(parameters, way, reason)
+
+
+def crf_of_parameters(parameters: Parameters, way: Way, reason: str) -> CRF:
+    """Return the CRF that has these parameters, and gets its features in this way."""
+    from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.fitting import FittedCRF
+    from tagline.models.files import TrainingFacts
+
+    structure = parameters.structure
+    crf = CRF(way, scheme=parameters.scheme, start_end=structure.start or structure.end)
+    crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
+    return crf
+
+
+def parameters_of_weights(
+    labels: Sequence[str],
+    names: Iterable[str],
+    states: FeatureWeights,
+    transitions: FeatureWeights = NONE_2,
+    *,
+    way: Way = None,
+    edge_names: Iterable[str] = (),
+    edges: FeatureWeights = NONE_3,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    scheme: str | None = None,
+) -> Parameters:
+    """Return parameters with these weights and no others.
 
     Arguments:
         labels: L names; their order decides between labellings of equal scores, and is kept.
@@ -77,7 +125,6 @@ def crf_of_weights(
         edge_names, edges: the same for weights by (attribute, previous, next).
         start, end: ``[L]``, weights of the first and the last label.
         scheme: whose rules hold; None for no rules.
-        reason: where the weights come from, as the model's summary tells it.
     """
     L, vocabulary = len(labels), Vocabulary.of(names)
     edge_vocabulary = Vocabulary.of(edge_names)
@@ -96,7 +143,5 @@ def crf_of_weights(
         end is not None,
     )
     flat = np.concatenate([states.weights, transitions.weights, edges.weights, *ends])
-    parameters = Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E else None)
-    crf = CRF(way, scheme=scheme, start_end=bool(ends))
-    crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
-    return crf
+    asked = isinstance(way, Template) and way.has_edges  # it looks edges up even where none has a weight
+    return Parameters(tuple(labels), scheme, structure, flat, vocabulary, edge_vocabulary if E or asked else None)

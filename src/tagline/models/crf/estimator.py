@@ -51,7 +51,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         scheme: the tag scheme whose rules hold in training and decoding ("IOB2", "BIOES", …), "auto" to detect it,
             None for no rules.
         on_illegal: training labels that break the rules: "error", "repair", or "drop" the sentence.
-        min_frequency: attributes that are rarer are left out.
+        min_frequency: attributes that are rarer are left out; each occurrence counts its value.
+        min_feature_frequency: features that are rarer are left out: an attribute with a label, a transition, an edge.
+            An occurrence counts its value times the weight of its sentence; CRFsuite's ``feature.minfreq``.
         all_possible_states, all_possible_transitions: weights for pairs that the training data do not show, too.
         start_end: weights for the first and the last label of a sentence.
         edge_pairs: label pairs that edge attributes are crossed with: "observed", "all", or a list of pairs
@@ -93,6 +95,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         scheme: str | None = None,
         on_illegal: str = "error",
         min_frequency: float = 0,
+        min_feature_frequency: float = 0,
         all_possible_states: bool = False,
         all_possible_transitions: bool = False,
         start_end: bool = False,
@@ -122,6 +125,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.scheme = scheme
         self.on_illegal = on_illegal
         self.min_frequency = min_frequency
+        self.min_feature_frequency = min_feature_frequency
         self.all_possible_states = all_possible_states
         self.all_possible_transitions = all_possible_transitions
         self.start_end = start_end

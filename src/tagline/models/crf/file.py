@@ -7,7 +7,8 @@ function the file keeps the name. Whatever a file says is checked before it is u
     model, version      "crf", and the number of this layout; older ones are read, newer ones refused
     labels, scheme      strings, and the tag scheme whose rules hold
     start, end          whether there are weights for the first and the last label
-    features            {"template": text, "source": name}, {"function": name}, or null
+    features            {"template": text, "source": name}, with "dialect": "wapiti" where it is Wapiti's,
+                        {"function": name}, or null
     hash_bits           of hashed attributes, which have no names
     dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
@@ -243,7 +244,8 @@ def _described(way: Way) -> dict[str, str] | None:
     if way is None:
         return None
     if isinstance(way, Template):
-        return {"template": way.text, "source": os.path.basename(way.source)}
+        dialect = {} if way.dialect == "crfpp" else {"dialect": way.dialect}
+        return {"template": way.text, "source": os.path.basename(way.source), **dialect}
     if isinstance(way, MissingFunction):
         return {"function": way.name}
     kind = way if hasattr(way, "__qualname__") else type(way)
@@ -256,9 +258,9 @@ def _way(file: ModelFile) -> Way:
         return None
     if not all(isinstance(value, str) for value in described.values()):
         raise bad_file(file, "features that are described by strings", described)
-    if set(described) == {"template", "source"}:
+    if {"template", "source"} <= set(described) <= {"template", "source", "dialect"}:
         try:
-            return Template.parse(described["template"], described["source"])
+            return Template.parse(described["template"], described["source"], described.get("dialect", "crfpp"))
         except InputError as error:
             raise StorageError(f"{file.source}: {error}; then train the model anew") from None
     if set(described) == {"function"}:

@@ -16,6 +16,7 @@ from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.chains import feature_chains, take_sentences
 from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
@@ -110,8 +111,8 @@ def fit_crf(
     )
     features = take_sentences(numbered.features, lesson.sentences)
     warn_of_cost(features.num_tokens, len(lesson.labels))
-    start = _start(crf, extraction, replace(numbered, features=features), lesson, before)
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     held = None if dev is None else _Held(dev, extraction, start)
@@ -130,7 +131,9 @@ def fit_crf(
         journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = () if extraction.template is None else extraction.template.notes
     facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
-    return FittedCRF(replace(start, weights=trained.weights), extraction, facts, trained.history)
+    parameters = replace(start, weights=trained.weights)
+    # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
+    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
@@ -173,7 +176,12 @@ def _labels(crf: CRF, labelled: LabelledTokens, before: Parameters | None, schem
 
 
 def _start(
-    crf: CRF, extraction: Extraction, numbered: _Numbered, lesson: Lesson, before: Parameters | None
+    crf: CRF,
+    extraction: Extraction,
+    numbered: _Numbered,
+    lesson: Lesson,
+    targets: Targets,
+    before: Parameters | None,
 ) -> Parameters:
     """Say which weights there are: 0, or those of the model that is trained on."""
     labels, features, unsure = lesson.labels, numbered.features, bool(lesson.labelled.sets)
@@ -181,7 +189,7 @@ def _start(
     pairs = chosen_pairs(crf.edge_pairs, labels)
     structure = structure_of(
         features,
-        lesson.numbers(),
+        targets.labels,
         len(labels),
         hashed if numbered.states is None else len(numbered.states),
         num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
@@ -192,6 +200,13 @@ def _start(
         start=bool(crf.start_end),
         end=bool(crf.start_end),
     )
+    if crf.min_feature_frequency > 0:
+        if (place := lesson.labelled.unknown()) is not None:
+            raise InputError(
+                f"min_feature_frequency: expected 0 where labels are not known, as in {place[0]}, got "
+                f"{shown_value(crf.min_feature_frequency)}; min_frequency counts attributes without labels"
+            )
+        structure = without_rare(structure, features, targets, crf.min_feature_frequency)
     if before is not None:
         return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
     weights = np.zeros(structure.size)

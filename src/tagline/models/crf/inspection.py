@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tagline.drawing.tables import Readable
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.tables import weight_rows, with_rows
@@ -21,7 +22,6 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
-from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 

@@ -71,31 +71,14 @@ class Parameters:
         return out
 
     def pruned(self) -> Parameters:
-        """Leave out weights that are 0, and attributes without any."""
-        s = self.structure
-        states, edges = self.part("states") != 0, self.part("edges") != 0
-        with_weight = self.part("transitions") != 0
-        state_offsets, kept_states = _kept_rows(s.state_offsets, states, self.states is not None)
-        edge_offsets, kept_edges = _kept_rows(s.edge_offsets, edges, self.edges is not None)
-        structure = replace(
-            s,
-            state_offsets=state_offsets,
-            state_labels=s.state_labels[states],
-            transitions=s.transitions[with_weight],
-            edge_offsets=edge_offsets,
-            edge_pairs=s.edge_pairs[edges],
-        )
-        ends = self.weights[s.parts["start"].start :]
-        weights = np.concatenate(
-            [self.part("states")[states], self.part("transitions")[with_weight], self.part("edges")[edges], ends]
-        )
-        return replace(
-            self,
-            structure=structure,
-            weights=weights,
-            states=None if self.states is None else self.states.take(kept_states),
-            edges=None if self.edges is None else self.edges.take(kept_edges),
-        )
+        """Leave out weights that are 0, and attributes without any; hashed ones keep their numbers."""
+        kept = self.weights != 0
+        kept[self.structure.parts["start"].start :] = True
+        structure = self.structure if kept.all() else self.structure.only(kept)
+        state_offsets, states = _without_empty(structure.state_offsets, self.states)
+        edge_offsets, edges = _without_empty(structure.edge_offsets, self.edges)
+        structure = replace(structure, state_offsets=state_offsets, edge_offsets=edge_offsets)
+        return replace(self, structure=structure, weights=self.weights[kept], states=states, edges=edges)
 
     def grown(self, labels: Sequence[str], scheme: str | None, fresh: Structure, states: Any, edges: Any) -> Parameters:
         """Carry the weights over to more labels, attributes and pairs; new weights are 0.
@@ -143,12 +126,12 @@ class Parameters:
         return Parameters(tuple(labels), scheme, structure, np.concatenate(values), states, edges)
 
 
-def _kept_rows(offsets: IntArray, chosen: NDArray[np.bool_], named: bool) -> tuple[IntArray, IntArray]:
-    """Offsets of what is chosen, and the attributes that keep anything; all of them where they have no names."""
-    before = np.concatenate([[0], np.cumsum(chosen)])
-    ends = before[offsets]
-    rows = np.flatnonzero(np.diff(ends) > 0) if named else np.arange(len(offsets) - 1)
-    return np.concatenate([[0], ends[1:][rows]]).astype(np.int64), rows
+def _without_empty(offsets: IntArray, names: Vocabulary | None) -> tuple[IntArray, Vocabulary | None]:
+    """Leave out the attributes that have no weights; those without names are all kept."""
+    used = np.diff(offsets) > 0
+    if names is None or used.all():
+        return offsets, names
+    return np.concatenate([[0], offsets[1:][used]]).astype(np.int64), names.take(np.flatnonzero(used))
 
 
 def _keys(offsets: IntArray, columns: NDArray[Any], width: int) -> IntArray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagline.errors import InputError
 from tagline.models.labelled import check_labelling_settings
+from tagline.readers.sources import shown_value
 from tagline.training.algorithms import Settings, check_settings
 from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole
 
@@ -19,8 +21,10 @@ def check_crf(crf: CRF) -> None:
     check_settings(settings_of(crf))
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)
+    check_number("min_feature_frequency", crf.min_feature_frequency, least=0)
     for name in SWITCHES:
         check_switch(name, getattr(crf, name))
+    _check_cut(crf)
     check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
     check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
     check_number("max_seconds", crf.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
@@ -29,6 +33,18 @@ def check_crf(crf: CRF) -> None:
     check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
     check_functions("callbacks", crf.callbacks)
     check_verbose(crf.verbose)
+
+
+def _check_cut(crf: CRF) -> None:
+    """Refuse a cut by frequency beside settings that ask for features that no sentence shows."""
+    asked = [name for name in ("all_possible_states", "all_possible_transitions") if getattr(crf, name)]
+    if isinstance(crf.edge_pairs, str) and crf.edge_pairs == "all":
+        asked.append('edge_pairs="all"')
+    if crf.min_feature_frequency > 0 and asked:
+        raise InputError(
+            f"min_feature_frequency: expected 0 beside {asked[0]}, got {shown_value(crf.min_feature_frequency)}: a "
+            "feature that was never seen has frequency 0; leave one of the two out"
+        )
 
 
 def settings_of(crf: CRF) -> Settings:

@@ -61,10 +61,8 @@ class CRFTagger(ChainModel):
         self._scorer = Scorer(p.structure, p.weights, p.rules)
         self._words = None
         if template is not None and not len(p.structure.edge_pairs):
-            self._words = WordScorer(NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits))
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{type(self).__name__}({len(self.labels_)} labels)"
+            numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
+            self._words = WordScorer(numbered) if numbered.suits else None
 
     def _fitted(self) -> Parameters:
         return self.parameters_

@@ -17,13 +17,9 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.features.templates import Template
-from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import Structure
+from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
-from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.fitting import FittedCRF
-from tagline.models.crf.parameters import Parameters
-from tagline.models.files import TrainingFacts
+from tagline.models.crf.extraction import Way
 from tagline.models.hmm.emissions import Bernoulli, Categorical, Emission, Gaussian, Multinomial, Poisson, Symbols
 from tagline.models.hmm.emissions.discrete import log
 from tagline.models.hmm.emissions.observations import check_observations
@@ -77,28 +73,15 @@ class Statistics:
 def crf_of(p: HMMParameters) -> CRF:
     """Return the CRF whose distribution over labellings is the HMM's posterior."""
     way, table = _table(p.emission, p.symbols)
-    K = p.num_states
-    names = list(table)
+    K, names = p.num_states, list(table)
     weights = np.array([table[name] for name in names]).reshape(len(names), K)
-    pairs = np.stack(np.divmod(np.arange(K * K), K), axis=1).astype(np.int32)
-    structure = Structure(
-        K,
-        np.arange(len(names) + 1, dtype=np.int64) * K,
-        np.tile(np.arange(K, dtype=np.int32), len(names)),
-        pairs,
-        np.zeros(1, np.int64),
-        np.zeros((0, 2), np.int32),
-        start=True,
-        end=False,
-    )
     transitions, start = p.log_transitions, p.log_start
     if p.rules is not None:  # the CRF keeps to them, too, and its weights stay finite
         transitions, start = np.where(p.rules.transitions, transitions, 0.0), np.where(p.rules.start, start, 0.0)
-    flat = np.concatenate([weights.ravel(), transitions.ravel(), start])
-    parameters = Parameters(p.labels, p.scheme, structure, flat, Vocabulary.of(names), None)
-    out = CRF(way, scheme=p.scheme, start_end=True)
-    out._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason="made of an HMM"), ()))
-    return out
+    states, pairs = (FeatureWeights(np.argwhere(np.ones_like(a, bool)), a.ravel()) for a in (weights, transitions))
+    return crf_of_weights(
+        p.labels, names, states, pairs, way=way, start=start, scheme=p.scheme, reason="made of an HMM"
+    )
 
 
 def _symbol(symbol: Any) -> str:

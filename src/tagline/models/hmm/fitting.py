@@ -20,9 +20,11 @@ from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Place, Problem, learn, random_chain
 from tagline.models.hmm.counting import counted_chain, counted_emission
+from tagline.models.hmm.emissions import Categorical
 from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
+from tagline.models.hmm.readings import refuse_lengths, warn_of_pairs, warn_of_single_numbers
 from tagline.models.hmm.resuming import Search, arrays_of, facts_of, keeper, restored
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
@@ -68,10 +70,15 @@ def fit_hmm(
         tell: hears of each step of EM.
         files: where the state of the run and its log are kept; where states are counted, there is no state to keep.
     """
+    if y is None:
+        warn_of_single_numbers(X, lengths)
+        if how.family is Categorical:
+            warn_of_pairs(X)
     given = how.emission if before is None else before.emission
     observed, symbols = observe_new(how.family, given, X, lengths, None if before is None else before.symbols)
     if not observed.offsets[-1]:
         raise InputError("X: expected observations to learn from, got none")
+    refuse_lengths(y, observed.offsets)
     states = read_states(X, y, observed.offsets)
     lesson = observed_lesson(how, observed, symbols, states, before)
     check_priors(how.smoothing, len(lesson.labels))

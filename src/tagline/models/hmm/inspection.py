@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.drawing.tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
@@ -21,7 +22,6 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
-from tagline.plots.tables import Readable
 from tagline.readers.arguments import check_choice, check_whole
 from tagline.readers.sources import PathLike, shown_value
 

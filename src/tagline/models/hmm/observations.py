@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import MISSING, UNKNOWN, Categorical, Emission, Symbols
 from tagline.models.hmm.emissions.observations import check_observations, is_list
+from tagline.models.hmm.readings import refuse_pairs, warn_of_single_numbers
 from tagline.ragged import row_of, take_rows
 from tagline.readers.corpus import Corpus
 from tagline.types import IntArray
@@ -85,11 +86,13 @@ def observe(emission: Emission, X: Any, lengths: ArrayLike | None, symbols: Symb
         unknown: "smooth" takes others for what each state keeps for them, or, where none keeps any, as missing; with
             "error" they are one.
     """
+    warn_of_single_numbers(X, lengths)
     if symbols is None:
         width = _width(emission)
         return Observed(
             *check_observations(emission.family, _numbers(X), lengths, num_dimensions=width), _is_flat(X, lengths)
         )
+    refuse_pairs(X, symbols)
     ids, offsets = symbols.number(X, lengths)
     strange = ids == UNKNOWN
     if strange.any():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.plots.series import plot_states
+from tagline.drawing.series import plot_states
 from tagline.readers.sources import PathLike
 
 

@@ -248,7 +248,9 @@ class BiLSTMCRF(NeuralTagger):
             plan["word_dim"] = 1 if before is None else before.plan["word_dim"]
         return plan
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[FormCoder, Tagger, dict[str, Any]]:
+    def _make(
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None
+    ) -> tuple[FormCoder, Tagger, dict[str, Any]]:
         read, plan = self.embeddings, self._plan() | self.choices_for(corpus)[0]
         if read is not None and not isinstance(read, Embeddings):
             read = _vectors_of(read)
@@ -259,7 +261,7 @@ class BiLSTMCRF(NeuralTagger):
             _check_coverage(read, words_of(corpus).vocabulary)
             vectors = torch.from_numpy(read.table(table.words, np.random.default_rng(plain(self.random_state))))
             plan["word_dim"] = read.size
-        return FormCoder(table), _tagger(plan, _sizes(table), num_labels, rules, vectors), plan
+        return FormCoder(table), _tagger(plan, _sizes(table), len(labels), rules, vectors), plan
 
     def _build(
         self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from tagline.drawing.tables import Readable
+from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
 from tagline.models.views import ModelView, TransitionWeight, top_transitions, training_lines
 from tagline.nn.heads import CRFHead
-from tagline.plots.tables import Readable
+from tagline.readers.sources import PathLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +83,23 @@ class NetworkViews:
         if not isinstance(network.tagger.head, CRFHead):
             return []
         return top_transitions(network.labels, network.tagger.head.scores()[0], n, lowest)
+
+    def plot_transitions(self, path: PathLike | None = None, *, ax: Any = None) -> Any:
+        """Draw the scores of a CRF's transitions as a heat map; needs the extra ``plot``.
+
+        Arguments:
+            path: of a PNG file to write; None to write none.
+            ax: axes of matplotlib to draw into; new ones where left out.
+
+        Returns:
+            The axes.
+        """
+        from tagline.evaluation.plots import plot_transitions
+
+        network = self._fitted()
+        if not isinstance(network.tagger.head, CRFHead):
+            raise InputError("plot_transitions: expected a network with a CRF, got one with a softmax: no transitions")
+        return plot_transitions(network.labels, network.tagger.head.scores()[0], path, ax=ax, meaning="score")
 
     def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
         """Return the summary, and the transitions that a CRF likes most and least.

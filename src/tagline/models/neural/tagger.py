@@ -171,7 +171,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """What a network is built from, by the estimator's parameters; `before` is what warm_start goes on with."""
         raise NotImplementedError
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _make(self, corpus: Corpus, labels: Sequence[str], rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
         """What turns sentences into numbers, the network that is to learn from these, and its plan."""
         raise NotImplementedError
 
@@ -225,9 +225,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
     def _begin(self, corpus: Corpus, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
         """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
-        L, rules = len(lesson.labels), lesson.rules
+        labels, rules = lesson.labels, lesson.rules
         if before is None:
-            return self._make(corpus, L, rules)
+            return self._make(corpus, labels, rules)
         plan = self._plan(before)
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
@@ -237,7 +237,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
                 )
         plan = {**before.plan, **plan}
         state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
-        return before.coder, self._build(plan, before.coder, L, rules, state), plan
+        return before.coder, self._build(plan, before.coder, len(labels), rules, state), plan
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]

@@ -11,23 +11,25 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
-from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
+from tagline.models.neural.folders import FolderModel
+from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, device_of, make_head
 from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
+from tagline.nn.classifiers import Classifier
 from tagline.nn.dropout import check_probability
-from tagline.nn.heads import Tagger
-from tagline.nn.pretrained import pretrained
+from tagline.nn.heads import CRFHead, Tagger
+from tagline.nn.pretrained import pretrained_tagger
 from tagline.nn.subword_batches import SubwordBatch
 from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
-from tagline.readers.rules import Rules
+from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
 from tagline.types import IntArray
@@ -75,12 +77,13 @@ class CodedPieces:
         return SubwordBatch.of(self.pieces.batch(rows, multiple=8), device)
 
 
-class TransformerCRF(NeuralTagger):
+class TransformerCRF(FolderModel, NeuralTagger):
     """A pretrained transformer with a CRF over the words of a sentence.
 
     Arguments:
         encoder: a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub: BERT, RoBERTa,
-            DistilBERT, MPNet, ELECTRA, XLM-R, …
+            DistilBERT, MPNet, ELECTRA, XLM-R, … Of a checkpoint for token classification, the labels that have the
+            same names here begin with its weights, too.
         pooling: "first" or "mean", of the pieces of a word.
         max_length, stride: pieces of a window, and of context where a longer sentence is cut; windows of the encoder's
             own size when left out.
@@ -201,16 +204,42 @@ class TransformerCRF(NeuralTagger):
         assert self.encoder is not None
         return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
 
-    def _make(self, corpus: Corpus, num_labels: int, rules: Rules | None) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
+    def _make(
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None
+    ) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
+        encoder, coder, plan, classifier = self._started()
+        tagger = _with_head(encoder, plan, len(labels), rules)
+        if classifier is not None:
+            classifier.start(tagger.head.linear, labels)
+        return coder, tagger, plan
+
+    def _started(self) -> tuple[TransformerEncoder, PieceCoder, dict[str, Any], Classifier | None]:
+        """The encoder that the settings name, with its layer of labels where it brings one along."""
         plan = self._plan()
-        encoder, table = pretrained(
+        encoder, table, classifier = pretrained_tagger(
             plan["encoder"],
             max_length=plan["max_length"],
             stride=plan["stride"],
             **{name: plan[name] for name in _ENCODER},
         )
         plan["config"] = encoder.encoder_config()
-        return PieceCoder(table), _with_head(encoder, plan, num_labels, rules), plan
+        return encoder, PieceCoder(table), plan, classifier
+
+    def _begun(self, source: str) -> Network:
+        """The network that a checkpoint for token classification stands for: transitions, start and end are 0."""
+        encoder, coder, plan, classifier = self._started()
+        if classifier is None:
+            raise InputError(
+                f"{source}: expected a checkpoint for token classification with one linear layer on top of its "
+                "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)"
+            )
+        labels, name = classifier.labels, None if self.scheme is None else scheme(self.scheme).name
+        tagger = _with_head(encoder, plan, len(labels), None if name is None else legal(labels, name))
+        classifier.start(tagger.head.linear, labels)
+        if isinstance(tagger.head, CRFHead):
+            for scores in tagger.head.crf.parameters():
+                nn.init.zeros_(scores)
+        return Network(labels, name, coder, tagger.eval().to(device_of(self.device)), plan)
 
     def _rates(self, tagger: Tagger) -> Mapping[str, float]:
         assert isinstance(tagger.encoder, TransformerEncoder)

@@ -204,13 +204,13 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         ranked: Any = self._ranked(asked, Ranks(k_best, "k_best")) if k_best else repeat(None)
         return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
 
-    def answer_arrays(self, X: Any, *, marginals: bool = False, **others: Any) -> AnswerArrays:
+    def answer_arrays(self, X: Any, *, marginals: bool = False, known: Any = None, **others: Any) -> AnswerArrays:
         """Answer about many sentences at once; see `ChainModel.answer_arrays`."""
         if others.get("spans"):
             self.predict_spans(X)
         if not marginals:
-            return super().answer_arrays(X)
-        p, asked = self._fitted(), self._question(X, None)
+            return super().answer_arrays(X, known=known)
+        p, asked = self._fitted(), self._question(X, known)
         labels = p.trigrams.best(*asked.arguments)[0] % len(p.labels)
         nodes = np.concatenate([np.zeros((0, len(p.labels))), *self._nodes(asked)])
         return AnswerArrays(p.labels, asked.offsets, labels, nodes[np.arange(len(labels)), labels])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tagline.drawing.tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
 from tagline.models.views import training_lines
-from tagline.plots.tables import Readable
 
 
 @dataclass(frozen=True, repr=False)

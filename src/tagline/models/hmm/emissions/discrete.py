@@ -75,6 +75,8 @@ def log_factorial(counts: NDArray[Any]) -> Float64Array:
     """Return log x! of whole numbers: a table, and above it Stirling's series, exact to rounding from 32 on."""
     x = np.asarray(counts, np.float64)
     small = x < len(_TABLE)
+    if small.all():
+        return _TABLE[x.astype(np.int64)]
     z = np.where(small, float(len(_TABLE)), x) + 1.0
     square = 1.0 / (z * z)
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / z

@@ -1,0 +1,97 @@
+"""`tagline serve`: models answer by HTTP, with a page to try them on."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from tagline.cli.speech import say
+from tagline.errors import InputError
+
+
+def command(
+    model: Annotated[
+        list[str], typer.Option("-m", "--model", help="A model, or name=model; may be given several times.")
+    ],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 8000,
+    token_file: Annotated[
+        str | None, typer.Option(help="A file with a token that requests must bring; TAGLINE_TOKEN does the same.")
+    ] = None,
+    insecure: Annotated[bool, typer.Option(help="Listen on other addresses without a token.")] = False,
+    max_tokens: Annotated[int, typer.Option(help="Tokens that a request may have.")] = 100_000,
+    max_body: Annotated[int, typer.Option(help="Bytes that a request may have.")] = 1_000_000,
+    max_queue: Annotated[int, typer.Option(help="Requests that may wait; more are refused for a while.")] = 1_000,
+    timeout: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 30.0,
+    drain: Annotated[float, typer.Option(help="Seconds that open requests have at the end.")] = 10.0,
+    reload: Annotated[
+        float, typer.Option(help="Seconds between two looks at the model files, to take new ones; 0 for none.")
+    ] = 1.0,
+    allow_origin: Annotated[
+        str | None, typer.Option(help="Let pages of this origin call the service, such as https://example.org.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of the core; all processors if left out.")] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    log: Annotated[str, typer.Option(help="How much is logged: debug, info, warning, error.")] = "info",
+) -> None:
+    """Answer requests by HTTP, and show a page to try models on.
+
+    The page is at http://HOST:PORT/, the description of the service at /openapi.json. A model file that is replaced is
+    taken over without losing a request. Ctrl-C or SIGTERM lets open requests finish.
+
+    \b
+    Examples:
+      tagline serve -m model.tagline
+      tagline serve -m news=news.tagline -m names=names.tagline --port 9000
+      tagline serve -m model.tagline --host 0.0.0.0 --token-file token.txt
+    """
+    try:
+        from tagline.serving.server import serve
+        from tagline.serving.settings import Settings, check_exposure
+        from tagline.serving.shelf import named_models
+    except ModuleNotFoundError as error:
+        if error.name not in ("fastapi", "uvicorn", "starlette", "pydantic", "pydantic_core", "prometheus_client"):
+            raise
+        raise InputError(
+            f"serve: expected the packages of the service, got no module {error.name}; install them with: "
+            "pip install 'tagline[web]'"
+        ) from None
+    if log not in ("debug", "info", "warning", "error"):
+        raise InputError(f"--log: expected debug, info, warning or error, got {log!r}")
+    token = read_token(token_file)
+    check_exposure(host, token, insecure)
+    if threads is not None:
+        from tagline.compiled import set_threads
+
+        set_threads(threads)
+    settings = Settings(
+        token=token,
+        max_body=max_body,
+        max_tokens=max_tokens,
+        max_queue=max_queue,
+        timeout=timeout,
+        drain=drain,
+        reload=reload,
+        allow_origin=allow_origin,
+    )
+
+    def announce(address: str) -> None:
+        say(f"{address}  (Ctrl-C ends it)", err=True)
+        if show:
+            webbrowser.open(address)
+
+    raise typer.Exit(serve(named_models(model), settings, host, port, log=log, announce=announce))
+
+
+def read_token(path: str | None) -> str | None:
+    """Return the token of a file, or of the environment."""
+    if path is None:
+        return os.environ.get("TAGLINE_TOKEN") or None
+    with open(path, encoding="utf-8") as file:
+        token = file.read().strip()
+    if not token:
+        raise InputError(f"--token-file: expected a token in {path}, got an empty file")
+    return token

@@ -1,0 +1,247 @@
+"""crf_learn: template and column file in, a model file of CRF++ out, with its log on the way.
+
+Every feature string is crossed with all labels (U) or all pairs (B): Σ −log p + |w|²/(2C), or + |w|₁/C, is minimised by
+our L-BFGS and OWL-QN; iterations end as theirs do, after three relative changes below eta.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagline import compiled
+from tagline.errors import InputError
+from tagline.features.attributes import Expanded, Features
+from tagline.features.expansion import expand
+from tagline.features.templates import Template
+from tagline.features.weights import Structure, structure_of
+from tagline.interop.crfpp import binary, text
+from tagline.interop.crfpp.arguments import Arguments
+from tagline.interop.crfpp.data import BYTES, Sentences, read_all
+from tagline.interop.crfpp.log import CRFLog, Log, mira_line
+from tagline.interop.crfpp.model import CRFPPModel
+from tagline.interop.crfpp.numbering import numbers_of
+from tagline.interop.crfpp.templates import bigram_of
+from tagline.ragged import first_entries
+from tagline.training.lbfgs import lbfgs
+from tagline.training.likelihood import Likelihood, Targets
+from tagline.training.mira import mira
+from tagline.training.monitor import Monitor
+from tagline.training.owlqn import owlqn
+from tagline.training.sharing import Shared, shared, spread
+from tagline.types import Float64Array
+from tagline.writing import open_new
+
+ALGORITHMS = {"crf": "CRF-L2", "crf-l2": "CRF-L2", "crf-l1": "CRF-L1", "mira": "MIRA"}
+MEMORY = 5  # steps that L-BFGS remembers, as CRF++'s
+EXACT = 5_000  # tokens up to which everything is float64
+COARSE = 1e-5  # eta below which it is, too
+
+
+@dataclass(frozen=True)
+class Task:
+    """What crf_learn was told, checked."""
+
+    template: str
+    train: str
+    model: str
+    algorithm: str
+    freq: int
+    cost: float
+    eta: float
+    maxiter: int
+    rest: int
+    threads: int
+
+    @classmethod
+    def of(cls, given: Arguments) -> Task:
+        """Check the arguments."""
+        algorithm = ALGORITHMS.get(given.text("algorithm").lower())
+        if algorithm is None:
+            raise InputError(
+                f"--algorithm: expected one of CRF-L2 (CRF), CRF-L1, MIRA, got {given.text('algorithm')!r}"
+            )
+        threads = given.whole("thread", 0, 1024) or compiled.threads()
+        template, train, model = given.files
+        return cls(
+            template,
+            train,
+            model,
+            algorithm,
+            given.whole("freq", 0),
+            float(np.float32(given.positive("cost"))),  # CRF++ reads both as float32
+            float(np.float32(given.positive("eta"))),
+            given.whole("maxiter", 0),
+            given.whole("shrinking-size", 1, 65_535),
+            threads,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """Labelled sentences, their feature strings and which weights there are."""
+
+    template: Template
+    labels: list[str]
+    gold: NDArray[np.int32]
+    expanded: Expanded
+    bigram: str | None
+    columns: int
+    encoding: str
+
+
+def run(given: Arguments, out: TextIO) -> None:
+    """Train as the arguments say and write the model file, and the text beside it."""
+    task, log = Task.of(given), Log(out)
+    compiled.set_threads(task.threads)
+    log.head()
+    begun = time.process_time()
+    lesson = read_lesson(task)
+    B = lesson.expanded.features.num_sentences
+    log.read(B, time.process_time() - begun)
+    L, expanded = len(lesson.labels), lesson.expanded
+    assert expanded.states is not None
+    edges = (0 if expanded.edges is None else len(expanded.edges)) + (lesson.bigram is not None)
+    size = len(expanded.states) * L + edges * L * L
+    if size == 0 or size >= 2**31:
+        raise InputError(f"{task.train}: expected 1 to 2^31 − 1 weights, got {size}; raise --freq")
+    log.settings(B, size, task.threads, task.freq, task.eta, task.cost, task.rest)
+    begun = time.process_time()
+    model = train(task, lesson, log)
+    with open_new(task.model) as file:
+        file.write(binary.write_model(model))
+    if given.has("textmodel"):
+        with open_new(f"{task.model}.txt") as file:
+            file.write(text.write_model(model))
+    log.end(time.process_time() - begun)
+
+
+def read_lesson(task: Task) -> Lesson:
+    """Read template and sentences, as UTF-8, or byte by byte where they are not."""
+    files = [Path(path).read_bytes() for path in (task.template, task.train)]
+    encoding = "utf-8"
+    try:
+        texts = [data.decode() for data in files]
+    except UnicodeDecodeError:
+        encoding = BYTES
+        texts = [data.decode(BYTES) for data in files]
+    template = Template.parse(texts[0], task.template)
+    _check(template)
+    sentences = read_all(texts[1], task.train)
+    columns = len(sentences.rows[0]) - 1 if sentences.rows else 0
+    if columns < 1:
+        raise InputError(f"{task.train}: expected tokens, a line each, with their labels in the last column, got none")
+    labels, gold = _labels(sentences)
+    corpus = sentences.corpus(columns)
+    expanded = expand(template, corpus, min_frequency=max(1, task.freq))
+    inner = int((~first_entries(corpus.offsets)).sum())  # tokens with one before them
+    bigram = bigram_of(template) if inner >= max(1, task.freq) else None
+    seen = min(columns, template.num_columns or columns)
+    return Lesson(template, labels, gold, expanded, bigram, seen, encoding)
+
+
+def _check(template: Template) -> None:
+    if not template.is_crfpp:
+        line = next(line for line in template.lines if not all(macro.is_crfpp for macro in line.macros))
+        raise InputError(
+            f"{template.source}:{line.number}: expected a line that CRF++ takes, got {line.text!r}; its models cannot "
+            "hold our extensions: tagline train takes them"
+        )
+    bare = [line for line in template.lines if line.is_edge and not line.macros]
+    for line in bare[1:]:
+        if line.text == bare[0].text:
+            raise InputError(f"{template.source}:{line.number}: expected the line {line.text!r} once, got it twice")
+
+
+def _labels(sentences: Sentences) -> tuple[list[str], NDArray[np.int32]]:
+    """The labels, sorted by their bytes, and the number of each token's."""
+    names = sorted({row[-1] for row in sentences.rows})
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, np.fromiter((numbers[row[-1]] for row in sentences.rows), np.int32, len(sentences.rows))
+
+
+def train(task: Task, lesson: Lesson, log: Log) -> CRFPPModel:
+    """Find the weights."""
+    expanded, L = lesson.expanded, len(lesson.labels)
+    assert expanded.states is not None
+    A = len(expanded.states)
+    together = None if task.algorithm == "MIRA" else shared(expanded.features.states, A)
+    features = expanded.features
+    if together is not None:
+        features = Features(features.offsets, together.attributes, features.edges)
+    structure = structure_of(
+        features,
+        lesson.gold,
+        L,
+        A if together is None else len(together.sizes),
+        num_edges=0 if expanded.edges is None else len(expanded.edges),
+        all_states=True,
+        all_transitions=True,
+        edge_pairs="all",
+        transitions=lesson.bigram is not None,
+    )
+    fine = task.algorithm == "MIRA" or features.num_tokens <= EXACT or task.eta < COARSE
+    likelihood = Likelihood(structure, features, Targets(lesson.gold), None, "float64" if fine else "float32")
+    if together is None:
+        weights = mira(
+            likelihood,
+            c=task.cost,
+            rest=task.rest,
+            passes=task.maxiter,
+            report=lambda done: log.line(mira_line(done, features.num_tokens, features.num_sentences)),
+        )
+    else:
+        weights = _descend(task, likelihood, together, log, fine)
+    return _model(lesson, structure, weights, together, task.freq > 1)
+
+
+def _descend(task: Task, likelihood: Likelihood, together: Shared, log: Log, fine: bool) -> Float64Array:
+    """Minimise the likelihood with a penalty."""
+    L = likelihood.structure.num_labels
+    lines = CRFLog(log, likelihood, together, task.eta, task.algorithm == "CRF-L1")
+    lines.start(task.maxiter)
+    start = np.zeros(likelihood.size)
+    if task.maxiter < 1:
+        return start
+    monitor = Monitor(epsilon=0, delta=0, max_iterations=task.maxiter - 1, callbacks=[lines.passed])
+    precision: dict[str, Any] = {"dtype": np.float64, "noise": 1e-13} if fine else {}
+    arguments = {"memory": MEMORY, "monitor": monitor, **precision}
+    if task.algorithm == "CRF-L1":
+        c1 = np.full(likelihood.size, 1 / task.cost)
+        c1[: L * len(together.sizes)] *= np.repeat(np.sqrt(together.sizes), L)
+        return owlqn(likelihood, start, c1=c1, **arguments).weights
+    return lbfgs(likelihood, start, c2=0.5 / task.cost, **arguments).weights
+
+
+def _model(
+    lesson: Lesson, structure: Structure, weights: Float64Array, together: Shared | None, by_name: bool
+) -> CRFPPModel:
+    """Put the weights where CRF++ has them."""
+    L, parts = structure.num_labels, structure.parts
+    states = weights[parts["states"]].reshape(-1, L)
+    states = states if together is None else spread(states, together)
+    numbers = numbers_of(lesson.expanded, lesson.template, lesson.bigram, L, by_name)
+    out = np.zeros(numbers.size)
+    out[(numbers.states[:, None] + np.arange(L)).reshape(-1)] = states.reshape(-1)
+    out[(numbers.edges[:, None] + np.arange(L * L)).reshape(-1)] = weights[parts["edges"]]
+    if numbers.bigram is not None:
+        out[numbers.bigram : numbers.bigram + L * L] = weights[parts["transitions"]]
+    keys, ids = numbers.sorted(lesson.encoding)
+    lines: Sequence[str] = [
+        *(line.text for line in lesson.template.states),
+        *(line.text for line in lesson.template.lines if line.is_edge),
+    ]
+    return CRFPPModel(
+        tuple(label.encode(lesson.encoding) for label in lesson.labels),
+        tuple(line.encode(lesson.encoding) for line in lines),
+        keys,
+        ids,
+        out,
+        lesson.columns,
+    )

@@ -1,0 +1,92 @@
+"""Wapiti's dump, a weight on a line, and patches of the same form, which change weights of a model.
+
+    observation TAB # TAB label TAB weight             of a label
+    observation TAB previous TAB label TAB weight      of a pair of labels
+
+with an empty line behind the weights of each observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.features.byte_text import bytes_of, text_of
+from tagline.interop.wapiti.text import WapitiModel, make_model
+
+MOST_LINES = 1 << 28
+NO_LABEL = "#"
+
+
+def dump(model: WapitiModel, precision: int = 5, all_weights: bool = False) -> Iterator[bytes]:
+    """Write the weights of a model, observation by observation; those that are 0 only if asked for."""
+    labels = [bytes_of(label) for label in model.labels]
+    L = len(labels)
+    if all_weights and model.offsets[-1] > MOST_LINES:
+        raise InputError(f"--all: expected up to {MOST_LINES} weights, got {model.offsets[-1]}; leave it out")
+    if all_weights:
+        features = np.arange(model.offsets[-1])
+        weights = np.zeros(len(features))
+        weights[model.features] = model.weights
+        model = WapitiModel(model.patterns, model.labels, model.observations, features, weights)
+    last = -1
+    columns = (column.tolist() for column in (*model.keys(), model.weights))
+    for observation, place, of_pair, weight in zip(*columns, strict=True):
+        if last not in (-1, observation):
+            yield b"\n"
+        last = observation
+        name = bytes_of(model.observations[observation])
+        before = labels[place // L] if of_pair else NO_LABEL.encode()
+        yield b"%b\t%b\t%b\t%.*f\n" % (name, before, labels[place % L if of_pair else place], precision, weight)
+    if last != -1:
+        yield b"\n"
+
+
+def read_dump(data: bytes, source: str) -> Iterator[tuple[int, str, str | None, str, float]]:
+    """Read lines of a dump or a patch: number of the line, observation, label before or None, label, weight."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        fields = line.split(b"\t") if line.count(b"\t") == 3 else line.split()
+        if len(fields) != 4:
+            raise InputError(
+                f"{source}:{number}: expected observation, label before or #, label and weight, got {line[:60]!r}"
+            )
+        observation, before, label = (text_of(field.strip()) for field in fields[:3])
+        try:
+            weight = float(fields[3])
+        except ValueError:
+            weight = np.nan
+        if not np.isfinite(weight):
+            raise InputError(f"{source}:{number}: expected a weight, got {fields[3][:60]!r}")
+        yield number, observation, None if before == NO_LABEL else before, label, weight
+
+
+def patched(model: WapitiModel, data: bytes, source: str) -> WapitiModel:
+    """Return the model with the weights of a patch in place of its own."""
+    numbers = {name: k for k, name in enumerate(model.observations)}
+    labels = {name: k for k, name in enumerate(model.labels)}
+    observations, places, of_pair = model.keys()
+    keys = zip(observations.tolist(), of_pair.tolist(), places.tolist(), strict=True)
+    weights = dict(zip(keys, model.weights.tolist(), strict=True))
+    for line, name, before, label, weight in read_dump(data, source):
+        place = f"{source}:{line}"
+        if name not in numbers:
+            raise InputError(f"{place}: expected an observation of the model, got {name!r:.60}")
+        for wanted in (before, label):
+            if wanted is not None and wanted not in labels:
+                raise InputError(f"{place}: expected one of {', '.join(labels)}, got {wanted!r:.60}")
+        number = numbers[name]
+        if not (model.has_states if before is None else model.has_edges)[number]:
+            raise InputError(
+                f"{place}: expected {'a label before' if before is None else '#'} for {name!r:.60}, got "
+                f"{'#' if before is None else before}; its first letter says what it is crossed with"
+            )
+        row = labels[label] if before is None else labels[before] * len(labels) + labels[label]
+        weights[number, before is not None, row] = weight
+    rows = np.array(list(weights), np.int64).reshape(-1, 3)
+    by_key = rows[:, 0], rows[:, 2], rows[:, 1].astype(bool)
+    values = np.array(list(weights.values()), np.float64)
+    return make_model(model.patterns, model.labels, model.observations, by_key, values)

@@ -1,0 +1,87 @@
+"""Inputs with two readings, ours and another library's: a word before one of them is taken in silence.
+
+- ``[[0], [1], [2]]`` is three sentences here, and one in hmmlearn: a warning.
+- ``fit(X, [1, 1, 1])`` gives states here, and lengths in hmmlearn: an error, for states that are all 1 teach nothing.
+- ``[("the", "DT"), …]``, as NLTK tags sentences, is a sentence whose symbols are pairs: a warning where a model is to
+  learn them, an error where it has learned other symbols and would take every pair for an unknown one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tagline.errors import InputError
+from tagline.models.hmm.emissions import Symbols
+from tagline.types import IntArray
+
+
+class AmbiguousInputWarning(UserWarning):
+    """An input that other libraries read in another way; the message says how to write either."""
+
+
+def warn_of_single_numbers(X: Any, lengths: Any) -> None:
+    """Warn where each of several lists has one number: sentences of one observation, or one sentence of all."""
+    if lengths is not None or not isinstance(X, list | tuple) or len(X) < 2 or not all(map(_is_one_number, X)):
+        return
+    B = len(X)
+    warnings.warn(
+        f"X: {B} lists of one number each are read as {B} sentences of one observation; hmmlearn reads them as one "
+        f"sentence of {B}. numpy.array(X) is one sentence, and {B} with lengths=[1] * {B}",
+        AmbiguousInputWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_pairs(X: Any) -> None:
+    """Warn where all symbols to learn from are pairs of strings, as words with their tags are."""
+    if (pair := _first_of_pairs(X)) is not None:
+        warnings.warn(
+            f"X: symbols such as {pair!r:.60} are read as pairs that a state emits. If these are words with their "
+            "tags, pass words as X and tags as y",
+            AmbiguousInputWarning,
+            stacklevel=4,
+        )
+
+
+def refuse_pairs(X: Any, symbols: Symbols) -> None:
+    """Raise where all symbols are pairs of strings, and the model knows no pair."""
+    if any(isinstance(symbol, tuple) for symbol in symbols.values):
+        return
+    if (pair := _first_of_pairs(X)) is not None:
+        raise InputError(
+            f"X: expected symbols like those of training, such as {next(iter(symbols.values), None)!r:.40}, got pairs "
+            f"such as {pair!r:.60}, each an unknown symbol. If these are words with their tags, pass the words alone"
+        )
+
+
+def refuse_lengths(y: Any, offsets: IntArray) -> None:
+    """Raise where states ``[N]`` in one list are all 1: most likely they are the lengths of N sentences."""
+    N, B = int(offsets[-1]), len(offsets) - 1
+    if not isinstance(y, list | tuple | np.ndarray) or not 1 < len(y) == N:
+        return
+    if all(isinstance(state, int | np.integer) and state == 1 for state in y):
+        raise InputError(
+            f"y: expected states, got 1 for each of {N} observations. If these are lengths, as hmmlearn's fit takes, "
+            f"pass lengths=[1] * {N}; if the states are all 1, pass a list of them for each of the {B} sentences"
+        )
+
+
+def _is_one_number(row: Any) -> bool:
+    if isinstance(row, np.ndarray):
+        return row.shape == (1,) and row.dtype.kind in "iuf"
+    return isinstance(row, list | tuple) and len(row) == 1 and isinstance(row[0], int | float | np.number)
+
+
+def _first_of_pairs(X: Any) -> tuple[str, str] | None:
+    """Return the first token of a list of sentences in which all tokens are tuples of two strings."""
+    if not isinstance(X, list | tuple) or not all(isinstance(sentence, list | tuple) for sentence in X):
+        return None
+    first: Any = next((sentence[0] for sentence in X if sentence), None)
+    return first if _is_pair(first) and all(_is_pair(token) for sentence in X for token in sentence) else None
+
+
+def _is_pair(token: Any) -> bool:
+    return isinstance(token, tuple) and len(token) == 2 and all(isinstance(part, str) for part in token)

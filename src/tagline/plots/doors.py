@@ -1,0 +1,151 @@
+"""One door for each figure that models and evaluations draw themselves: they draw, the doors find out what there is.
+
+Each draws into the axes that it is given as ``ax``, or into new ones, saves the figure as PNG where a ``path`` is
+given, and returns the axes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tagline.drawing.bars import plot_bars
+from tagline.drawing.figures import Path
+from tagline.drawing.training import plot_training
+from tagline.errors import InputError
+from tagline.evaluation.calibration import Reliability
+from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_transitions, plot_types
+from tagline.evaluation.report import Report
+from tagline.evaluation.spans import SpanScores
+from tagline.evaluation.tokens import TokenScores, evaluate_tokens
+from tagline.models.explanations import Explanation, TokenExplanation
+from tagline.readers.arguments import check_whole
+from tagline.readers.sources import shown_value
+from tagline.types import Chain
+
+
+def transitions(source: Any, path: Path | None = None, *, ax: Any = None, labels: Any = None) -> Any:
+    """Draw transitions as a heat map: those of a model, of a `Chain`, or of an array ``[L, L]``.
+
+    Arguments:
+        labels: names, where the source has none.
+    """
+    if hasattr(source, "plot_transitions"):
+        return source.plot_transitions(path, ax=ax)
+    if hasattr(source, "chains"):
+        raise InputError(f"expected a model with transitions between labels, got {type(source).__name__}")
+    scores = source.transitions if isinstance(source, Chain) else source
+    if getattr(scores, "ndim", 2) == 3:
+        raise InputError("expected transitions [L, L], got those of each token; give one of them: chain.transitions[n]")
+    names = [str(k) for k in range(len(scores))] if labels is None else [str(label) for label in labels]
+    return plot_transitions(names, scores, path, ax=ax, meaning="score")
+
+
+def weights(model: Any, attribute: str, path: Path | None = None, *, ax: Any = None) -> Any:
+    """Draw the weights of an attribute, one bar a label: what it says for each label and against it.
+
+    Arguments:
+        model: a feature CRF, or an HMM over words, whose weights are log-probabilities.
+        attribute: its name, as `top_features` writes it.
+    """
+    if not hasattr(model, "weights_table"):
+        raise InputError(f"expected a model whose weights have names, got {type(model).__name__}")
+    rows = [row for row in model.weights_table() if row.attribute == attribute and row.previous is None]
+    if not rows:
+        raise InputError(f"attribute: expected one that has weights, got {shown_value(attribute)}; see top_features")
+    rows.sort(key=lambda row: -row.weight)
+    return plot_bars([row.label for row in rows], [row.weight for row in rows], path, ax=ax, title=attribute)
+
+
+def top_weights(model: Any, label: str, path: Path | None = None, *, ax: Any = None, n: int = 10) -> Any:
+    """Draw the n attributes that speak most for a label and the n that speak most against it."""
+    if not hasattr(model, "top_features"):
+        raise InputError(f"expected a model whose weights have names, got {type(model).__name__}")
+    check_whole("n", n, 1, 100)
+    best = [feature for feature in model.top_features(n, label) if math.isfinite(feature.weight)]
+    names = {feature.attribute for feature in best}
+    worst = [feature for feature in model.top_features(n, label, lowest=True) if feature.attribute not in names]
+    rows = [*best, *reversed(worst)]
+    return plot_bars([row.attribute for row in rows], [row.weight for row in rows], path, ax=ax, title=label)
+
+
+def explanation(why: Any, token: int | None = None, path: Path | None = None, *, ax: Any = None, most: int = 12) -> Any:
+    """Draw why a token has its label and not that of its rival: a bar for each term that made the difference.
+
+    Arguments:
+        why: an `Explanation`, one of its tokens, or (model, sentence).
+        token: its number in the sentence; when left out, the one that was decided most narrowly.
+        most: bars; the terms that are left are summed in one more.
+    """
+    check_whole("most", most, 1, 100)
+    if isinstance(why, tuple) and len(why) == 2:
+        why = why[0].explain(why[1])
+    chosen = why if isinstance(why, TokenExplanation) else _token_of(why, token)
+    if chosen.runner_up is None:
+        raise InputError(f"token {chosen.position}: expected one with a rival, got the only label that is allowed")
+    terms = chosen.contributions[:most]
+    names = [term.text() if term.token == chosen.position else f"{term.text()} (token {term.token})" for term in terms]
+    amounts = [term.amount for term in terms]
+    if rest := chosen.contributions[most:]:
+        names.append(f"{len(rest)} more")
+        amounts.append(math.fsum(term.amount for term in rest))
+    title = f"{chosen.token}: {chosen.label} {chosen.probability:.3f}, not {chosen.runner_up}"
+    return plot_bars(names, amounts, path, ax=ax, title=title, meaning="score of the label less that of its rival")
+
+
+def _token_of(why: Any, token: int | None) -> TokenExplanation:
+    if not isinstance(why, Explanation):
+        raise InputError(f"why: expected an Explanation, or (model, sentence), got {shown_value(why)}")
+    if token is None:
+        rivals = [one for one in why.tokens if one.runner_up is not None]
+        if not rivals:
+            raise InputError("why: expected a token with a rival to draw, got none")
+        return min(rivals, key=lambda one: one.margin)
+    check_whole("token", token, 0, len(why.tokens) - 1)
+    return why.tokens[token]
+
+
+def confusion(source: Any, predicted: Any = None, path: Path | None = None, *, ax: Any = None) -> Any:
+    """Draw which labels are taken for which: of a `Report`, of `TokenScores`, or of gold labels and `predicted`."""
+    tokens = source.tokens if isinstance(source, Report) else source
+    if predicted is not None:
+        tokens = evaluate_tokens(source, predicted)
+    if not isinstance(tokens, TokenScores):
+        raise InputError("expected a report with scores of tokens, or gold and predicted labels, got neither")
+    return plot_confusion(tokens, path, ax=ax)
+
+
+def reliability(source: Any, path: Path | None = None, *, ax: Any = None, name: str | None = None) -> Any:
+    """Draw whether probabilities can be believed: a `Reliability`, or one that a `Report` has.
+
+    Arguments:
+        name: which of several of a report, ``tokens`` or ``spans``; the first when left out.
+    """
+    if isinstance(source, Reliability):
+        return plot_reliability(source, path, ax=ax)
+    curves = dict(source.calibration) if isinstance(source, Report) else {}
+    if not curves or (name is not None and name not in curves):
+        wanted = f"one named {name}" if name is not None else "one"
+        raise InputError(f"expected a Reliability, or a report with {wanted}, got {', '.join(curves) or 'none'}")
+    chosen = next(iter(curves)) if name is None else name
+    return plot_reliability(curves[chosen], path, f"Reliability of {chosen}", ax=ax)
+
+
+def types(source: Any, path: Path | None = None, *, ax: Any = None) -> Any:
+    """Draw precision, recall and F1 of each type of a `Report`."""
+    spans = source.spans if isinstance(source, Report) else source
+    if not isinstance(spans, SpanScores):
+        raise InputError("expected a report with scores of spans, got none")
+    return plot_types(spans.by_type, path, ax=ax)
+
+
+def learning_curve(source: Any, path: Path | None = None, *, ax: Any = None) -> Any:
+    """Draw the objective after each pass of training, and the dev score: of a model, or of a ``training_log_``."""
+    return source.plot_training(path, ax=ax) if hasattr(source, "plot_training") else plot_training(source, path, ax=ax)
+
+
+def states(model: Any, X: Any, path: Path | None = None, *, ax: Any = None, **inputs: Any) -> Any:
+    """Draw the observations of an HMM with its most probable states behind them."""
+    if not hasattr(model, "plot_states"):
+        raise InputError(f"expected an HMM, got {type(model).__name__}")
+    return model.plot_states(X, path, ax=ax, **inputs)

@@ -1,0 +1,63 @@
+"""What a service is told when it starts: its limits, its token, where it listens."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from tagline.errors import InputError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits of a service; a request beyond them is refused with a problem document that names the limit.
+
+    Attributes:
+        token: that requests must bring as ``Authorization: Bearer …``; None for none.
+        max_body: bytes of a request, or of a line of a stream.
+        max_tokens: of a request.
+        max_queue: requests that wait for their turn; beyond it the answer is 429.
+        timeout: seconds that a request may take.
+        drain: seconds that open requests have when the service is told to stop.
+        max_batch: tokens that are answered together.
+        reload: seconds between two looks at the model files; 0 for none.
+        allow_origin: pages of this origin may call the service (CORS); None for none.
+    """
+
+    token: str | None = None
+    max_body: int = 1_000_000
+    max_tokens: int = 100_000
+    max_queue: int = 1_000
+    timeout: float = 30.0
+    drain: float = 10.0
+    max_batch: int = 16_384
+    reload: float = 1.0
+    allow_origin: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "max_tokens", "max_queue", "max_batch"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: expected 1 or more, got {getattr(self, name)}")
+        if self.timeout <= 0:
+            raise InputError(f"timeout: expected more than 0 seconds, got {self.timeout}")
+        if self.token is not None and (not self.token or not self.token.isascii() or not self.token.isprintable()):
+            raise InputError("token: expected printable ASCII characters, got others or none")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_exposure(host: str, token: str | None, insecure: bool) -> None:
+    """Refuse to listen where others may call without a token."""
+    if token is None and not insecure and not is_loopback(host):
+        raise InputError(
+            f"--host: expected a loopback address such as 127.0.0.1, or a token, got {host} without one; give "
+            "--token-file FILE, or --insecure where the network itself is guarded"
+        )
