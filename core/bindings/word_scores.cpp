@@ -111,10 +111,7 @@ public:
         if (scores_->sums(column).words() + int64_t(count) >= int64_t(1) << (kCodeBits - 1))
             throw nb::value_error("names: expected fewer, got too many for their keys");
         std::vector<std::string_view> named;
-        for (nb::handle name : names) {
-            named.push_back(text_of(name, "names", int64_t(named.size())));
-            if (scores_->find(column, named.back()) >= 0) throw nb::value_error("names: expected new ones, got others");
-        }
+        for (nb::handle name : names) named.push_back(text_of(name, "names", int64_t(named.size())));
         scores_->add(column, named, count, as_words(column, words, count, padding));
     }
 

@@ -159,7 +159,10 @@ WordScores::WordScores(const NumberedWeights& known, std::vector<WordDerivation>
 }
 
 void WordScores::add(size_t column, std::span<const std::string_view> names, size_t count, std::vector<Words> words) {
+    const int64_t before = words_[column].size();
     for (const std::string_view name : names) words_[column].intern(name);
+    if (words_[column].size() - before != int64_t(names.size()))
+        throw std::invalid_argument("names: expected new words, each once, got others");
     std::deque<std::string> memory;
     for (size_t d = 0; d < derivations_.size(); ++d)
         if (derivations_[d].column == column && words[d].empty()) derive(derivations_[d], names, words[d], memory);

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagline.chain import constrain, marginals, span_probability, using_engine, viterbi
+from tagline.chain import ENGINES, constrain, marginals, span_probability, using_engine, viterbi
 from tagline.errors import InputError, NoPathError
 from tagline.evaluation import correct_spans, reliability
 from tagline.models import entities
@@ -77,8 +77,10 @@ def check(chain: Chain, labels: Sequence[str], name: str) -> None:
     spans = all_spans(chain, labels)
     expected = enumerated(chain, labels, name)
     assert set(expected) <= set(spans)
-    found = span_probabilities(chain, labels, name, spans)
-    np.testing.assert_allclose(found, [expected.get(span, 0.0) for span in spans], rtol=0, atol=TOLERANCE)
+    for engine in ENGINES:
+        with using_engine(engine):
+            found = span_probabilities(chain, labels, name, spans)
+        np.testing.assert_allclose(found, [expected.get(span, 0.0) for span in spans], rtol=0, atol=TOLERANCE)
 
 
 def obeying(chain: Chain, labels: Sequence[str], name: str) -> Chain:

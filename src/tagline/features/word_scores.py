@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.features.expansion import Skeleton, compact, unicode_words
+from tagline.features.lines import Line
 from tagline.features.macros import Derivation
-from tagline.features.templates import Line, Template
+from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer
 from tagline.ragged import blocks_of
@@ -96,9 +97,8 @@ class _Words:
         lines, names, columns = numbered.template.states, numbered.names, range(numbered.num_columns)
         alone = [line for line in lines if _is_of_one_word(line)]
         rows, skeletons = _skeletons(line for line in lines if not _is_of_one_word(line))
-        for derivation, reach in list(
-            rows.items()
-        ):  # and the words as they are: by them the core finds several at once
+        # And the words as they are, by which the core finds several lines at once.
+        for derivation, reach in list(rows.items()):
             rows.setdefault(Derivation(derivation.column), []).extend(reach)
         taken = dict.fromkeys(macro.derivation for line in alone for macro in line.macros)
         self._derivations = [*dict.fromkeys([*taken, *rows])]
@@ -152,12 +152,10 @@ class _Words:
         """Add new words; those of ASCII may be left to the functions of the core."""
         if not words:
             return
-        taken = [
-            None
-            if derivation.column != c or (by_core and derivation.steps is not None)
-            else tuple(derivation.of_all(words))
-            for derivation in self._derivations
-        ]
+        taken: list[tuple[str | None, ...] | None] = []
+        for derivation in self._derivations:
+            left = derivation.column != c or (by_core and derivation.steps is not None)
+            taken.append(None if left else tuple(derivation.of_all(words)))
         self.core.add(c, tuple(words), taken)
         self._count[c] += len(words)
 
