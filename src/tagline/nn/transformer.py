@@ -77,7 +77,9 @@ class TransformerEncoder(nn.Module):
         if checkpointing:
             if not model.supports_gradient_checkpointing:
                 raise InputError(f"checkpointing: expected False, as {model.config.model_type} cannot, got True")
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            # Its name in transformers 5.23 and later, or before.
+            name = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"
+            getattr(model, f"{name}_checkpointing_enable")({"use_reentrant": False})
         self.train()
 
     @classmethod
