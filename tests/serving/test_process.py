@@ -152,6 +152,14 @@ def test_sigterm_lets_open_requests_finish(service: Any) -> None:
     assert process.wait(20) == 0
 
 
+def test_a_port_that_is_taken_is_told(service: Any, model_file: Path) -> None:
+    port = service[1].rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "tagline", "serve", "-m", str(model_file), "--port", port]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"got 127.0.0.1 and {port}: Address already in use; choose another --port" in done.stderr
+
+
 def test_refusals_at_the_start(model_file: Path) -> None:
     command = [sys.executable, "-m", "tagline", "serve", "--port", "0"]
     for arguments, message in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
@@ -12,6 +13,7 @@ from types import FrameType
 
 import uvicorn
 
+from tagline.errors import InputError
 from tagline.serving.app import Service
 from tagline.serving.guard import Guard, JSONLines
 from tagline.serving.settings import Settings
@@ -40,6 +42,18 @@ class Server(uvicorn.Server):
         self.service.draining = True
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+
+
+def listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address, or say why there can be none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        raise InputError(
+            f"--port: expected a free address, got {host} and {port}: {reason}; choose another --port or --host"
+        ) from None
 
 
 def serve(
@@ -80,5 +94,6 @@ def serve(
     gc.collect()
     gc.freeze()  # what is loaded stays: looking at it again and again held requests up for 100 ms
     gc.set_threshold(*COLLECTED)
-    server.run()
+    with listener(host, port) as door:
+        server.run(sockets=[door])
     return 0 if server.started else 1
