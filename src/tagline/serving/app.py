@@ -114,7 +114,7 @@ class Service:
             answer["labels"] = served.labels
         answer["results"] = items
         count = sum(len(sentence["tokens"]) for item in items for sentence in item["sentences"])
-        self.metrics.tokens.labels(served.name).inc(count)
+        self.metrics.labelled(served.name, count)
         return Response(to_json(answer, inf_nan_mode="null"), media_type=JSON)
 
     async def trellis(self, request: Request) -> Response:
@@ -195,7 +195,8 @@ class Service:
 
 def _parsed(kind: type[Asked], data: bytes, request: Request) -> Asked:
     """Read the body of a request."""
-    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    given = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"application/json")
+    media = given.decode("latin-1").partition(";")[0].strip().lower()
     if media != JSON:
         raise ProblemError(415, f"expected the header Content-Type: {JSON}, got {media[:80]!r}")
     try:
