@@ -44,7 +44,7 @@ _END = re.compile(
 )
 _SIGN = re.compile(
     r"[。！？｡.!?…\n]"
-)  # what every end begins with; `re` looks for one set far faster than for four ends
+)  # what an end begins with: `re` finds one set faster than four ends
 _STOPS = re.compile(r"[.!?…]+")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NO_WORD = re.compile(r"[^\w.]")
