@@ -21,6 +21,11 @@ language = "zh_CN" if CHINESE else "en"
 
 extensions = [
     "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "public_names",
+    "command_line",
+    "mathematics",
     "links",
     "language_switch",
     "chinese_search",
@@ -32,6 +37,16 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4  # by GitHub's rule
 myst_url_schemes = ["http", "https", "mailto", "counterpart"]  # the last: a page of the other language, see links.py
 
+default_role = "py:obj"  # `name` in docstrings: a link where there is such a name, else code
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_inherit_docstrings = False
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+python_maximum_signature_line_length = 90
+python_use_unqualified_type_names = True
+
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "Tagline"
 html_static_path = ["_static"]
