@@ -42,7 +42,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False
 napoleon_numpy_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # a list, where there would be an entry for each
 python_maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 

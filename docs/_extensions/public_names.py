@@ -3,8 +3,8 @@
 ```{public} tagline.chain
 ```
 
-documents what the module's ``__all__`` has, but for modules, constants, and names that `tagline` itself has; lines inside
-name what is wanted instead. ``:inherited:`` shows methods that a class has from its bases, too.
+documents what the module's ``__all__`` has, but for modules, constants, and names that `tagline` itself has; lines
+inside name what is wanted instead. ``:inherited:`` shows methods that a class has from its bases, too.
 """
 
 from __future__ import annotations
