@@ -1,0 +1,150 @@
+"""Draw the pictures of the course, docs/learn/1 to 4: `python docs/draw_course.py`, or with names for some of them.
+
+`exact()` has pictures that are the same on every machine: a test compares them with the files. `measured()` has those
+with times or rounding errors in them. A file that ends in -zh has Chinese words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagline import Chain, chain, plots
+from tagline.drawing.sketch import BEST, INK, Box, Disc, Line, Shape, Sketch, Word, width_of
+from tagline.drawing.svg import svg
+from tagline.readers.schemes import legal
+
+IMAGES = Path(__file__).parent / "images"
+
+# --- page 1: three characters, 去北京, "go to Beijing" ---
+
+CITY = ["去", "北", "京"]
+CITY_LABELS = ["B-LOC", "I-LOC", "B-PER", "I-PER", "O"]
+CITY_SCORES = np.array([[0.2, 0.1, 0.3, 0.0, 3.0], [2.0, 0.3, 1.5, 0.2, 0.8], [0.4, 1.6, 0.3, 1.8, 0.5]])
+
+
+def city() -> Chain:
+    """Three tokens with emissions alone."""
+    return Chain(CITY_SCORES, np.zeros((5, 5)))
+
+
+def graphs(texts: Sequence[str]) -> Sketch:
+    """Labels that hang on their tokens alone, and labels that hang on each other."""
+    shapes: list[Shape] = []
+    for side, text in enumerate(texts):
+        left = 30 + 330 * side
+        middles = [left + 50 + 90 * t for t in range(3)]
+        shapes.append(Word(left + 140, 16, text, 13, bold=True))
+        for t, x in enumerate(middles):
+            if side and t:
+                shapes.append(Line(middles[t - 1] + 17, 66, x - 17, 66, BEST, 2.5))
+            shapes.append(Line(x, 83, x, 120, width=1.5, opacity=0.6))
+            shapes.append(Disc(x, 66, 17, BEST, 0.25))
+            shapes.append(Word(x, 66, f"y{'₁₂₃'[t]}", 14))
+            shapes.append(Box(x - 17, 120, 34, 30, INK, 0.0, 1.2))
+            shapes.append(Word(x, 135, CITY[t], 15))
+    return Sketch(650, 162, ": ".join(texts), tuple(shapes))
+
+
+# --- charts: curves over two axes ---
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart, with its name for the legend."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    colour: str = BEST
+    dashed: bool = False
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A scale: its name, and where which number stands. Logarithmic ones are given logarithms."""
+
+    name: str
+    ticks: Sequence[tuple[float, str]]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last tick."""
+        return self.ticks[0][0], self.ticks[-1][0]
+
+
+LEFT, RIGHT, TOP, PLOT_WIDTH, PLOT_HEIGHT = 78.0, 24.0, 34.0, 560.0, 260.0
+
+
+def chart(title: str, across: Axis, up: Axis, curves: Sequence[Curve]) -> Sketch:
+    """Lay out curves; what lies outside of the ticks is cut off."""
+    (x0, x1), (y0, y1) = across.span, up.span
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return LEFT + PLOT_WIDTH * (x - x0) / (x1 - x0), TOP + PLOT_HEIGHT * (y1 - y) / (y1 - y0)
+
+    shapes: list[Shape] = [Word(LEFT - 66, 14, up.name, 12, "start", opacity=0.8)]
+    for y, text in up.ticks:
+        _, height = place(x0, y)
+        shapes.append(Line(LEFT, height, LEFT + PLOT_WIDTH, height, opacity=0.13))
+        shapes.append(Word(LEFT - 8, height, text, 12, "end"))
+    bottom = TOP + PLOT_HEIGHT
+    for x, text in across.ticks:
+        at, _ = place(x, y0)
+        shapes.append(Line(at, bottom, at, bottom + 5, opacity=0.5))
+        shapes.append(Word(at, bottom + 17, text, 12))
+    shapes.append(Line(LEFT, bottom, LEFT + PLOT_WIDTH, bottom, opacity=0.5))
+    shapes.append(Word(LEFT + PLOT_WIDTH, bottom + 38, across.name, 12, "end", opacity=0.8))
+    for curve in curves:
+        inside = [place(x, y) for x, y in curve.points if x0 <= x <= x1 and y0 <= y <= y1]
+        for (ax, ay), (bx, by) in itertools.pairwise(inside):
+            shapes.append(Line(ax, ay, bx, by, curve.colour, 2.0, dashed=curve.dashed))
+        shapes.extend(Disc(x, y, 3, curve.colour) for x, y in inside if curve.dots)
+    for n, curve in enumerate(curves):
+        y = bottom + 62 + 19 * n
+        shapes.append(Line(LEFT, y, LEFT + 26, y, curve.colour, 2.0, dashed=curve.dashed))
+        shapes.append(Word(LEFT + 34, y, curve.name, 12, "start"))
+    width = max(LEFT + PLOT_WIDTH + RIGHT, *(LEFT + 34 + width_of(curve.name, 12) for curve in curves))
+    return Sketch(width, bottom + 62 + 19 * len(curves), title, tuple(shapes))
+
+
+def powers(exponents: Iterable[int]) -> list[tuple[float, str]]:
+    """Ticks of a logarithmic scale."""
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return [(e, "1" if e == 0 else f"10{str(e).translate(raised)}") for e in exponents]
+
+
+def exact() -> dict[str, str]:
+    """Return the SVG of each picture that is the same everywhere."""
+    words = {"tokens": CITY, "labels": CITY_LABELS}
+    ruled = chain.constrain(city(), rules=legal(CITY_LABELS, "IOB2"))
+    return {
+        "learn-graphs.svg": svg(graphs(["each label by itself", "labels on a chain"])),
+        "learn-graphs-zh.svg": svg(graphs(["标签各自独立", "标签连成一条链"])),
+        "learn-alone.svg": plots.trellis(city(), **words).svg(),
+        "learn-rules.svg": plots.trellis(ruled, **words).svg(),
+    }
+
+
+def measured() -> dict[str, Callable[[], str]]:
+    """Return what draws each picture with times or rounding errors in it."""
+    return {}
+
+
+def main(names: Sequence[str]) -> None:
+    """Write the files with these names, or all."""
+    for name, picture in exact().items():
+        if not names or name in names:
+            (IMAGES / name).write_text(picture, encoding="utf-8")
+    for name, draw in measured().items():
+        if not names or name in names:
+            (IMAGES / name).write_text(draw(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
