@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from tagline import Chain, chain, plots
-from tagline.drawing.sketch import BEST, INK, Box, Disc, Line, Shape, Sketch, Word, width_of
+from tagline.chain.linear import chain_from_log_potentials
+from tagline.drawing.sketch import BEST, INK, RIVAL, Box, Disc, Line, Shape, Sketch, Word, width_of
 from tagline.drawing.svg import svg
 from tagline.readers.schemes import legal
 
@@ -49,6 +51,59 @@ def graphs(texts: Sequence[str]) -> Sketch:
             shapes.append(Box(x - 17, 120, 34, 30, INK, 0.0, 1.2))
             shapes.append(Word(x, 135, CITY[t], 15))
     return Sketch(650, 162, ": ".join(texts), tuple(shapes))
+
+
+# --- page 2: the textbook's example of three tokens and two labels ---
+
+LOG_PSI = np.array([[[1.0, 0.5], [0.0, 0.0]], [[1.4, 1.5], [1.8, 0.5]], [[0.8, 1.5], [1.8, 0.7]]])
+BY_HAND = {"tokens": ["x₁", "x₂", "x₃"], "labels": ["1", "2"]}
+
+
+def listed(psi: list[list[list[float]]]) -> float:
+    """Z by the list of all labellings."""
+    T, L = len(psi), len(psi[0])
+    total = 0.0
+    for labelling in itertools.product(range(L), repeat=T):
+        weight = psi[0][0][labelling[0]]
+        for t in range(1, T):
+            weight *= psi[t][labelling[t - 1]][labelling[t]]
+        total += weight
+    return total
+
+
+def summed(psi: list[list[list[float]]]) -> float:
+    """Z by the forward sum, with the same plain loops."""
+    alpha = psi[0][0]
+    for step in psi[1:]:
+        alpha = [sum(alpha[i] * step[i][j] for i in range(len(alpha))) for j in range(len(alpha))]
+    return sum(alpha)
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """The least time of a call, out of some."""
+    best = float("inf")
+    for _ in range(5):
+        begun = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def cost(title: str, tokens: str, time_taken: str, names: Sequence[str]) -> Sketch:
+    """Measure the list of all labellings and the forward sum, with five labels."""
+    random = np.random.default_rng(0)
+    curves = []
+    for function, lengths, name, colour in (
+        (listed, (1, 2, 3, 4, 5, 6, 7), names[0], RIVAL),
+        (summed, (1, 2, 4, 8, 16, 32, 64, 128, 256), names[1], BEST),
+    ):
+        points = []
+        for T in lengths:
+            psi = random.random((T, 5, 5)).tolist()
+            points.append((float(np.log10(T)), float(np.log10(seconds(lambda f=function, p=psi: f(p))))))
+        curves.append(Curve(name, points, colour, dots=True))
+    across = Axis(tokens, [(float(np.log10(T)), str(T)) for T in (1, 2, 4, 8, 16, 32, 64, 128, 256)])
+    return chart(title, across, Axis(time_taken, powers(range(-7, 1))), curves)
 
 
 # --- charts: curves over two axes ---
@@ -121,6 +176,7 @@ def powers(exponents: Iterable[int]) -> list[tuple[float, str]]:
 
 def exact() -> dict[str, str]:
     """Return the SVG of each picture that is the same everywhere."""
+    by_hand = chain_from_log_potentials(LOG_PSI)
     words = {"tokens": CITY, "labels": CITY_LABELS}
     ruled = chain.constrain(city(), rules=legal(CITY_LABELS, "IOB2"))
     return {
@@ -128,12 +184,23 @@ def exact() -> dict[str, str]:
         "learn-graphs-zh.svg": svg(graphs(["标签各自独立", "标签连成一条链"])),
         "learn-alone.svg": plots.trellis(city(), **words).svg(),
         "learn-rules.svg": plots.trellis(ruled, **words).svg(),
+        "learn-forward.svg": plots.forward_table(by_hand, logs=False, **BY_HAND).svg(),
+        "learn-backward.svg": plots.backward_table(by_hand, logs=False, **BY_HAND).svg(),
+        "learn-viterbi.svg": plots.viterbi_table(by_hand, **BY_HAND).svg(),
+        "learn-trellis.svg": plots.trellis(by_hand, **BY_HAND).svg(),
     }
 
 
 def measured() -> dict[str, Callable[[], str]]:
     """Return what draws each picture with times or rounding errors in it."""
-    return {}
+    return {
+        "learn-cost.svg": lambda: svg(
+            cost("What log Z costs", "tokens", "seconds", ("all labellings of 5 labels, listed", "the forward sum"))
+        ),
+        "learn-cost-zh.svg": lambda: svg(
+            cost("求配分函数的代价", "词元数", "秒", ("列举 5 个标签的全部标注序列", "前向算法"))
+        ),
+    }
 
 
 def main(names: Sequence[str]) -> None:
