@@ -47,8 +47,8 @@ class CRF(PaddedLayer):
     Emissions in float64 are worked out in float64, others in float32. All methods take:
 
     - ``emissions``: scores of a network, not probabilities.
-    - ``mask``: ``[batch, steps]``, booleans or 0 and 1 in any pattern; tokens that are off are not there, and a sentence
-      may have none left. Or ``lengths [batch]`` for padding at the right.
+    - ``mask``: ``[batch, steps]``, booleans or 0 and 1 in any pattern; tokens that are off are not there, and a
+      sentence may have none left. Or ``lengths [batch]`` for padding at the right.
     - ``allowed``: booleans ``[batch, steps, labels]``, the labels that each token may take.
     - ``transitions``: scores ``[batch, steps, labels, labels]`` that lead into each token, added to the layer's own.
 

@@ -49,6 +49,13 @@ def create_app(models: Mapping[str, str | Model], settings: Settings | None = No
     Arguments:
         models: files or models by their names; the first one answers where a request names none.
         settings: its limits.
+
+    >>> import tagline
+    >>> from tagline.serving import create_app
+    >>> crf = tagline.CRF("U00:%x[0,0]").fit([["Anna", "sings"]], [["B-PER", "O"]])
+    >>> app = create_app({"names": crf})  # uvicorn.run(app, port=8000) would serve it
+    >>> callable(app)
+    True
     """
     service = Service(Shelf(models), settings or Settings())
     return Guard(service.app, service.settings, service.metrics)
