@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagline import Chain, chain, plots
 from tagline.chain.linear import chain_from_log_potentials
@@ -21,6 +22,7 @@ from tagline.drawing.sketch import BEST, INK, RIVAL, Box, Disc, Line, Shape, Ske
 from tagline.drawing.svg import svg
 from tagline.readers.schemes import legal
 
+Array = NDArray[np.floating]
 IMAGES = Path(__file__).parent / "images"
 
 # --- page 1: three characters, 去北京, "go to Beijing" ---
@@ -106,6 +108,48 @@ def cost(title: str, tokens: str, time_taken: str, names: Sequence[str]) -> Sket
     return chart(title, across, Axis(time_taken, powers(range(-7, 1))), curves)
 
 
+# --- page 3: how far the numbers go ---
+
+
+def range_of_z(title: str, tokens: str, digits: str, names: Sequence[str]) -> Sketch:
+    """log10 Z of growing sentences, and where float32 and float64 end."""
+    log_psi = np.random.RandomState(1111).random_sample((400, 5, 5))
+    log_alpha = chain.forward(chain_from_log_potentials(log_psi))
+    log_z = np.logaddexp.reduce(log_alpha, axis=1) / np.log(10)
+    curves = [Curve(names[0], [(t + 1, float(log_z[t])) for t in range(0, 400, 3)])]
+    for name, dtype, colour in ((names[1], np.float64, RIVAL), (names[2], np.float32, INK)):
+        limit = float(np.log10(float(np.finfo(dtype).max)))
+        curves.append(Curve(name, [(0, limit), (400, limit)], colour, dashed=True))
+    across = Axis(tokens, [(t, str(t)) for t in range(0, 401, 50)])
+    return chart(title, across, Axis(digits, powers(range(0, 401, 50))), curves)
+
+
+def log_marginals(emissions: Array, transitions: Array) -> Array:
+    """Marginals by sums in the log domain, in the precision of what comes in."""
+    log_alpha, log_beta = np.zeros_like(emissions), np.zeros_like(emissions)
+    log_alpha[0] = emissions[0]
+    for t in range(1, len(emissions)):
+        log_alpha[t] = np.logaddexp.reduce(log_alpha[t - 1][:, None] + transitions, axis=0) + emissions[t]
+    for t in range(len(emissions) - 2, -1, -1):
+        log_beta[t] = np.logaddexp.reduce(transitions + emissions[t + 1] + log_beta[t + 1], axis=1)
+    return np.exp(log_alpha + log_beta - np.logaddexp.reduce(log_alpha[-1]))
+
+
+def float32(title: str, tokens: str, error: str, names: Sequence[str]) -> Sketch:
+    """The largest errors of marginals in float32, by logarithms and by the engine."""
+    random = np.random.default_rng(0)
+    emissions, transitions = random.normal(size=(8192, 5)), random.normal(size=(5, 5))
+    by_logs, by_engine = [], []
+    for power in range(3, 14):
+        e, a = emissions[: 2**power].astype(np.float32), transitions.astype(np.float32)
+        right = chain.marginals(Chain(e.astype(np.float64), a.astype(np.float64))).nodes
+        for points, nodes in ((by_logs, log_marginals(e, a)), (by_engine, chain.marginals(Chain(e, a)).nodes)):
+            points.append((float(power), float(np.log10(np.abs(nodes - right).max()))))
+    curves = [Curve(names[0], by_logs, RIVAL, dots=True), Curve(names[1], by_engine, dots=True)]
+    across = Axis(tokens, [(power, str(2**power)) for power in range(3, 14)])
+    return chart(title, across, Axis(error, powers(range(-8, 1))), curves)
+
+
 # --- charts: curves over two axes ---
 
 
@@ -177,6 +221,8 @@ def powers(exponents: Iterable[int]) -> list[tuple[float, str]]:
 def exact() -> dict[str, str]:
     """Return the SVG of each picture that is the same everywhere."""
     by_hand = chain_from_log_potentials(LOG_PSI)
+    ends = ("Z of a random chain, 5 labels", "the largest float64", "the largest float32")
+    ends_zh = ("随机链的 Z，5 个标签", "float64 的最大值", "float32 的最大值")
     words = {"tokens": CITY, "labels": CITY_LABELS}
     ruled = chain.constrain(city(), rules=legal(CITY_LABELS, "IOB2"))
     return {
@@ -188,12 +234,18 @@ def exact() -> dict[str, str]:
         "learn-backward.svg": plots.backward_table(by_hand, logs=False, **BY_HAND).svg(),
         "learn-viterbi.svg": plots.viterbi_table(by_hand, **BY_HAND).svg(),
         "learn-trellis.svg": plots.trellis(by_hand, **BY_HAND).svg(),
+        "learn-range.svg": svg(range_of_z("How Z grows", "tokens", "Z", ends)),
+        "learn-range-zh.svg": svg(range_of_z("Z 的增长", "词元数", "Z", ends_zh)),
     }
 
 
 def measured() -> dict[str, Callable[[], str]]:
     """Return what draws each picture with times or rounding errors in it."""
+    ways = ("logarithms in float32", "the engine in float32")
+    ways_zh = ("float32 的对数域", "float32 的引擎")
     return {
+        "learn-float32.svg": lambda: svg(float32("Marginals in float32", "tokens", "largest error", ways)),
+        "learn-float32-zh.svg": lambda: svg(float32("float32 的边缘概率", "词元数", "最大误差", ways_zh)),
         "learn-cost.svg": lambda: svg(
             cost("What log Z costs", "tokens", "seconds", ("all labellings of 5 labels, listed", "the forward sum"))
         ),
