@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "public_names",
     "command_line",
+    "drawn",
     "mathematics",
     "links",
     "language_switch",

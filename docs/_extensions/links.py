@@ -4,7 +4,8 @@ A link is resolved as the repository would resolve it, then
 
 - a page of this language stays a link to it;
 - ARCHITECTURE.md and its kin lead to the pages that include them (`INCLUDED`);
-- a page that only the other language has leads to the other site;
+- in Chinese, an English page leads to its Chinese form, unless a heading of it is meant;
+- any other page of the other language leads to the other site;
 - a file is offered for download;
 - a folder has no page: its name stays as text.
 """
@@ -57,6 +58,8 @@ def rewritten(text: str, written_in: Path, shown_in: Path, chinese: bool) -> str
             return f"{bang}[{words}]({target})"
         file = Path(os.path.normpath(written_in / path))
         page = page_of(file) if file.is_relative_to(ROOT) else None
+        if page is not None and chinese and not heading and (CHINESE / f"{page[1]}.md").exists():
+            page = True, page[1]
         if page is not None and page[0] != chinese:
             return f"[{words}]({SCHEME}{page[1]}{mark}{heading})"
         if page is not None:

@@ -3,8 +3,9 @@
 ```{public} tagline.chain
 ```
 
-documents what the module's ``__all__`` has, but for modules, constants, and names that `tagline` itself has; lines
-inside name what is wanted instead. ``:inherited:`` shows methods that a class has from its bases, too.
+documents what the module's ``__all__`` has, but for modules, constants, and names that `tagline` itself or
+another library has; lines inside name what is wanted instead. ``:inherited:`` shows methods that a class has from its
+bases, too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ def public_names(module: str) -> list[str]:
     home = import_module(module)
     elsewhere = {id(getattr(tagline, name)) for name in tagline.__all__} if module != "tagline" else set()
     values = {name: getattr(home, name) for name in home.__all__}
-    return [name for name, value in values.items() if callable(value) and id(value) not in elsewhere]
+    return [
+        name
+        for name, value in values.items()
+        if callable(value) and id(value) not in elsewhere and value.__module__.startswith("tagline")
+    ]
 
 
 class Public(SphinxDirective):
