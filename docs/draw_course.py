@@ -16,11 +16,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline import Chain, chain, plots
-from tagline.chain.linear import chain_from_log_potentials
+from tagline import Chain, FeatureFunctions, chain, plots
+from tagline.chain import check_gradients
+from tagline.chain.linear import chain_from_log_potentials, gradient_linear, probability_linear
 from tagline.drawing.sketch import BEST, INK, RIVAL, Box, Disc, Line, Shape, Sketch, Word, width_of
 from tagline.drawing.svg import svg
+from tagline.features.functions import FunctionLikelihood
 from tagline.readers.schemes import legal
+from tagline.training.gradient_descent import gd
+from tagline.training.iterative_scaling import iis
+from tagline.training.lbfgs import lbfgs
+from tagline.training.monitor import Monitor
 
 Array = NDArray[np.floating]
 IMAGES = Path(__file__).parent / "images"
@@ -150,6 +156,86 @@ def float32(title: str, tokens: str, error: str, names: Sequence[str]) -> Sketch
     return chart(title, across, Axis(error, powers(range(-8, 1))), curves)
 
 
+# --- page 4: six sentences, and the ways down ---
+
+C2 = 0.1
+
+
+def problem(chinese: bool) -> FunctionLikelihood:
+    """The little problem of the page: nouns and verbs, five features."""
+    if chinese:
+        texts, labellings = (
+            ["他 画 画", "我 看 画", "我 画", "他 看", "看 画", "画 画"],
+            "名动名 名动名 名动 名动 动名 动名",
+        )
+        words, (noun, verb) = ("画", "看"), "名动"
+    else:
+        texts = ["people fish", "fish swim", "they fish fish", "people swim", "swim fish", "they swim"]
+        labellings, words, (noun, verb) = "NV NV NVN NV VN NV", ("fish", "swim"), "NV"
+    functions = FeatureFunctions(
+        [(lambda label, x, i, word=word: label == verb and x[i] == word, 0.0) for word in words]
+        + [(lambda label, x, i: label == noun and i == 0, 0.0)]
+        + [
+            (lambda previous, label, x, i, pair=pair: previous + label == pair, 0.0)
+            for pair in (noun + verb, verb + noun)
+        ],
+        labels=noun + verb,
+    )
+    return functions.likelihood([text.split() for text in texts], labellings.split())
+
+
+def optimum(objective: FunctionLikelihood) -> float:
+    """The least value of the objective, certified to 1e-10 by its gradient."""
+    best = lbfgs(objective, np.zeros(5), c2=C2, dtype=np.float64, monitor=Monitor(epsilon=1e-9, delta=0))
+    gradient = objective(best.weights)[1] + 2 * C2 * best.weights
+    assert gradient @ gradient / (4 * C2) < 1e-10
+    return best.objective
+
+
+def logs(values: Iterable[float]) -> list[tuple[float, float]]:
+    """Points of a curve over passes, on a logarithmic scale; nothing where rounding has won."""
+    return [(n, float(np.log10(value))) for n, value in enumerate(values, 1) if value > 0]
+
+
+def descent(title: str, passes: str, distance: str, names: Sequence[str], chinese: bool) -> Sketch:
+    """How far the objective is above its optimum after each pass."""
+    objective = problem(chinese)
+    best = optimum(objective)
+    curves = []
+    for name, descend, colour, dashed in zip(
+        names, (gd, iis, lbfgs), (RIVAL, INK, BEST), (False, True, False), strict=True
+    ):
+        run = descend(objective, np.zeros(5), c2=C2, monitor=Monitor(epsilon=0, delta=0, max_iterations=60))
+        curves.append(Curve(name, logs(done.objective - best for done in run.history), colour, dashed))
+    across = Axis(passes, [(n, str(n)) for n in range(0, 61, 10)])
+    return chart(title, across, Axis(distance, powers(range(-9, 2))), curves)
+
+
+def certificate(title: str, passes: str, distance: str, names: Sequence[str], chinese: bool) -> Sketch:
+    """What the gradient certifies, and the truth, for gradient descent."""
+    objective = problem(chinese)
+    best = optimum(objective)
+    run = gd(objective, np.zeros(5), c2=C2, monitor=Monitor(epsilon=0, delta=0, max_iterations=25))
+    bounds = logs(done.gradient_norm**2 / (4 * C2) for done in run.history)
+    gaps = logs(done.objective - best for done in run.history)
+    across = Axis(passes, [(n, str(n)) for n in range(0, 26, 5)])
+    curves = [Curve(names[0], bounds, RIVAL, dashed=True, dots=True), Curve(names[1], gaps, BEST, dots=True)]
+    return chart(title, across, Axis(distance, powers(range(-9, 3))), curves)
+
+
+def steps(title: str, step: str, error: str, name: str) -> Sketch:
+    """The largest error of central differences, for steps of all sizes."""
+    random = np.random.RandomState(1111)
+    psi, labels = np.exp(random.random_sample((10, 5, 5))), random.choice(5, 10)
+    gradient = gradient_linear(labels, psi)
+    points = []
+    for power in range(-12, 0):
+        check = check_gradients(lambda p: np.log(probability_linear(labels, p)), psi, gradient, step=10.0**power)
+        points.append((float(power), float(np.log10(np.abs(check.numeric - check.analytic).max()))))
+    across = Axis(step, powers(range(-12, 0)))
+    return chart(title, across, Axis(error, powers(range(-11, -1))), [Curve(name, points, dots=True)])
+
+
 # --- charts: curves over two axes ---
 
 
@@ -241,11 +327,24 @@ def exact() -> dict[str, str]:
 
 def measured() -> dict[str, Callable[[], str]]:
     """Return what draws each picture with times or rounding errors in it."""
+    methods = ("gradient descent", "iterative scaling", "L-BFGS")
+    methods_zh = ("梯度下降", "迭代尺度法", "L-BFGS")
+    known, known_zh = ("certified by the gradient", "the truth"), ("由梯度保证的上界", "真实的差距")
     ways = ("logarithms in float32", "the engine in float32")
     ways_zh = ("float32 的对数域", "float32 的引擎")
     return {
         "learn-float32.svg": lambda: svg(float32("Marginals in float32", "tokens", "largest error", ways)),
         "learn-float32-zh.svg": lambda: svg(float32("float32 的边缘概率", "词元数", "最大误差", ways_zh)),
+        "learn-step.svg": lambda: svg(steps("Central differences", "step", "largest error", "250 derivatives")),
+        "learn-step-zh.svg": lambda: svg(steps("中心差分", "步长", "最大误差", "250 个导数")),
+        "learn-descent.svg": lambda: svg(
+            descent("Three ways down", "passes", "objective, above its optimum", methods, False)
+        ),
+        "learn-descent-zh.svg": lambda: svg(descent("三种下山的办法", "遍数", "目标函数高出最优值", methods_zh, True)),
+        "learn-certificate.svg": lambda: svg(
+            certificate("The certificate", "passes", "objective, above its optimum", known, False)
+        ),
+        "learn-certificate-zh.svg": lambda: svg(certificate("上界", "遍数", "目标函数高出最优值", known_zh, True)),
         "learn-cost.svg": lambda: svg(
             cost("What log Z costs", "tokens", "seconds", ("all labellings of 5 labels, listed", "the forward sum"))
         ),
