@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-serving stub clean
+.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -106,6 +106,12 @@ bench-layer: $(VENV)/benched
 # benchmarks/neural.py quality.
 bench-neural: $(VENV)/benched
 	$(BIN)/python benchmarks/neural.py
+
+# Every kind of model on the same corpora; networks are trained where there is a GPU. ENCODERS is a folder with minilm/
+# (all-MiniLM-L6-v2) and m3e/ (m3e-small). What was measured lies in build/family; corpora as above.
+ENCODERS ?= encoders
+bench-family: $(VENV)/benched
+	$(BIN)/python benchmarks/family.py --encoders $(ENCODERS)
 
 # The service under load, against a constant answer and a plain FastAPI app; needs wrk (apt-get install wrk).
 bench-serving: $(VENV)/benched
