@@ -30,6 +30,7 @@ extensions = [
     "links",
     "language_switch",
     "chinese_search",
+    "chinese_lines",
 ]
 exclude_patterns = [] if CHINESE else ["zh", "_*"]
 templates_path = ["_templates"]
@@ -50,6 +51,7 @@ python_use_unqualified_type_names = True
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "Tagline"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False

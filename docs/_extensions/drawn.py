@@ -37,8 +37,8 @@ NAMES = {"en": "John Smith flew to New York on 3 May 2021.", "zh": "李明于202
 def model(language: str) -> tagline.CRF:
     features = {"en": "english_ner", "zh": "chinese_ner"}[language]
     crf = tagline.CRF(features, scheme="IOB2", c2=0.3, algorithm="lbfgs", max_iterations=40)
-    dev = make_entities(60, language=language, split="test")
-    return crf.fit(make_entities(200, language=language), X_dev=dev)
+    dev = make_entities(100, language=language, split="test")
+    return crf.fit(make_entities(500, language=language), X_dev=dev)
 
 
 def trellis(language: str) -> str:
