@@ -90,7 +90,7 @@ def summed(psi: list[list[list[float]]]) -> float:
 def seconds(function: Callable[[], object]) -> float:
     """The least time of a call, out of some."""
     best = float("inf")
-    for _ in range(5):
+    for _ in range(7):
         begun = time.perf_counter()
         function()
         best = min(best, time.perf_counter() - begun)
