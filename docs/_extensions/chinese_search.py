@@ -17,10 +17,9 @@ PIECES = re.compile(rf"[{HAN}]+|[^\W{HAN}]+")
 
 class SearchByPairs(SearchEnglish):
     lang = "zh_CN"
-    language_name = "Chinese"
     js_splitter_code = rf"""
 var splitQuery = (query) =>
-  (query.match(/[{HAN}]+|[^{HAN}\P{{Letter}}]+|\p{{Number}}+/gu) || []).flatMap((piece) =>
+  (query.match(/[{HAN}]+|(?:(?![{HAN}])[\p{{Letter}}\p{{Number}}_])+/gu) || []).flatMap((piece) =>
     /[{HAN}]/u.test(piece) && piece.length > 2
       ? Array.from({{length: piece.length - 1}}, (_, i) => piece.slice(i, i + 2))
       : [piece]);
