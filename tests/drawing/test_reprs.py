@@ -180,7 +180,7 @@ def test_values_of_the_engine_in_a_notebook() -> None:
     """One sentence as a trellis; of more, or where no labelling is possible, the first scores as a table."""
     one = Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]], [0.0, -np.inf])
     drawn = one._repr_html_()
-    assert drawn.startswith(f"<div><b>{repr(one)}</b></div>")
+    assert drawn.startswith(f"<div><b>{one!r}</b></div>")
     assert "<svg" in drawn
     best = chain.k_best(one, 1)[0].probabilities[0]
     assert f"best labelling, probability {best:.4f}" in drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -37,6 +38,7 @@ from tagline.serving.trellis import trellis
 LOG = logging.getLogger("tagline.serving")
 JSON = "application/json"
 LOOK = 0.25  # seconds between two looks at who is still there
+TIDY = 5.0  # seconds between two collections of what hangs together in circles: errors, models that were replaced
 
 Asked = TypeVar("Asked", bound=Source)
 STREAM_OPTIONS = ("model", "tokenizer", "offsets")
@@ -188,8 +190,12 @@ class Service:
 
     async def _look_after(self) -> None:
         """End what takes too long, and what nobody waits for any more."""
+        tidied = time.monotonic()
         while True:
             await asyncio.sleep(LOOK)
+            if time.monotonic() > tidied + TIDY:
+                gc.collect()  # a few milliseconds: what was there at the start is not looked at
+                tidied = time.monotonic()
             for answer, (request, end) in list(self.open.items()):
                 if answer.done():
                     continue
