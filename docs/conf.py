@@ -31,6 +31,7 @@ extensions = [
     "language_switch",
     "chinese_search",
     "chinese_lines",
+    "accessibility",
 ]
 exclude_patterns = [] if CHINESE else ["zh", "_*"]
 templates_path = ["_templates"]
