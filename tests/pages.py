@@ -165,9 +165,9 @@ ITEMS = "N\tw=Anna\tlength:4\nV\tw=sings\n\nN\tw=Bob\nV\tw=sings\n\nN\tw=Rain\nV
 CHUNKS = "the DT B-NP\ncat NN I-NP\nsat VBD O\n\na DT B-NP\ndog NN I-NP\nsang VBD O\n\n"
 
 FILES: dict[str, Callable[[Path], None]] = {
-    "train.txt": _columns(60, "train"),
-    "dev.txt": _columns(20, "test"),
-    "test.txt": _columns(20, "test"),
+    "train.txt": _columns(30, "train"),
+    "dev.txt": _columns(12, "test"),
+    "test.txt": _columns(12, "test"),
     "new.txt": _text("Anna\nsings\n\nBob\nruns\n\n"),
     "words.txt": _text("Anna\nsings\n\nBob\nruns\n\n"),
     "news.txt": _text("我们在北京工作。\n他爱上海。\n"),
@@ -219,7 +219,8 @@ def give(page: Path, folder: Path) -> None:
 PRELUDE = """
 tagline() {
   if [ "${1-}" != serve ]; then command tagline "$@"; return; fi
-  if [ -s "$STATE" ]; then kill "$(cat "$STATE")"; while answers; do sleep 0.05; done; fi
+  if [ "$BASHPID" != $$ ]; then echo "$BASHPID" > "$STATE"; exec tagline "$@" --port "$PORT"; fi  # a page's own "&"
+  if [ -s "$STATE" ]; then kill "$(cat "$STATE")" || true; while answers; do sleep 0.05; done; fi
   command tagline "$@" --port "$PORT" & echo $! > "$STATE"
   until answers; do kill -0 $!; sleep 0.05; done
 }
