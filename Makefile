@@ -14,9 +14,9 @@ SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
 
-# The types are checked while the sanitized core compiles.
-test: $(VENV)/tested lint
-	$(MAKE) --no-print-directory -j 2 types $(SANITIZED)/installed
+# The types are checked and the site is built while the sanitized core compiles.
+test: $(VENV)/documented lint
+	$(MAKE) --no-print-directory -j 2 types docs $(SANITIZED)/installed
 	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
 	$(MAKE) --no-print-directory check-core
 

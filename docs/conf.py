@@ -44,6 +44,13 @@ default_role = "py:obj"  # `name` in docstrings: a link where there is such a na
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False
+autodoc_type_aliases = {  # shown by their names, not as what they stand for
+    name: name
+    for name in (
+        *("ArrayLike", "FloatArray", "Float64Array", "IntArray", "BoolArray", "SpanQuery", "LabelSet", "Labellings"),
+        *("Path", "PathLike", "Way", "Items", "Vocabularies", "Cut", "FeatureFunction", "Callback", "Objective"),
+    )
+}
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # a list, where there would be an entry for each
 python_maximum_signature_line_length = 90
@@ -57,4 +64,21 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False
+html_sidebars = {
+    "**": [
+        *("sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "sidebar/navigation.html"),
+        *("sidebar/english.html", "sidebar/scroll-end.html"),
+    ]
+}
+html_context = {
+    "english_only": [
+        ("migrate/README", "从其他工具迁移"),
+        ("reference/index", "参考手册"),
+        ("internals/index", "内部文档"),
+        ("benchmarks", "基准测试"),
+        ("changelog", "更新日志"),
+    ]
+    if CHINESE
+    else []
+}
 html_theme_options = {"top_of_page_buttons": ["view"]}  # its template is ours: the language switch

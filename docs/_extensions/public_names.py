@@ -11,6 +11,7 @@ bases, too.
 from __future__ import annotations
 
 import inspect
+import re
 from importlib import import_module
 from typing import ClassVar
 
@@ -74,7 +75,16 @@ def skip_foreign(_app: Sphinx, _kind: str, _name: str, value: object, skip: bool
     return skip or (None if home.startswith("tagline") else True)
 
 
+def name_aliases(
+    _app: Sphinx, _kind: str, _name: str, _value: object, _options: object, arguments: str | None, answer: str | None
+) -> tuple[str | None, str | None]:
+    """Write aliases of types by their names within unions, too."""
+    plain = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (arguments, answer)]
+    return plain[0], plain[1]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", escape_bars)
     app.add_directive("public", Public)
