@@ -35,6 +35,7 @@ extensions = [
 ]
 exclude_patterns = [] if CHINESE else ["zh", "_*"]
 templates_path = ["_templates"]
+locale_dirs = [str(HERE / "_locale")]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4  # by GitHub's rule

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -99,7 +100,7 @@ class Commands(Directive):
         return section
 
     def command(self, command: Any, context: typer.Context) -> Iterator[nodes.Node]:
-        yield code(command.get_usage(context).partition(":")[2].strip())
+        yield code(re.split("[:：]", command.get_usage(context), maxsplit=1)[1].strip())
         yield from paragraphs(command.help)
         yield from self.parameters(command, context.info_name or "")
 
