@@ -73,6 +73,7 @@ html_sidebars = {
 }
 html_context = {
     "english_only": [
+        ("notebooks", "笔记本"),
         ("migrate/README", "从其他工具迁移"),
         ("reference/index", "参考手册"),
         ("internals/index", "内部文档"),

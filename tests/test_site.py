@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -63,6 +64,68 @@ def elements(page: Path) -> Elements:
 
 def pages() -> list[Path]:
     return sorted(SITE.rglob("*.html"))
+
+
+def extension(name: str) -> Any:
+    """Load an extension of docs/conf.py."""
+    pytest.importorskip("sphinx", reason="no Sphinx; install it with: make .venv/documented")
+    spec = spec_from_file_location(name, ROOT / "docs" / "_extensions" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("chinese", "link", "shown"),
+    [
+        (False, "[a](../README.md#x)", "[a](index.md#x)"),
+        (False, "[a](../CONTRIBUTING.md)", "[a](internals/contributing.md)"),
+        (False, "[a](crf.md)", "[a](crf.md)"),
+        (False, "[a](zh/crf.md)", "[a](counterpart:crf)"),
+        (False, "[a](../examples/first_hour)", "a"),
+        (False, "[a](../examples/toy_bilstm_crf.py)", "[a](../examples/toy_bilstm_crf.py)"),
+        (False, "[a](https://x.org/b.md)", "[a](https://x.org/b.md)"),
+        (False, "[![a](images/flow.svg)](crf.md)", "[![a](images/flow.svg)](crf.md)"),
+        (False, "```text\n[a](zh/crf.md)\n```", "```text\n[a](zh/crf.md)\n```"),
+        (True, "[a](../benchmarks.md#b)", "[a](counterpart:benchmarks#b)"),
+        (True, "[a](../crf.md)", "[a](crf.md)"),
+    ],
+)
+def test_links_of_the_repository_lead_to_pages_of_the_site(chinese: bool, link: str, shown: str) -> None:
+    folder = ROOT / "docs" / "zh" if chinese else ROOT / "docs"
+    assert extension("links").rewritten(link, folder, folder, chinese) == shown
+
+
+def test_links_of_an_included_file_are_seen_from_its_page() -> None:
+    folder = ROOT / "docs" / "internals"
+    shown = extension("links").rewritten("![a](docs/images/flow.svg) [b](docs/crf.md)", ROOT, folder, False)
+    assert shown == "![a](../images/flow.svg) [b](../crf.md)"
+
+
+def test_chinese_is_searched_by_pairs_of_characters() -> None:
+    search = extension("chinese_search").SearchByPairs({})
+    assert search.split("前向算法 log_z") == ["前", "向", "算", "法", "前向", "向算", "算法", "log_z"]
+    assert search.word_filter("前")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "joined"),
+    [("状态", "从", True), ("模型，", "CRF", True), ("模型", "CRF", False), ("CRF", "模型", False), ("a", "b", False)],
+)
+def test_lines_of_chinese_are_joined_without_a_blank(before: str, after: str, joined: bool) -> None:
+    assert extension("chinese_lines").needs_no_blank(before, after) is joined
+
+
+def test_formulas_that_github_shows_are_shown_here() -> None:
+    from xml.etree import ElementTree
+
+    mathematics = extension("mathematics")
+    for tex in (r"\big( x \big)", r"\begin{align} a &= b \\ c &= d \end{align}", r"\log p(y \mid x)", r"|a| \dots y'"):
+        tree = ElementTree.fromstring(mathematics.markup(tex, None, True))
+        assert tree.tag.endswith("math")
+        assert not tree.findall(".//{*}merror")
 
 
 def test_every_picture_in_the_documents_has_alternative_text() -> None:

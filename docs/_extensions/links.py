@@ -28,6 +28,7 @@ INCLUDED = {
     "CHANGELOG.md": "changelog",
     "README.md": "index",
     "README.zh.md": "index",
+    "examples/notebooks/README.md": "notebooks",
 }
 FENCED = re.compile(r"(^[ \t]*(```+).*?^[ \t]*\2[ \t]*$)", re.M | re.S)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|!?\[[^\]]*\](?:\([^)\s]*\))?)*)\]\(([^)\s]+)\)")
