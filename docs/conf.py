@@ -3,8 +3,11 @@
 Sphinx reads this file. What it does not have by itself stands in docs/_extensions, an extension a file.
 """
 
+import hashlib
 import sys
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -84,3 +87,10 @@ html_context = {
     else []
 }
 html_theme_options = {"top_of_page_buttons": ["view"]}  # its template is ours: the language switch
+
+digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted((HERE / "_extensions").glob("*.py")))).hexdigest()
+
+
+def setup(app: Sphinx) -> None:
+    """Let all pages be made anew where an extension has changed."""
+    app.add_config_value("digest", "", "env", str)

@@ -307,7 +307,9 @@ class TestInBrowser:
         assert page.locator("img.only-dark").first.is_visible()
         assert not page.locator("img.only-light").first.is_visible()
 
-    @pytest.mark.parametrize("reader", [{}, {"dark": True}], indirect=True, ids=["light", "dark"])
+    @pytest.mark.parametrize(
+        "reader", [{}, {"dark": True}, {"width": 390}], indirect=True, ids=["light", "dark", "phone"]
+    )
     @pytest.mark.parametrize(
         "place",
         ["en/index.html", "zh/learn/2-a-chain-by-hand.html", "en/reference/chain.html", "zh/search.html?q=前向算法"],

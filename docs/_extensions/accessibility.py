@@ -18,8 +18,9 @@ def lines_of(match: re.Match[str]) -> str:
 
 
 def mend(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None) -> None:
-    if "body" in context:  # code that is wider than the page can be scrolled by keys
-        context["body"] = PARAMETERS.sub(lines_of, context["body"]).replace("<pre>", '<pre tabindex="0">')
+    if "body" in context:  # code and tables that are wider than the page can be scrolled by keys
+        body = PARAMETERS.sub(lines_of, context["body"]).replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
     if "furo_navigation_tree" in context:
         tree = context["furo_navigation_tree"]
         context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
