@@ -139,7 +139,7 @@ register(
             *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
             *("all_possible_states", "all_possible_transitions", "start_end", "label_weights", "hash_bits"),
             *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
-            *("period", "random_state"),
+            *("tolerance", "period", "random_state"),
             *_FILES,
         ),
         tagger="tagline.models.crf.tagger:CRFTagger",

@@ -73,10 +73,12 @@ class Algorithm:
     Attributes:
         run: called as ``run(likelihood, start, monitor=…, …)``, with the settings that it uses.
         uses: the names of those settings; "noise" where it must know how exact the objective is.
+        proves: whether its passes know the gradient, and with c2 > 0 how far the optimum is at most.
     """
 
     run: Callable[..., Trained]
     uses: frozenset[str]
+    proves: bool = False
 
 
 def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **arguments: Any) -> Trained:
@@ -84,12 +86,12 @@ def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **ar
 
 
 ALGORITHMS = {
-    "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"})),
-    "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"})),
-    "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"})),
+    "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"}), proves=True),
+    "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
+    "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
     "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
-    "gd": Algorithm(gd, frozenset({"c1", "c2"})),
-    "iis": Algorithm(iis, frozenset({"c2"})),
+    "gd": Algorithm(gd, frozenset({"c1", "c2"}), proves=True),
+    "iis": Algorithm(iis, frozenset({"c2"}), proves=True),
     "ap": Algorithm(ap, frozenset({"passes", "seed"})),
     "pa": Algorithm(pa, frozenset({"passes", "seed"})),
     "arow": Algorithm(arow, frozenset({"passes", "seed"})),

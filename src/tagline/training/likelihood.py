@@ -98,6 +98,11 @@ class Likelihood:
         """How many weights there are."""
         return int(self.core.size)
 
+    @property
+    def convex(self) -> bool:
+        """Whether all labels are known; where several are allowed, it is a difference of convex functions."""
+        return bool((self.targets.labels >= 0).all())
+
     def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[size]``."""
         value, gradient = self._evaluate(weights, False)

@@ -155,6 +155,8 @@ HELP = {
     "Converged where the objective changes by less in --period passes.": (
         "目标函数在 --period 遍内的变化小于此值即为收敛。"
     ),
+    "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by --epsilon or "
+    "--delta.": "已证明目标函数高出最优值不超过此比例（1e-4 即 0.01 %）时停止，不再看 --epsilon 和 --delta。",
     "Passes for --delta.": "--delta 所看的遍数。",
     "Of the order of sentences.": "随机种子，决定句子的顺序。",
     "By default TAGLINE_THREADS or one a core.": "线程数；默认为 TAGLINE_THREADS 或每核一个。",
@@ -453,6 +455,7 @@ SAID = {
     "epoch {#}": "第 {} 遍",
     "epoch {#} of {#}": "第 {}/{} 遍",
     "objective {#}": "目标函数 {}",
+    "within {} %": "距最优值不超过 {} %",
     "loss {#}": "损失 {}",
     "dev {#}": "开发集 {}",
     "{#} tokens/s": "每秒 {} 个词例",
@@ -468,6 +471,9 @@ SAID = {
     "{}; pass {} is kept, dev {}": "{:t}；保留第 {} 遍，开发集 {}",
     "{}; epoch {} is kept, dev {}": "{:t}；保留第 {} 遍，开发集 {}",
     "converged": "已收敛",
+    "converged: the objective is proven to be within {} % of its optimum": (
+        "已收敛：已证明目标函数高出最优值不超过 {} %"
+    ),
     "the dev score no longer rises": "开发集成绩不再上升",
     "--max-iterations is reached, before it had converged": "已到 --max-iterations，尚未收敛",
     "--max-seconds are over, before it had converged": "--max-seconds 已用完，尚未收敛",

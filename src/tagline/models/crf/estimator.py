@@ -30,6 +30,7 @@ from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.sentences import as_sentences
 from tagline.training.callbacks import Callback
+from tagline.training.certificate import relative_gap
 from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
 from tagline.training.runs import RunFiles
@@ -64,6 +65,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         dictionary: phrases and their types, used as their priority says.
         max_iterations, max_seconds: limits; None for none.
         epsilon, period, delta: when training has converged, as in CRFsuite.
+        tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
+            epsilon or delta. It needs c2 above 0, labels that are all known, and an algorithm that knows the gradient.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
         memory: steps that L-BFGS remembers.
         passes: of stochastic and online algorithms.
@@ -75,7 +78,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         callbacks: called with a `TrainingState` after each pass; True stops.
 
     After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
-    `objective_`, `notes_` (what was repaired or dropped), and those of `CRFViews`. The log is not kept in files.
+    `objective_`, `gap_` (how far from its optimum that is at most), `notes_` (what was repaired or dropped), and those
+    of `CRFViews`. The log is not kept in files.
 
     >>> X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Bob"}, {"word": "sings"}]]
     >>> CRF(c2=0.1).fit(X, [["N", "V"], ["N", "V"]]).predict([[{"word": "Bob"}, {"word": "runs"}]])
@@ -108,6 +112,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         epsilon: float = 1e-5,
         period: int = 10,
         delta: float = 1e-5,
+        tolerance: float | None = None,
         patience: int | None = None,
         memory: int = 10,
         passes: int | None = None,
@@ -138,6 +143,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.epsilon = epsilon
         self.period = period
         self.delta = delta
+        self.tolerance = tolerance
         self.patience = patience
         self.memory = memory
         self.passes = passes
@@ -223,6 +229,21 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """What training reached, with the penalties."""
         self._fitted()
         return self.training_.objective
+
+    @property
+    def gap_(self) -> float | None:
+        """How far `objective_` is from its optimum at most; None where that is not known.
+
+        That takes c2 above 0, labels that are all known, and an algorithm that ends with a gradient: not ``ap``, ``pa``
+        or ``arow``.
+        """
+        self._fitted()
+        return self.training_.gap
+
+    @property
+    def relative_gap_(self) -> float | None:
+        """By which share of the optimum `objective_` is above it at most; None where that is not known."""
+        return relative_gap(self.gap_, self.objective_)
 
     @property
     def kept_pass_(self) -> Progress | None:

@@ -112,6 +112,7 @@ def fit_crf(
     features = take_sentences(numbered.features, lesson.sentences)
     warn_of_cost(features.num_tokens, len(lesson.labels))
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    _check_known(crf, lesson)
     start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
@@ -130,7 +131,14 @@ def fit_crf(
         seconds = trained.history[-1].seconds if trained.history else 0.0
         journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = () if extraction.template is None else extraction.template.notes
-    facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
+    facts = TrainingFacts(
+        seen,
+        len(trained.history),
+        trained.objective,
+        trained.reason,
+        (*notes, *lesson.notes),
+        gap=None if increment else trained.gap,  # of a stretch it would be that of its share of the objective
+    )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
@@ -211,6 +219,15 @@ def _start(
         return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
     weights = np.zeros(structure.size)
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
+
+
+def _check_known(crf: CRF, lesson: Lesson) -> None:
+    """Refuse a tolerance where labels are not known: the objective is not convex then."""
+    if crf.tolerance is not None and (place := lesson.labelled.unknown()) is not None:
+        raise InputError(
+            f"tolerance: expected labels that are all known, got others, as in {place[0]}: the objective is not convex "
+            "then, and nothing is proven about its optimum; stop by epsilon and delta"
+        )
 
 
 def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
@@ -312,14 +329,17 @@ def budget_of(crf: CRF) -> Budget:
     uses = ALGORITHMS[crf.algorithm].uses
     passes = crf.passes if "passes" in uses and "memory" not in uses else None  # no other passes follow
     limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    return Budget(min(limits, default=None), crf.max_seconds, crf.period, crf.delta)
+    period = crf.period if crf.tolerance is None else 0
+    return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
 def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+    settles = not increment and crf.tolerance is None
     return Monitor(
-        epsilon=0.0 if increment else crf.epsilon,
+        epsilon=crf.epsilon if settles else 0.0,
         period=crf.period,
-        delta=0.0 if increment else crf.delta,
+        delta=crf.delta if settles else 0.0,
+        tolerance=None if increment else crf.tolerance,
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
         dev=dev,
