@@ -54,6 +54,7 @@ class Settings:
         seed: of the order of the sentences.
         precision: "float32", "float64", or "auto": float64 for up to `SMALL` tokens.
         options: further arguments of the algorithm, by name.
+        local: whether each token is normalised by itself, given the label before it, as in an MEMM.
     """
 
     algorithm: str = "auto"
@@ -64,6 +65,7 @@ class Settings:
     seed: int = 0
     precision: str = "auto"
     options: dict[str, Any] | None = None
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def train(
     check_settings(settings)
     small = settings.precision == "auto" and features.num_tokens <= SMALL
     precision = "float64" if small or settings.precision == "float64" else "float32"
-    likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
     algorithm = ALGORITHMS[settings.algorithm]
     arguments = _arguments(algorithm, settings, precision)
     return algorithm.run(likelihood, start, monitor=monitor, **{**arguments, **(settings.options or {})})
