@@ -168,6 +168,12 @@ HELP = {
     "at all columns. The one to begin with": (
         "按模板取词及其邻近的特征：准确，在 CPU 上几秒到几分钟训练完，能看所有的列。建议从它开始"
     ),
+    "a CRF's features, each token normalised by itself after the label before it: passes are shorter with many labels, "
+    "label bias costs accuracy; a baseline": (
+        "用 CRF 的特征，但每个词例在前一个标签之后各自归一化：标签多时每遍更快，标注偏置使准确率下降；适合作基线"
+    ),
+    "a CRF's features, each token labelled by itself: for labels that do not depend on their neighbours, and to see "
+    "what transitions are worth": "用 CRF 的特征，但每个词例单独标注：适合标签与邻近标签无关的情形，或看转移值多少",
     "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data": (
         "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时"
     ),

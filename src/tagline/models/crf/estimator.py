@@ -29,6 +29,7 @@ from tagline.models.crf.tagger import CRFTagger
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.sentences import as_sentences
+from tagline.training.algorithms import ALGORITHMS
 from tagline.training.callbacks import Callback
 from tagline.training.certificate import relative_gap
 from tagline.training.checkpoints import SECONDS
@@ -87,6 +88,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     """
 
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
+    local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
+    chained: ClassVar[bool] = True  # whether a label depends on the label before
+    algorithms: ClassVar[tuple[str, ...]] = tuple(ALGORITHMS)
     training_log_: Sequence[Pass]
 
     def __init__(
@@ -169,7 +173,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         save_every: float = SECONDS,
         log: storage.Path | None = None,
         tensorboard: storage.Path | None = None,
-    ) -> CRF:
+    ) -> Self:
         """Learn weights from labelled sentences.
 
         Arguments:
@@ -198,7 +202,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self._record(X, y)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
+    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from more sentences, beginning at the weights of now: new labels and features are added.
 
         One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
@@ -297,7 +301,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self._take_over(fitted.parameters, fitted.extraction, fitted.training)
         self.training_log_ = fitted.history
 
-    def _with(self, parameters: Parameters) -> CRF:
+    def _with(self, parameters: Parameters) -> Self:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
@@ -311,7 +315,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _packed(self) -> Packed:
         p, e = self._fitted(), self._extraction
-        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_), self.kind)
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)

@@ -19,6 +19,7 @@ SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "war
 def check_crf(crf: CRF) -> None:
     """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
     check_settings(settings_of(crf))
+    _check_kind(crf)
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)
     check_number("min_feature_frequency", crf.min_feature_frequency, least=0)
@@ -34,6 +35,25 @@ def check_crf(crf: CRF) -> None:
     check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
     check_functions("callbacks", crf.callbacks)
     check_verbose(crf.verbose)
+
+
+def _check_kind(crf: CRF) -> None:
+    """Refuse what a model that is normalised at each token does not have."""
+    name = type(crf).__name__
+    if crf.algorithm not in crf.algorithms:
+        raise InputError(
+            f"algorithm: expected one of {', '.join(crf.algorithms)} for {name}, got {crf.algorithm!r}, which learns "
+            "whole labellings; use a CRF for it"
+        )
+    if crf.chained:
+        return
+    pairs = {"all_possible_transitions": False, "edge_pairs": "observed"}
+    for setting, default in pairs.items():
+        if (value := getattr(crf, setting)) is not default and not (isinstance(value, str) and value == default):
+            raise InputError(
+                f"{setting}: expected {default!r} for {name}, whose labels do not see each other, got "
+                f"{shown_value(value)}; MEMM and CRF have transitions"
+            )
 
 
 def _check_tolerance(crf: CRF) -> None:
