@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-serving stub clean
+.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -30,6 +30,13 @@ lint: $(VENV)/tested
 
 types: $(VENV)/tested
 	$(BIN)/mypy
+
+# The site, in English and Chinese: build/site/index.html. Warnings are errors, and nothing is fetched from anywhere.
+SPHINX = $(BIN)/python -m sphinx -W --keep-going -q -b html
+docs: $(VENV)/documented
+	$(SPHINX) -d build/doctrees/en docs build/site/en
+	$(SPHINX) -d build/doctrees/zh -c docs -t zh docs/zh build/site/zh
+	cp docs/_templates/choose.html build/site/index.html
 
 # The tests of the core, built with AddressSanitizer and UndefinedBehaviorSanitizer. Cases are left out that reach no line
 # and no branch of the core which the others do not reach: very many labels, k-best for each instruction set. Where the
@@ -100,6 +107,12 @@ bench-layer: $(VENV)/benched
 bench-neural: $(VENV)/benched
 	$(BIN)/python benchmarks/neural.py
 
+# Every kind of model on the same corpora; networks are trained where there is a GPU. ENCODERS is a folder with minilm/
+# (all-MiniLM-L6-v2) and m3e/ (m3e-small). What was measured lies in build/family; corpora as above.
+ENCODERS ?= encoders
+bench-family: $(VENV)/benched
+	$(BIN)/python benchmarks/family.py --encoders $(ENCODERS)
+
 # The service under load, against a constant answer and a plain FastAPI app; needs wrk (apt-get install wrk).
 bench-serving: $(VENV)/benched
 	$(BIN)/python benchmarks/serving.py
@@ -120,6 +133,11 @@ $(VENV)/tested: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
 	$(PIP) -e ".[dev]"
 	touch $(VENV)/installed $@
+
+$(VENV)/documented: $(VENV)/bin/python $(SOURCES)
+	$(PIP) torch
+	$(PIP) -e ".[dev,docs]"
+	touch $(VENV)/installed $(VENV)/tested $@
 
 $(VENV)/benched: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch

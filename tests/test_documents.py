@@ -1,4 +1,4 @@
-"""Documents are executed: Python blocks of pages and guides, examples in docstrings. Their links lead somewhere."""
+"""Documents are executed: Python and shell blocks of all pages, examples in docstrings. Their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,37 +6,131 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 import pkgutil
 import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 import tagline
+from tests.pages import PAGES, ROOT, Shell, blocks_of, give, name_of, shell_lines
 
-ROOT = Path(__file__).parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tagline.__path__, "tagline.")
     if not module.name.endswith("__main__")
 ]
+RUN = ("python", "shell", "indented")
+SHOWN = ("", "text", "json", "toml", "ini", "console", "math")
+"""Fences of blocks that are not run. Other words are those of directives, in braces."""
+STAND_INS = ("wandb", "mlflow")
+"""Packages that blocks import and the tests do not have; tests/models/test_callbacks.py looks at what they are told."""
+NOT_RUN = {
+    "make demo": "installs; tests/cli/test_demo.py runs what follows",
+    "make test": "runs this test",
+    ". .venv/bin/activate": "an environment that `make test` makes",
+    "pip install 'tagline[web]'": "installs",
+    "torchrun --nproc-per-node 4 -m tagline train train.txt -o model.tagline --model transformer "
+    "--encoder xlm-roberta-base": "four GPUs; tests/cli/test_processes.py runs two processes",
+    "make fuzz": "half a minute a door; tests/fuzz/test_fuzz.py runs a short form",
+    'make fuzz FUZZ="--doors crf,chain --seconds 3600"': "an hour a door",
+    'make fuzz FUZZ="--doors templates --count 1000000 --seed 7"': "a million inputs",
+    'make fuzz-core FUZZ="--seconds 600"': "compiles another core",
+    "python -m tests.fuzz --replay build/finds/crf-0a1b2c3d4e5f": "a find that there is not",
+}
+"""Lines of ``console`` blocks and of indented lists that cannot run in a test, and why. No other line is left out."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_and_print_what_they_say(page: Path) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_run_and_print_what_they_say(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
+) -> None:
     """A block may be followed by a ``text`` block, which is then what it prints. Tests in a block are run."""
-    text = page.read_text(encoding="utf-8")
-    for code, printed in re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, re.S):
-        output = io.StringIO()
-        names: dict[str, Any] = {}
-        with contextlib.redirect_stdout(output):
-            exec(compile(code, page.name, "exec"), names)
-            for name in [name for name in names if name.startswith("test_")]:
-                names[name]()
-        if printed:
-            assert output.getvalue() == printed
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for package in STAND_INS:
+        monkeypatch.setitem(sys.modules, package, MagicMock())
+    blocks = [block for block in blocks_of(page) if block.kind in RUN]
+    if any(block.kind != "python" for block in blocks):
+        give(page, folder)
+    record_property("blocks", len(blocks))
+    with Shell(folder, tmp_path / "state") as shell:
+        for block in blocks:
+            place = f"{name_of(page)}:{block.line}"
+            if block.kind == "python":
+                printed = run_python(block.text, place)
+            else:
+                lines = block.text.splitlines()
+                if block.kind == "indented":
+                    lines = [line for line in shell_lines(block) if line not in NOT_RUN]
+                done = shell.run("\n".join(lines))
+                assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
+                printed = done.stdout
+            assert block.printed is None or printed == block.printed, place
+
+
+def run_python(code: str, place: str) -> str:
+    """What a block prints that knows no names of other blocks."""
+    output = io.StringIO()
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(output), modules_in_their_places():
+        exec(compile(code, place, "exec"), names)
+        for name in [name for name in names if name.startswith("test_")]:
+            names[name]()
+    return output.getvalue()
+
+
+@contextlib.contextmanager
+def modules_in_their_places() -> Iterator[None]:
+    """Some blocks put a module of ours in the place of another; after them it is where it was."""
+    before = dict(sys.modules)
+    yield
+    for name, module in [*sys.modules.items()]:
+        if getattr(module, "__name__", name).startswith("tagline.") and not name.startswith("tagline."):
+            del sys.modules[name]
+            if name in before:
+                sys.modules[name] = before[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_fences_say_what_blocks_are(page: Path) -> None:
+    for block in blocks_of(page):
+        place = f"{name_of(page)}:{block.line}"
+        known = block.kind in (*RUN, *SHOWN) or re.match(r"\{(?!code)", block.kind)
+        assert known, f"{place}: expected one of {', '.join((*RUN, *SHOWN))}, got {block.kind}"
+        if block.kind == "json":
+            json.loads(block.text)
+        elif block.kind == "toml":
+            tomllib.loads(block.text)
+
+
+def test_what_is_not_run_is_listed() -> None:
+    """A ``console`` block has nothing but lines of the list; each line of the list stands on a page."""
+    shown, listed = Counter[str](), Counter[str]()
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.kind in ("console", "indented"):
+                for line in shell_lines(block):
+                    listed[line] += line in NOT_RUN
+                    shown[f"{name_of(page)}:{block.line}: {line}"] += block.kind == "console" and line not in NOT_RUN
+    assert not +shown, f"not run, and not in NOT_RUN with a reason: {[*+shown]}"
+    assert set(+listed) == {*NOT_RUN}, f"in NOT_RUN, and on no page: {[*{*NOT_RUN} - {*+listed}]}"
+
+
+def test_blocks_are_found() -> None:
+    """Print how many blocks run: `pytest -rP -k blocks_are_found`. There are no fewer than there were."""
+    count = Counter(block.kind for page in PAGES for block in blocks_of(page))
+    print({kind: count[kind] for kind in (*RUN, "console")})
+    assert count["python"] >= 89
+    assert count["shell"] + count["indented"] >= 20
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -45,7 +139,7 @@ def test_docstring_examples(name: str) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
         if not link.startswith("https://"):

@@ -82,13 +82,26 @@ def use_cpu(name: str, source: str = "cpu") -> None:
 
 
 def threads() -> int:
-    """Tell how many threads the core uses; 1 without a core."""
+    """Tell how many threads the core uses; 1 without a core.
+
+    >>> import tagline
+    >>> tagline.threads() >= 1
+    True
+    """
     check_environment()
     return 1 if core is None else int(core.threads())
 
 
 def set_threads(count: int, source: str = "threads") -> None:
-    """Use so many threads from now on; the results are the same bytes for any number."""
+    """Use so many threads from now on; the results are the same bytes for any number.
+
+    >>> import tagline
+    >>> before = tagline.threads()
+    >>> tagline.set_threads(1)
+    >>> tagline.threads()
+    1
+    >>> tagline.set_threads(before)
+    """
     if not 1 <= count <= 1024:
         raise InputError(f"{source}: expected 1 to 1024, got {count}")
     if core is not None:

@@ -21,14 +21,30 @@ def visible(text: str) -> str:
 
 
 class TaglineError(Exception):
-    """Anything that Tagline reports to its user."""
+    """Anything that Tagline reports to its user.
+
+    >>> import tagline
+    >>> try:
+    ...     tagline.Chain([[1.0, 2.0]], [[0.0]])
+    ... except tagline.TaglineError as error:
+    ...     print(error)
+    transitions: expected shape [2, 2] or [1, 2, 2] to match the emissions, got [1, 1]
+    """
 
     def __str__(self) -> str:
         return visible(super().__str__())
 
 
 class InputError(TaglineError, ValueError):
-    """An argument or a file that cannot be used as it is."""
+    """An argument or a file that cannot be used as it is.
+
+    >>> import tagline
+    >>> try:
+    ...     tagline.CRF(c2=-1).fit([["a"]], [["O"]])
+    ... except tagline.InputError as error:
+    ...     print(error)
+    c2: expected a number of 0 or more, got -1
+    """
 
 
 class MissingPackageError(InputError, ImportError):
@@ -49,12 +65,34 @@ class MissingPackageError(InputError, ImportError):
 
 
 class NoPathError(InputError):
-    """A sentence whose constraints leave no legal labelling."""
+    """A sentence whose constraints leave no legal labelling.
+
+    >>> import tagline
+    >>> nowhere = tagline.Chain([[float("-inf"), float("-inf")]], [[0.0, 0.0]] * 2)
+    >>> try:
+    ...     tagline.chain.viterbi(nowhere)
+    ... except tagline.NoPathError as error:
+    ...     print(str(error).partition(";")[0])
+    sentence 0: expected at least one legal labelling, got none: every path meets a score of -inf
+    """
 
 
 class TrainingError(TaglineError, ValueError):
-    """Training that ended in numbers that are not finite; the model keeps the last weights that were."""
+    """Training that ended in numbers that are not finite; the model keeps the last weights that were.
+
+    >>> import tagline
+    >>> issubclass(tagline.TrainingError, tagline.TaglineError)
+    True
+    """
 
 
 class StorageError(TaglineError, ValueError):
-    """A model file that cannot be read, or any file that cannot be written."""
+    """A model file that cannot be read, or any file that cannot be written.
+
+    >>> import tagline
+    >>> try:
+    ...     tagline.load("no-such.tagline")
+    ... except tagline.StorageError as error:
+    ...     print(error)
+    no-such.tagline: expected a model file, got none of that name; check the path
+    """

@@ -8,7 +8,9 @@ that say where each of the `B` sentences starts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.drawing.grids import grid
 from tagline.drawing.tables import table
-from tagline.errors import InputError
+from tagline.errors import InputError, TaglineError
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 Float64Array: TypeAlias = NDArray[np.float64]
@@ -29,6 +31,7 @@ LabelSet: TypeAlias = int | Iterable[int]
 SpanQuery: TypeAlias = tuple[int, int, Sequence[LabelSet]]
 """(sentence, first token, one label set for each token of the span)."""
 
+MOST_DRAWN = 60  # tokens and labels of a chain that a notebook shows as a trellis
 MOST_SHOWN = 20  # labellings, and labels of each, in a notebook
 
 # Sums of 10^8 float64 scores below this size stay finite; float32 scores always do, being summed in float64.
@@ -164,8 +167,14 @@ class Chain:
         )
 
     def _repr_html_(self) -> str:
+        if self.num_sentences == 1 and 0 < self.num_tokens <= MOST_DRAWN and self.num_labels <= MOST_DRAWN:
+            import tagline  # pictures stand below this room: their public name finds them
+
+            with suppress(TaglineError):  # no labelling is possible: then there is nothing but the scores
+                drawn: str = tagline.plots.trellis(self).html()
+                return f"<div><b>{escape(repr(self))}</b></div>{drawn}"
         first = self.emissions[: self.offsets[1]] if self.num_sentences else self.emissions[:0]
-        below = "emissions of the first sentence; tagline.plots.trellis draws the chain"
+        below = "emissions of the first sentence; tagline.plots.trellis(chain, 0) draws it"
         return grid(first, title=repr(self), note=below)
 
 
@@ -176,6 +185,11 @@ class Paths:
     Attributes:
         labels: ``[N]``, the labels of all sentences one after the other (`Chain.split` cuts them).
         scores: ``[B]``, the score of each labelling, float64.
+
+    >>> from tagline import Chain, chain
+    >>> best = chain.viterbi(Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]]))
+    >>> best.labels.tolist(), best.scores.tolist()
+    ([0, 1], [2.5])
     """
 
     labels: IntArray
@@ -192,6 +206,11 @@ class ViterbiTable:
     Attributes:
         scores: ``[N, L]``, δ: the score of the best beginning that gives a token a label, emission included, end not.
         back: ``[N, L]``, the label before it in that beginning; −1 at the first token of a sentence.
+
+    >>> from tagline import Chain, chain
+    >>> table = chain.viterbi_table(Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]]))
+    >>> table.scores.round(4).tolist(), table.back.tolist()
+    ([[1.0, 0.5], [2.4, 2.5]], [[-1, -1], [0, 0]])
     """
 
     scores: Float64Array
@@ -214,6 +233,11 @@ class RankedPaths:
         labels: ``[K, T]``.
         scores: ``[K]``, float64, non-increasing.
         probabilities: ``[K]``, of each labelling among *all* labellings.
+
+    >>> from tagline import Chain, chain
+    >>> ranked = chain.k_best(Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]]), k=3)[0]
+    >>> ranked.labels.tolist(), ranked.scores.round(4).tolist()
+    ([[0, 1], [0, 0], [1, 0]], [2.5, 2.4, 2.3])
     """
 
     labels: IntArray
@@ -242,6 +266,11 @@ class Marginals:
         nodes: ``[N, L]``, P(y_n = j).
         edges: ``[N, L, L]``, P(y_(n-1) = i, y_n = j), zeros at the first token of a sentence; None unless asked for.
         log_z: ``[B]``, float64.
+
+    >>> from tagline import Chain, chain
+    >>> answer = chain.marginals(Chain([[0.0, 0.0]] * 2, [[0.0, 0.0]] * 2), edges=True)
+    >>> answer.nodes.tolist(), answer.edges[1].tolist()
+    ([[0.5, 0.5], [0.5, 0.5]], [[0.25, 0.25], [0.25, 0.25]])
     """
 
     nodes: FloatArray
@@ -279,6 +308,11 @@ class Counts(PerScore):
 
     Attributes:
         log_z: ``[B]``, float64.
+
+    >>> from tagline import Chain, chain
+    >>> counts = chain.expected_counts(Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2))
+    >>> counts.start.tolist(), counts.emissions.tolist()
+    ([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
     """
 
     log_z: Float64Array
@@ -290,6 +324,11 @@ class Gradients(PerScore):
 
     Attributes:
         log_likelihood: ``[B]``, log p of each sentence, float64.
+
+    >>> from tagline import Chain, chain
+    >>> slopes = chain.gradients(Chain([[0.0, 0.0]] * 2, [[0.0, 0.0]] * 2), [0, 1])
+    >>> slopes.emissions.tolist(), slopes.log_likelihood.round(4).tolist()
+    ([[0.5, -0.5], [-0.5, 0.5]], [-1.3863])
     """
 
     log_likelihood: Float64Array

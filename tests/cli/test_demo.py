@@ -1,10 +1,9 @@
-"""tagline demo, and the commands of the guide, which are run as they stand there."""
+"""tagline demo: what it shows and leaves behind. The commands of the guide run in tests/test_documents.py."""
 
 from __future__ import annotations
 
 import io
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -13,37 +12,13 @@ from rich.console import Console
 from tagline.cli import demonstration as demo
 from tagline.datasets import make_entities
 
-from .commands import Done, tagline
-
-GUIDE = Path(__file__).parents[2] / "docs" / "command-line.md"
+from .commands import tagline
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("guide")
-
-
-def run_line(line: str, monkeypatch: pytest.MonkeyPatch, home: Path) -> Done:
-    """Run a line of shell that has nothing but echo, tagline and pipes in it."""
-    monkeypatch.chdir(home)
-    text: str | None = None
-    for part in line.split(" | "):
-        words = shlex.split(part)
-        if words[0] == "echo":
-            text = words[1] + "\n"
-            continue
-        assert words[0] == "tagline", line
-        done = tagline(*words[1:], input=text)
-        assert done.code == 0, done.err
-        text = done.out
-    return done
-
-
-def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
-    outputs = {line: run_line(line, monkeypatch, home).out for block in blocks for line in block.splitlines()}
-    assert len(outputs) >= 9
-    shown = next(iter(outputs.values()))
+def test_the_demo_shows_what_it_does_and_leaves_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = tagline("demo", "--keep", "demo")
+    assert done.code == 0, done.err
     for words in (
         "Training on 2,000 such sentences",
         "all of whose names are unseen too",
@@ -54,11 +29,13 @@ def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         "lower of the token before",
         "tagline tag -m demo/model.tagline demo/test.txt | tagline eval -",
     ):
-        assert words in shown
-    assert "\x1b" not in shown
-    f1 = float(re.search(r"\n  all +\S+ +\S+ +(\S+)", shown)[1])  # type: ignore[index]
+        assert words in done.out
+    assert "\x1b" not in done.out
+    f1 = float(re.search(r"\n  all +\S+ +\S+ +(\S+)", done.out)[1])  # type: ignore[index]
     assert f1 > 90
-    assert "FB1:  9" in outputs["tagline tag -m demo/model.tagline demo/test.txt | tagline eval -"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["model.tagline", "test.txt", "train.txt"]
+    tagged = tagline("tag", "-m", "demo/model.tagline", "demo/test.txt")
+    assert "FB1:  9" in tagline("eval", "-", input=tagged.out).out
 
 
 def test_the_fresh_sentences_are_unseen() -> None:

@@ -32,6 +32,9 @@ def test_facts_are_in_the_file(models: tuple[Path, Path], folder: Path) -> None:
     report = package.load(models[0]).evaluate(package.readers.read(folder / "dev.txt"))
     assert report.spans is not None
     assert facts["dev"]["f1"] == report.spans.overall.f1
+    assert {name: scores["f1"] for name, scores in facts["dev"]["types"].items()} == {
+        name: score.f1 for name, score in report.spans.by_type.items()
+    }
     assert facts["dev"]["accuracy"] == report.tokens.accuracy
     assert len(facts["log"]) == 3
     shown = tagline("inspect", models[0]).out

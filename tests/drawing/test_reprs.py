@@ -177,20 +177,27 @@ def test_hostile_tokens_and_labels(hostile: Corpus) -> None:
 
 
 def test_values_of_the_engine_in_a_notebook() -> None:
-    """The first tokens and labels as a table; what is forbidden is said, nothing is drawn that is not there."""
+    """One sentence as a trellis; of more, or where no labelling is possible, the first scores as a table."""
     one = Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]], [0.0, -np.inf])
-    words = Fragment(one._repr_html_()).words
-    assert words.startswith(repr(one))
-    assert "1.000" in words
-    assert "tagline.plots.trellis" in words
+    drawn = one._repr_html_()
+    assert drawn.startswith(f"<div><b>{one!r}</b></div>")
+    assert "<svg" in drawn
+    best = chain.k_best(one, 1)[0].probabilities[0]
+    assert f"best labelling, probability {best:.4f}" in drawn
+    impossible = Chain(one.emissions, one.transitions, [-np.inf, -np.inf])
+    for scores in (impossible, Chain(one.emissions, one.transitions, offsets=[0, 1, 2])):
+        words = Fragment(scores._repr_html_()).words
+        assert words.startswith(repr(scores))
+        assert "1.000" in words
+        assert "tagline.plots.trellis" in words
     assert "−∞" in Fragment(chain.viterbi_table(one)._repr_html_()).words
     assert "1.600 ←0" in Fragment(chain.viterbi_table(one)._repr_html_()).words
     nodes = chain.marginals(one)
     assert f"{nodes.nodes[1, 0]:.3f}" in Fragment(nodes._repr_html_()).words
     ranked = chain.k_best(one, 2)[0]
     assert f"{ranked.probabilities[1]:.4f}" in Fragment(ranked._repr_html_()).words
-    large = Chain(np.zeros((50, 40)), np.zeros((40, 40)))
-    assert "… 30 more tokens, 28 more labels" in Fragment(large._repr_html_()).words
+    large = Chain(np.zeros((61, 40)), np.zeros((40, 40)))
+    assert "… 41 more tokens, 28 more labels" in Fragment(large._repr_html_()).words
     for empty in (Chain(np.zeros((0, 2)), np.zeros((2, 2))), Chain(np.zeros((0, 2)), np.zeros((2, 2)), offsets=[0])):
         Fragment(empty._repr_html_())
         Fragment(chain.marginals(empty)._repr_html_())

@@ -177,7 +177,7 @@ def test_a_notebook_has_a_bar_below_its_cell(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def recipe(package: str) -> str:
-    blocks = re.findall(r"```py\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
     return next(block for block in blocks if package in block)
 
 

@@ -131,9 +131,30 @@ def test_a_dev_set_is_in_the_log(tmp_path: Path) -> None:
     assert [row[2] for row in facts["log"]] == [done.dev_score for done in model.training_log_]
 
 
+def test_dev_scores_are_kept_by_type(tmp_path: Path) -> None:
+    held = Corpus.from_sentences(
+        [(["Anna", "sings", "in", "Rome"], ["B-PER", "O", "O", "B-LOC"]), (["Oslo"], ["B-PER"])]
+    )
+    model = crf(scheme="IOB2").fit(
+        [["Anna", "sees", "Rome"], ["Oslo"]], [["B-PER", "O", "B-LOC"], ["B-LOC"]], X_dev=held
+    )
+    model.save(tmp_path / "m")
+    facts, spans = tagline.load(tmp_path / "m").summary().training, model.evaluate(held).spans
+    assert spans is not None
+    assert facts["dev"]["f1"] == spans.f1 == model.best_pass_.dev_score
+    assert facts["dev"]["types"] == {
+        name: {"precision": score.precision, "recall": score.recall, "f1": score.f1, "gold": score.gold}
+        for name, score in spans.by_type.items()
+    }
+    assert set(facts["dev"]["types"]) == {"LOC", "PER"}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("log", [[1, 2]]), ("log", [["x", 1, 1]]), ("log", 5), ("user", []), ("date", 3), ("dev", "x"), ("tokens", "y")],
+    [("log", [[1, 2]]), ("log", [["x", 1, 1]]), ("log", 5), ("user", []), ("date", 3), ("dev", "x"), ("tokens", "y")]
+    + [
+        ("dev", value) for value in ({"f1": "x"}, {"types": 3}, {"types": {"LOC": 0.5}}, {"types": {"LOC": {"f1": []}}})
+    ],
 )
 def test_facts_of_files_are_checked(name: str, value: Any, tmp_path: Path) -> None:
     config, arrays = crf().fit(CORPUS)._packed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,18 @@ def test_light_and_dark() -> None:
     assert "<style" not in drawn._repr_html_()
     inks = {word.attrib["fill"] for word in Svg(drawn.svg()).all("text")}
     assert inks == {"currentColor"}
+
+
+def test_what_shows_no_html_gets_a_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    for drawn in (plots.trellis(draw(7, 3, 2)), plots.viterbi_table(draw(7, 3, 2))):
+        data = drawn._repr_png_()
+        assert data is not None
+        assert data.startswith(b"\x89PNG\r\n")
+        width, height = (int.from_bytes(data[place : place + 4], "big") for place in (16, 20))
+        sketch = drawn.sketch()
+        assert abs(width / height - sketch.width / sketch.height) < 0.02
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert plots.trellis(draw(7, 3, 2))._repr_png_() is None
 
 
 def test_models_and_sentences() -> None:

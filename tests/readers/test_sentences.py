@@ -61,6 +61,13 @@ def test_nothing_but_blanks_is_left_out(text: str, newlines: bool) -> None:
     assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())
 
 
+@pytest.mark.parametrize("unit", [".", "?!", '."', "1.x", "…"])
+def test_long_runs_take_time_that_grows_with_them(unit: str) -> None:
+    """Looked at from each of its stops, such a run would take hours."""
+    text = unit * 500_000 + "x"
+    assert split(text) == [text]
+
+
 def test_refused() -> None:
     with pytest.raises(InputError, match="text: expected a string, got 3"):
         split_sentences(3)  # type: ignore[arg-type]

@@ -18,7 +18,9 @@ testclient = pytest.importorskip("starlette.testclient")
 @pytest.fixture(scope="session")
 def crf() -> Any:
     """A tagger of English entities."""
-    return tagline.CRF("english_ner", scheme="IOB2", c2=0.3, max_iterations=15).fit(make_entities(300, language="en"))
+    held = make_entities(100, language="en", split="test")
+    crf = tagline.CRF("english_ner", scheme="IOB2", c2=0.3, max_iterations=15)
+    return crf.fit(make_entities(300, language="en"), X_dev=held)
 
 
 @pytest.fixture(scope="session")

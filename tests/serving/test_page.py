@@ -215,6 +215,12 @@ def test_the_model_shows_what_it_has_learned(page: Any, served: Served, crf: Any
     page.wait_for_selector("#heat table")
     assert page.locator("#heat tbody tr").count() == 9
     assert page.locator("#heat .forbidden").count() > 0
+    shown = {row.split("\t")[0]: row.split("\t")[1:] for row in page.inner_text("#type-scores tbody").splitlines()}
+    types = crf.training_.dev["types"]
+    assert shown == {
+        name: [*(f"{100 * scores[score]:.2f}" for score in ("precision", "recall", "f1")), str(scores["gold"])]
+        for name, scores in types.items()
+    }
     page.select_option("#feature-label", "B-PER")
     best = crf.view(1, ["B-PER"]).features["B-PER"][0].attribute
     until(page, "name => document.querySelector('#features li .name')?.textContent.includes(name)", arg=best)
@@ -222,6 +228,7 @@ def test_the_model_shows_what_it_has_learned(page: Any, served: Served, crf: Any
     until(page, "document.querySelector('#features').textContent.includes('None')")
     page.select_option("#model", "pos")
     until(page, "document.querySelector('#facts').textContent.includes('trigram')")
+    assert page.is_hidden("#types")
 
 
 def test_two_models_are_compared(page: Any, served: Served) -> None:

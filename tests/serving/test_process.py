@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ import pytest
 
 import tagline
 from tagline.serving.client import Client, ServiceError
+from tagline.serving.server import listener
 
 SENTENCES = [["Maria", "Lindqvist", "met", "Peter"], [], ["Anna", "lives", "in", "Rome", "."]] * 30
 
@@ -158,6 +160,27 @@ def test_a_port_that_is_taken_is_told(service: Any, model_file: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert f"got 127.0.0.1 and {port}: Address already in use; choose another --port" in done.stderr
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """Without TCP_NODELAY every answer waits 40 ms for the client's acknowledgement."""
+
+    async def accepted() -> int:
+        waiting: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            waiting.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listener("127.0.0.1", 0) as door:
+            async with await asyncio.start_server(met, sock=door):
+                _, writer = await asyncio.open_connection(*door.getsockname())
+                option = await waiting
+                writer.close()
+                await writer.wait_closed()
+        return option
+
+    assert asyncio.run(accepted()) != 0
 
 
 def test_refusals_at_the_start(model_file: Path) -> None:

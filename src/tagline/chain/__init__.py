@@ -1,10 +1,12 @@
 """The engine: scores on chains in (`tagline.types.Chain`), labels, probabilities and gradients out.
 
 `dispatch` says which backend runs: `naive`, the definition in NumPy, or `native`, the compiled core; `constrain`
-forbids. The same for PyTorch tensors is in `tagline.chain.tensors`, which nothing here imports.
+forbids, `differences` checks gradients. The same for PyTorch tensors is in `tagline.chain.tensors`, which nothing here
+imports.
 """
 
 from tagline.chain.constrain import constrain
+from tagline.chain.differences import GradientCheck, check_gradients
 from tagline.chain.dispatch import (
     ENGINES,
     backward,
@@ -29,7 +31,9 @@ from tagline.chain.dispatch import (
 
 __all__ = [
     "ENGINES",
+    "GradientCheck",
     "backward",
+    "check_gradients",
     "constrain",
     "engine",
     "entropy",

@@ -59,12 +59,25 @@ def _backend() -> ModuleType:
 
 
 def engine() -> str:
-    """Name the backend that answers: "native" or "naive"."""
+    """Name the backend that answers: "native" or "naive".
+
+    >>> from tagline import chain
+    >>> chain.engine() in chain.ENGINES
+    True
+    """
     return _choice.name
 
 
 def use_engine(name: str) -> None:
-    """Choose the backend for every call from now on."""
+    """Choose the backend for every call from now on.
+
+    >>> from tagline import chain
+    >>> before = chain.engine()
+    >>> chain.use_engine("naive")
+    >>> chain.engine()
+    'naive'
+    >>> chain.use_engine(before)
+    """
     _choice.use(name)
 
 
@@ -86,6 +99,11 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
 
     Returns:
         ``[B]``, −∞ where the labelling is forbidden, 0 for an empty sentence.
+
+    >>> from tagline import Chain, chain
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> chain.score(sentence, [0, 1]).tolist()  # 1.0 + 1.0 + 0.5
+    [2.5]
     """
     return _backend().score(chain, labels)
 
@@ -102,12 +120,26 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
 
 
 def forward(chain: Chain) -> Float64Array:
-    """Compute log α ``[N, L]``: log Σ exp(score) over all beginnings that give a token a label, emission included."""
+    """Compute log α ``[N, L]``: log Σ exp(score) over all beginnings that give a token a label, emission included.
+
+    >>> from tagline import Chain, chain
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> alpha = chain.forward(sentence)
+    >>> alpha.round(4).tolist()  # the sum over the last row is log Z
+    [[1.0, 0.5], [3.0444, 2.7014]]
+    """
     return _backend().forward(chain)
 
 
 def backward(chain: Chain) -> Float64Array:
-    """Compute log β ``[N, L]``: log Σ exp(score) over all continuations after a token's label, end included."""
+    """Compute log β ``[N, L]``: log Σ exp(score) over all continuations after a token's label, end included.
+
+    >>> from tagline import Chain, chain
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> beta = chain.backward(sentence)
+    >>> beta.round(4).tolist()
+    [[2.1444, 2.041], [0.0, 0.0]]
+    """
     return _backend().backward(chain)
 
 
@@ -151,6 +183,12 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence with their scores and probabilities, best first.
 
     Where a sentence has fewer legal labellings, all of them are returned. The first is `viterbi`'s.
+
+    >>> from tagline import Chain, chain
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> best = chain.k_best(sentence, k=2)[0]
+    >>> best.labels.tolist(), best.probabilities.round(4).tolist()
+    ([[0, 1], [0, 0]], [0.3394, 0.3071])
     """
     near, taken = centred(chain)
     try:
@@ -174,12 +212,23 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
 
     Returns:
         ``[S, N]`` labels.
+
+    >>> from tagline import Chain, chain
+    >>> even = Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2)
+    >>> chain.sample(even, [[0.1, 0.6, 0.2]]).tolist()
+    [[0, 1, 0]]
     """
     return _backend().sample(centred(chain)[0], uniforms)
 
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
-    """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given."""
+    """Draw ``count`` labellings ``[count, N]`` from p(y | x), reproducibly where a seed is given.
+
+    >>> from tagline import Chain, chain
+    >>> sure = Chain([[9.0, 0.0], [0.0, 9.0]], [[0.0, 0.0]] * 2)
+    >>> chain.sample_paths(sure, 3, seed=0).tolist()
+    [[0, 1], [0, 1], [0, 1]]
+    """
     rows = as_count("count", count, 0)
     random = random_generator(seed)
     try:
@@ -191,7 +240,13 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
 
 
 def entropy(chain: Chain) -> Float64Array:
-    """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L."""
+    """Compute the entropy of p(y | x) in nats, ``[B]``: from 0 (certain) to T·log L.
+
+    >>> from tagline import Chain, chain
+    >>> even = Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2)
+    >>> chain.entropy(even).round(4).tolist()  # 3 · log 2
+    [2.0794]
+    """
     return _backend().entropy(centred(chain)[0])
 
 
@@ -199,6 +254,10 @@ def max_marginal(chain: Chain) -> IntArray:
     """Choose the most probable label of each token by itself, ``[N]``: the fewest expected errors.
 
     The labels together may be a labelling that is forbidden; `viterbi`'s never is. Of equals, the smaller label.
+
+    >>> from tagline import Chain, chain
+    >>> chain.max_marginal(Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])).tolist()
+    [0, 0]
     """
     return _backend().max_marginal(centred(chain)[0])
 
@@ -221,7 +280,13 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
 
 
 def expected_counts(chain: Chain) -> Counts:
-    """Compute how often each score of the chain is used on average under p(y | x), summed over the batch."""
+    """Compute how often each score of the chain is used on average under p(y | x), summed over the batch.
+
+    >>> from tagline import Chain, chain
+    >>> even = Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2)
+    >>> chain.expected_counts(even).transitions.tolist()  # two transitions, four pairs of labels
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
     return _backend().expected_counts(chain)
 
 
@@ -230,5 +295,10 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
 
     It is the observed count of each score less its expected count, and 0 at a score of −∞. Labels that the chain
     forbids raise `NoPathError`.
+
+    >>> from tagline import Chain, chain
+    >>> even = Chain([[0.0, 0.0]] * 3, [[0.0, 0.0]] * 2)
+    >>> chain.gradients(even, [0, 0, 1]).transitions.tolist()
+    [[0.5, 0.5], [-0.5, -0.5]]
     """
     return _backend().gradients(chain, labels)

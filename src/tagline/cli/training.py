@@ -20,6 +20,7 @@ from tagline.cli.progress import Silent
 from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.contract import Model
+from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Reporter
 from tagline.readers.corpus import Corpus
@@ -63,11 +64,7 @@ def _note_scores(model: Any, report: Report | None) -> None:
     facts = getattr(model, "training_", None)
     if report is None or not isinstance(facts, TrainingFacts):
         return
-    scores = {"accuracy": float(report.tokens.accuracy)}
-    if report.spans is not None:
-        overall = report.spans.overall
-        scores |= {"precision": float(overall.precision), "recall": float(overall.recall), "f1": float(overall.f1)}
-    model.training_ = replace(facts, dev={**facts.dev, **scores})
+    model.training_ = replace(facts, dev={**facts.dev, **score_facts(report)})
 
 
 def _save(model: Any, plan: Plan) -> None:

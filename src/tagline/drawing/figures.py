@@ -36,8 +36,8 @@ class MissingPlotExtraError(TaglineError):
     """matplotlib is not installed."""
 
 
-def new_figure(width: float, height: float, path: Path | None = None) -> Figure:
-    """Return an empty figure, in inches; that of a notebook is pyplot's, unless it goes to a file."""
+def new_figure(width: float, height: float, *, own: bool = False) -> Figure:
+    """Return an empty figure, in inches; that of a notebook is pyplot's, unless it is for our own use."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def new_figure(width: float, height: float, path: Path | None = None) -> Figure:
         raise MissingPlotExtraError(
             f"plots: expected matplotlib, got no module {error.name}; install it with: pip install 'tagline[plot]'"
         ) from None
-    if path is None and notebook() is not None:
+    if not own and notebook() is not None:
         from matplotlib import pyplot
 
         return pyplot.figure(figsize=(width, height), layout="constrained")
@@ -56,7 +56,7 @@ def new_figure(width: float, height: float, path: Path | None = None) -> Figure:
 
 def axes_for(ax: Any, path: Path | None, width: float, height: float) -> Any:
     """Return the axes to draw into: those of the caller, or new ones."""
-    return new_figure(width, height, path).add_subplot() if ax is None else ax
+    return new_figure(width, height, own=path is not None).add_subplot() if ax is None else ax
 
 
 def finish(axes: Any, path: Path | None, *others: Any) -> Any:
@@ -72,11 +72,16 @@ def finish(axes: Any, path: Path | None, *others: Any) -> Any:
             text.set_parse_math(False)
             text.set_text(visible(text.get_text()))
     if path is not None:
-        with warnings.catch_warnings():  # a character that no font has is drawn as a box
-            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            with open_new(path) as stream:
-                axes.get_figure().savefig(stream, format="png", dpi=DPI)
+        with open_new(path) as stream:
+            write_png(axes, stream)
     return axes
+
+
+def write_png(axes: Any, stream: Any) -> None:
+    """Write the figure of axes as PNG."""
+    with warnings.catch_warnings():  # a character that no font has is drawn as a box
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        axes.get_figure().savefig(stream, format="png", dpi=DPI)
 
 
 def quieten(axes: Any) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
-from tagline.drawing.figures import Path, axes_for, families, finish
+from tagline.drawing.figures import MissingPlotExtraError, Path, axes_for, families, finish, new_figure, write_png
 from tagline.drawing.sketch import INK, Box, Disc, Line, Shape, Sketch, Word
 
 PIXELS = 96  # an inch
@@ -14,13 +15,27 @@ POINTS = 72 / PIXELS  # a pixel
 def draw(sketch: Sketch, path: Path | None = None, *, ax: Any = None) -> Any:
     """Draw a sketch; return the axes. `path` and `ax` are as of all figures."""
     axes = axes_for(ax, path, sketch.width / PIXELS, sketch.height / PIXELS)
-    scale = POINTS * (1.0 if ax is None else _shrunk(axes, sketch))
+    return finish(_drawn(axes, sketch, POINTS * (1.0 if ax is None else _shrunk(axes, sketch))), path)
+
+
+def _drawn(axes: Any, sketch: Sketch, scale: float) -> Any:
     axes.set(xlim=(0, sketch.width), ylim=(sketch.height, 0), aspect="equal")
     axes.set_axis_off()
     fonts = families([shape.text for shape in sketch.shapes if isinstance(shape, Word)])
     for place, shape in enumerate(sketch.shapes):
         _draw(axes, shape, scale, fonts, place + 2)
-    return finish(axes, path)
+    return axes
+
+
+def png(sketch: Sketch) -> bytes | None:
+    """Return a sketch as a PNG file; None where matplotlib is not installed."""
+    stream = io.BytesIO()
+    try:
+        figure = new_figure(sketch.width / PIXELS, sketch.height / PIXELS, own=True)
+    except MissingPlotExtraError:
+        return None
+    write_png(finish(_drawn(figure.add_subplot(), sketch, POINTS), None), stream)
+    return stream.getvalue()
 
 
 def _shrunk(axes: Any, sketch: Sketch) -> float:

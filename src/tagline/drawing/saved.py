@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from tagline.drawing.figures import Path
-from tagline.drawing.patches import draw
+from tagline.drawing.patches import draw, png
 from tagline.drawing.sketch import Sketch
 from tagline.drawing.svg import svg
 from tagline.errors import InputError, visible
@@ -58,6 +58,10 @@ class Drawn:
 
     def _repr_html_(self) -> str:
         return self.html()
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture for what shows no HTML, such as a notebook on its way to PDF; None without matplotlib."""
+        return png(self.sketch())
 
 
 def page(title: str, body: str) -> str:

@@ -24,7 +24,12 @@ QUIET = "opacity:.7;font-size:.85em"
 
 
 class Mark(NamedTuple):
-    """A span of characters, `end` exclusive, and its probability where that is known."""
+    """A span of characters, `end` exclusive, and its probability where that is known.
+
+    >>> from tagline import plots
+    >>> plots.spans("Anna sings.", [plots.Mark(0, 4, "PER", 0.9)])
+    [PER Anna 0.900] sings.
+    """
 
     start: int
     end: int
@@ -40,6 +45,10 @@ class Piece:
         text: of the sentence.
         label: the type of a span, which may be empty, or the label of a token; None for text between them.
         probability: of a span, where it is known.
+
+    >>> from tagline import plots
+    >>> plots.Picture(lines=([plots.Piece("Anna", "PER"), plots.Piece(" sings.")],))
+    [PER Anna] sings.
     """
 
     text: str
@@ -64,7 +73,12 @@ def cut(text: str, marks: Iterable[Mark]) -> Iterator[Piece]:
 
 
 def colours_of(types: Iterable[str]) -> dict[str, str]:
-    """Give each type a colour, the same in every run."""
+    """Give each type a colour, the same in every run.
+
+    >>> from tagline import plots
+    >>> sorted(plots.colours_of(["PER", "LOC"]))
+    ['LOC', 'PER']
+    """
     return {name: PALETTE[n % len(PALETTE)] for n, name in enumerate(sorted(set(types)))}
 
 

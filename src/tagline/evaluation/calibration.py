@@ -34,6 +34,11 @@ class Reliability:
         confidence: ``[K]``, their mean confidence.
         accuracy: ``[K]``, the share of them that is right.
         brier: mean of (confidence − right)² over all answers.
+
+    >>> from tagline import evaluation
+    >>> found = evaluation.reliability([0.9, 0.9, 0.6, 0.6], [True, True, True, False])
+    >>> found.confidence.tolist(), found.accuracy.tolist()
+    ([0.6, 0.9], [0.5, 1.0])
     """
 
     binning: str

@@ -33,7 +33,13 @@ KINDS = ("type", "boundary", "both", "missed", "spurious")
 
 
 class FoundSpan(NamedTuple):
-    """Tokens ``start`` to ``end`` (exclusive) of a sentence, and their type."""
+    """Tokens ``start`` to ``end`` (exclusive) of a sentence, and their type.
+
+    >>> from tagline import evaluation
+    >>> found = evaluation.find_mistakes([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]])
+    >>> found.examples["boundary"][0].gold
+    FoundSpan(start=0, end=2, label='PER')
+    """
 
     start: int
     end: int
@@ -49,6 +55,12 @@ class Mistake:
         sentence: its number, from 0.
         gold, predicted: the spans, None where there is none.
         tokens: the sentence, empty where the tokens are not known.
+
+    >>> from tagline import evaluation
+    >>> found = evaluation.find_mistakes([["B-PER", "O"]], [["B-LOC", "O"]])
+    >>> mistake = found.examples["type"][0]
+    >>> mistake.kind, mistake.gold.label, mistake.predicted.label
+    ('type', 'PER', 'LOC')
     """
 
     kind: str
@@ -78,6 +90,11 @@ class Mistakes:
         predicted: predicted spans by class, with ``spurious`` for ``missed``; together all predicted spans.
         types: (gold type, predicted type, count) of the ``type`` errors, most frequent first.
         examples: for each kind of mistake the first few in the text.
+
+    >>> from tagline import evaluation
+    >>> found = evaluation.find_mistakes([["B-PER", "O", "B-LOC"]], [["B-LOC", "O", "O"]])
+    >>> found.gold, found.types
+    ({'correct': 0, 'type': 1, 'boundary': 0, 'both': 0, 'missed': 1}, (('PER', 'LOC', 1),))
     """
 
     rule: str

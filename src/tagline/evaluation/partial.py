@@ -26,6 +26,11 @@ class PartialScore:
     Attributes:
         matched_found, found: predicted spans with a partner, and all of them.
         matched_gold, gold: gold spans with a partner, and all of them.
+
+    >>> from tagline import evaluation
+    >>> score = evaluation.evaluate_partial([["B-PER", "I-PER"]], [["B-PER", "O"]]).overlap
+    >>> score.precision, score.recall, score.f1
+    (1.0, 1.0, 1.0)
     """
 
     matched_found: int
@@ -57,7 +62,13 @@ class PartialScore:
 
 @dataclass(frozen=True)
 class PartialScores:
-    """The four views and the rule that made the spans."""
+    """The four views and the rule that made the spans.
+
+    >>> from tagline import evaluation
+    >>> scores = evaluation.evaluate_partial([["B-PER", "I-PER"]], [["B-PER", "O"]])
+    >>> scores.exact.f1, scores.boundary.f1, scores.overlap.f1
+    (0.0, 0.0, 1.0)
+    """
 
     rule: str
     exact: PartialScore

@@ -75,6 +75,11 @@ def plot_reliability(
     """Draw a reliability diagram: confidence against the share that is right, and below how many answers each bin has.
 
     Axes that are given are made smaller, so that the numbers of answers have room below them.
+
+    >>> from tagline import evaluation
+    >>> axes = evaluation.plot_reliability(evaluation.reliability([0.9, 0.6], [True, False], bins=2), title="Spans")
+    >>> axes.get_title()
+    'Spans: ECE 0.2500, Brier 0.1850'
     """
     axes = axes_for(ax, path, 5, 5.6)
     below = _axes_below(axes)
@@ -108,7 +113,14 @@ def _axes_below(axes: Any) -> Any:
 def plot_types(
     scores: Mapping[str, Score], path: Path | None = None, title: str = "Scores by type", *, ax: Any = None
 ) -> Any:
-    """Draw precision, recall and F1 of each type as bars, the most frequent gold type at the top."""
+    """Draw precision, recall and F1 of each type as bars, the most frequent gold type at the top.
+
+    >>> from tagline import evaluation
+    >>> scores = evaluation.evaluate_spans([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> axes = evaluation.plot_types(scores.by_type)
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['LOC  (1)', 'PER  (1)']
+    """
     ordered = sorted(scores.items(), key=lambda item: (item[1].gold, item[1].found))
     names = [f"{short(name) or '(no type)'}  ({score.gold})" for name, score in ordered]
     room = 0.075 * max([len(name) for name in names], default=0) + 0.6

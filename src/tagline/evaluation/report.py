@@ -41,6 +41,11 @@ class Report:
         interval: of F1, None where no resamples were asked for.
         comparison: with another output.
         calibration: reliability by name, such as ``tokens`` or ``spans``; empty unless added by `with_calibration`.
+
+    >>> from tagline import evaluation
+    >>> report = evaluation.evaluate([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> report.spans.recall, round(report.tokens.accuracy, 3)
+    (0.5, 0.667)
     """
 
     tokens: TokenScores

@@ -32,6 +32,11 @@ class SegmentationScores:
         words: counts and scores of all words.
         oov: gold words that the training text lacks, as (right, all); None where it was not given.
         iv: gold words that it has.
+
+    >>> from tagline import evaluation
+    >>> scores = evaluation.evaluate_segmentation([["S", "B", "E", "B", "E"]], [["S", "S", "S", "B", "E"]])
+    >>> scores.precision, round(scores.recall, 3)
+    (0.5, 0.667)
     """
 
     words: Score

@@ -38,6 +38,12 @@ class Interval:
         low, high: the interval.
         level: its confidence, such as 0.95.
         resamples, seed: how it was drawn.
+
+    >>> from tagline import evaluation
+    >>> counts = evaluation.sentence_counts([["B-PER"]] * 40, [["O"]] * 10 + [["B-PER"]] * 30)
+    >>> interval = evaluation.bootstrap_interval(counts, metric="recall", resamples=1000)
+    >>> interval.value, interval.low < interval.value < interval.high
+    (0.75, True)
     """
 
     metric: str
@@ -70,6 +76,13 @@ class Comparison:
         p_value: two-sided, (1 + draws at least as extreme) / (1 + draws), so never 0.
         method: ``randomisation`` or ``bootstrap``.
         resamples, seed: how it was drawn.
+
+    >>> from tagline import evaluation
+    >>> gold, better, worse = [["B-PER"]] * 40, [["B-PER"]] * 40, [["O"]] * 20 + [["B-PER"]] * 20
+    >>> counts = [evaluation.sentence_counts(gold, predicted) for predicted in (better, worse)]
+    >>> answer = evaluation.compare(*counts, resamples=1000)
+    >>> answer.first, round(answer.second, 3), answer.p_value < 0.01
+    (1.0, 0.667, True)
     """
 
     metric: str

@@ -29,6 +29,16 @@ class SpanScores:
         by_type: the same for each type that gold or predicted has, sorted by name.
         num_tokens: N, tokens outside spans included.
         correct_tokens: tokens whose predicted label is the gold label.
+
+    >>> from tagline import evaluation
+    >>> scores = evaluation.evaluate_spans([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> scores.precision, scores.recall, sorted(scores.by_type)
+    (1.0, 0.5, ['LOC', 'PER'])
+    >>> print(scores.text(), end="")
+    processed 3 tokens with 2 phrases; found: 1 phrases; correct: 1.
+    accuracy:  66.67%; precision: 100.00%; recall:  50.00%; FB1:  66.67
+                  LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+                  PER: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
     """
 
     rule: str

@@ -30,6 +30,13 @@ class Temperature:
     Attributes:
         value: above 1 where the scores were too sure, below 1 where they were not sure enough; 0.001 to 1000.
         nll_before, nll_after: mean negative log-likelihood of a token, in nats, at temperature 1 and at this one.
+
+    >>> import numpy as np
+    >>> from tagline import evaluation
+    >>> too_sure = np.array([[4.0, 0.0]] * 4)  # 98 % for label 0, which is right three times out of four
+    >>> answer = evaluation.fit_temperature(too_sure, [0, 0, 0, 1])
+    >>> round(answer.value, 2), answer.nll_after < answer.nll_before
+    (3.64, True)
     """
 
     value: float

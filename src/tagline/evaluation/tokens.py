@@ -23,6 +23,11 @@ class TokenScores:
     Attributes:
         labels: the L labels of gold and predicted, sorted.
         confusion: ``[L, L]``, int64; ``confusion[i, j]`` tokens have gold label i and predicted label j.
+
+    >>> from tagline import evaluation
+    >>> scores = evaluation.evaluate_tokens([["N", "V", "N"]], [["N", "N", "N"]])
+    >>> scores.labels, scores.confusion.tolist(), round(scores.accuracy, 3)
+    (('N', 'V'), [[2, 0], [1, 0]], 0.667)
     """
 
     labels: tuple[str, ...]

@@ -25,6 +25,11 @@ class Attributes:
         offsets: ``[N + 1]``; token n has entries ``offsets[n]`` to ``offsets[n + 1] - 1``.
         ids: ``[M]``, int32, numbers of the vocabulary.
         values: ``[M]``, float32; None where all of them are 1.
+
+    >>> from tagline import features
+    >>> words = features.items_to_features([[["word=Anna", "capital"], ["word=sings"]]])
+    >>> words.features.states.offsets.tolist(), words.features.states.ids.tolist()
+    ([0, 2, 3], [0, 1, 2])
     """
 
     offsets: IntArray
@@ -46,6 +51,12 @@ class Features:
         states: crossed with the label of the token.
         edges: crossed with the pair (label of the token before, label of this token); those of a first token are
             never used. None where transitions do not depend on the input.
+
+    >>> from tagline import Corpus, features
+    >>> sentences = Corpus.from_sentences([(["Anna", "sings"], ["N", "V"]), (["Rain"], ["N"])])
+    >>> numbered = features.expand(features.Template.parse("U00:%x[0,0]"), sentences).features
+    >>> numbered.offsets.tolist(), numbered.states.ids.tolist()
+    ([0, 2, 3], [0, 1, 2])
     """
 
     offsets: IntArray
@@ -65,7 +76,14 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Expanded:
-    """Features and the names of their attributes; None where names were hashed away."""
+    """Features and the names of their attributes; None where names were hashed away.
+
+    >>> from tagline import Corpus, features
+    >>> sentences = Corpus.from_sentences([(["Anna", "sings"], ["N", "V"])])
+    >>> expanded = features.expand(features.Template.parse("U00:%x[0,0]"), sentences)
+    >>> list(expanded.states), expanded.edges
+    (['U00:Anna', 'U00:sings'], None)
+    """
 
     features: Features
     states: Vocabulary | None

@@ -7,7 +7,7 @@ answers about a chain is turned into labels here. `answer` asks several question
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.description import DescribedModel
+from tagline.models.dev_score import score_facts
 from tagline.models.entities import (
     Characters,
     Entity,
@@ -224,6 +225,10 @@ class ChainModel(TextModel, DescribedModel):
             chances,
             None if reading is None else FoundSpans.joined(found, reading.types),
         )
+
+    def _note_dev(self, report: Report) -> None:
+        """Put the scores on the dev set among the facts of training."""
+        self.training_ = replace(self.training_, dev={**self.training_.dev, **score_facts(report)})
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:
         """Return the most probable labelling of each sentence.

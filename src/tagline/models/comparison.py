@@ -117,7 +117,8 @@ def _facts(model: Any) -> dict[str, Any]:
         if name == "log":
             facts["log"] = log_line(value)
         elif isinstance(value, dict):
-            facts |= {f"{name} {key}": part for key, part in value.items()}
+            facts |= {f"{name} {key}": part for key, part in value.items() if not isinstance(part, dict)}
+            facts |= {f"{name} {kind} f1": scores.get("f1") for kind, scores in value.get("types", {}).items()}
         else:
             facts[name] = value
     return facts

@@ -10,6 +10,8 @@ import numpy as np
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
+from tagline.evaluation.report import Report
+from tagline.evaluation.scores import Score
 from tagline.evaluation.spans import evaluate_spans
 from tagline.models.labelled import LabelledTokens
 from tagline.readers.corpus import Column, Corpus
@@ -25,6 +27,19 @@ def check_dev(X: Any, y: Any, patience: int | None) -> bool:
     if X is None or (y is None and not isinstance(X, Corpus)):
         raise InputError("X_dev, y_dev: expected both or neither, got one")
     return True
+
+
+def score_facts(report: Report) -> dict[str, Any]:
+    """Return scores on a dev set as a model's file keeps them: of tokens, of spans, and of spans by type."""
+    facts: dict[str, Any] = {"accuracy": float(report.tokens.accuracy)}
+    if report.spans is not None:
+        facts |= _numbers(report.spans.overall)
+        facts["types"] = {name: {**_numbers(score), "gold": score.gold} for name, score in report.spans.by_type.items()}
+    return facts
+
+
+def _numbers(score: Score) -> dict[str, float]:
+    return {name: float(getattr(score, name)) for name in ("precision", "recall", "f1")}
 
 
 class DevSet:

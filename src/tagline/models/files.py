@@ -418,10 +418,20 @@ def facts_of(file: ModelFile) -> TrainingFacts:
         facts["log"] = tuple(_log_row(file, row) for row in log)
     if isinstance(user := facts.get("user"), dict):
         facts["user"] = {key: str(value) for key, value in user.items()}
+    if isinstance(dev := facts.get("dev"), dict) and not _are_scores({"types": {}, **dev}):
+        raise bad_file(file, "numbers as scores on the dev set", dev)
     for name, value in facts.items():
         if type(value) is not types[name]:
             raise bad_file(file, f"{types[name].__name__} as {name} of the training", value)
     return TrainingFacts(**facts)
+
+
+def _are_scores(dev: dict[str, Any]) -> bool:
+    """Say whether scores are numbers by name, those of types a level deeper."""
+    types = dev["types"]
+    rows = [{name: value for name, value in dev.items() if name != "types"}]
+    rows += types.values() if isinstance(types, dict) else [types]
+    return all(isinstance(row, dict) and all(type(value) in (int, float) for value in row.values()) for row in rows)
 
 
 def _log_row(file: ModelFile, row: Any) -> tuple[Any, ...]:

@@ -27,6 +27,13 @@ def entities_frame(found: Any, *, keys: Iterable[Any] | None = None, library: st
     Returns:
         A frame with the columns ``sentence``, ``type``, ``start``, ``end``, ``probability`` and ``text``, and
         ``char_start`` and ``char_end`` where `start` and `end` are tokens.
+
+    >>> import tagline
+    >>> from tagline.datasets import make_entities
+    >>> crf = tagline.CRF("english_ner", scheme="IOB2").fit(make_entities(200, language="en"))
+    >>> frame = tagline.entities_frame(crf.tag(["Anna Keller flew to Oslo."]))
+    >>> frame[["type", "text"]].values.tolist()
+    [['PER', 'Anna Keller'], ['LOC', 'Oslo']]
     """
     check_choice("library", library, LIBRARIES)
     if hasattr(found, "entities"):

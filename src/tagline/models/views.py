@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from inspect import signature
 from typing import Any
@@ -146,7 +146,8 @@ def training_lines(training: dict[str, Any]) -> list[str]:
         elif name == "log":
             lines.append(f"{name:10}  {log_line(value)}")
         elif name == "dev":
-            lines.append(f"{name:10}  {', '.join(f'{key} {_number(number)}' for key, number in value.items())}")
+            lines.append(f"{name:10}  {_scores({key: number for key, number in value.items() if key != 'types'})}")
+            lines += [f"{'dev':10}  {kind}: {_scores(scores)}" for kind, scores in value.get("types", {}).items()]
         elif value not in (None, []) and name != "gap":
             lines.append(f"{'corpus' if name == 'fingerprint' else name:10}  {value}")
             if name == "objective" and (gap := training.get("gap")) is not None:
@@ -160,6 +161,10 @@ def _proven(gap: float, objective: float) -> str:
     if within is None or math.isinf(within):
         return "the objective is at most this far from its optimum"
     return f"the objective is proven to be within {100 * within:.2g} % of its optimum"
+
+
+def _scores(numbers: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_number(number)}" for name, number in numbers.items())
 
 
 def _number(value: Any) -> str:

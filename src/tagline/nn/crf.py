@@ -46,11 +46,11 @@ class CRF(PaddedLayer):
 
     Emissions in float64 are worked out in float64, others in float32. All methods take:
 
-        emissions: scores of a network, not probabilities.
-        mask: ``[batch, steps]``, booleans or 0 and 1 in any pattern; tokens that are off are not there, and a sentence
-            may have none left. Or `lengths` ``[batch]`` for padding at the right.
-        allowed: booleans ``[batch, steps, labels]``, the labels that each token may take.
-        transitions: scores ``[batch, steps, labels, labels]`` that lead into each token, added to the layer's own.
+    - ``emissions``: scores of a network, not probabilities.
+    - ``mask``: ``[batch, steps]``, booleans or 0 and 1 in any pattern; tokens that are off are not there, and a
+      sentence may have none left. Or ``lengths [batch]`` for padding at the right.
+    - ``allowed``: booleans ``[batch, steps, labels]``, the labels that each token may take.
+    - ``transitions``: scores ``[batch, steps, labels, labels]`` that lead into each token, added to the layer's own.
 
     A sentence without a legal labelling is a `NoPathError` in every answer where values are checked: on the CPU, and on
     a GPU with `check`. Elsewhere it is answered by a sum over no labellings: log Z is −∞, marginals, entropy and

@@ -25,6 +25,12 @@ class Decoded(NamedTuple):
     Attributes:
         tags: ``[B, T]`` int64, the pad tag where the mask is off.
         scores: ``[B]``, of each labelling; its probability is ``exp(scores - log_partition)``.
+
+    >>> import torch
+    >>> from tagline import nn
+    >>> best = nn.CRF(3).decode(torch.zeros(1, 4, 3), pad_tag=-1)
+    >>> best.tags.shape, best.scores.shape
+    (torch.Size([1, 4]), torch.Size([1]))
     """
 
     tags: Tensor
@@ -38,6 +44,12 @@ class Ranked(NamedTuple):
         tags: ``[B, K, T]`` int64, the pad tag where the mask is off and where there are no more labellings.
         scores: ``[B, K]``, −∞ where there are no more.
         probabilities: ``[B, K]``, of each labelling among all labellings.
+
+    >>> import torch
+    >>> from tagline import nn
+    >>> ranked = nn.CRF(3).k_best(torch.zeros(1, 4, 3), k=5)
+    >>> ranked.tags.shape, ranked.probabilities.shape
+    (torch.Size([1, 5, 4]), torch.Size([1, 5]))
     """
 
     tags: Tensor

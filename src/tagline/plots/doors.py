@@ -29,6 +29,11 @@ def transitions(source: Any, path: Path | None = None, *, ax: Any = None, labels
 
     Arguments:
         labels: names, where the source has none.
+
+    >>> from tagline import Chain, plots
+    >>> axes = plots.transitions(Chain([[0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]]), labels=["A", "B"])
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['A', 'B']
     """
     if hasattr(source, "plot_transitions"):
         return source.plot_transitions(path, ax=ax)
@@ -47,6 +52,12 @@ def weights(model: Any, attribute: str, path: Path | None = None, *, ax: Any = N
     Arguments:
         model: a feature CRF, or an HMM over words, whose weights are log-probabilities.
         attribute: its name, as `top_features` writes it.
+
+    >>> import tagline
+    >>> X, y = [[{"w": "Anna"}, {"w": "sings"}], [{"w": "Rain"}, {"w": "falls"}]], [["N", "V"], ["N", "V"]]
+    >>> axes = tagline.plots.weights(tagline.CRF(c2=0.1, all_possible_states=True).fit(X, y), "w:Anna")
+    >>> axes.get_title(), [label.get_text() for label in axes.get_yticklabels()]
+    ('w:Anna', ['N', 'V'])
     """
     if not hasattr(model, "weights_table"):
         raise InputError(f"expected a model whose weights have names, got {type(model).__name__}")
@@ -58,7 +69,14 @@ def weights(model: Any, attribute: str, path: Path | None = None, *, ax: Any = N
 
 
 def top_weights(model: Any, label: str, path: Path | None = None, *, ax: Any = None, n: int = 10) -> Any:
-    """Draw the n attributes that speak most for a label and the n that speak most against it."""
+    """Draw the n attributes that speak most for a label and the n that speak most against it.
+
+    >>> import tagline
+    >>> X, y = [[{"w": "Anna"}, {"w": "sings"}], [{"w": "Rain"}, {"w": "falls"}]], [["N", "V"], ["N", "V"]]
+    >>> axes = tagline.plots.top_weights(tagline.CRF(c2=0.1).fit(X, y), "N", n=2)
+    >>> axes.get_title()
+    'N'
+    """
     if not hasattr(model, "top_features"):
         raise InputError(f"expected a model whose weights have names, got {type(model).__name__}")
     check_whole("n", n, 1, 100)
@@ -76,6 +94,13 @@ def explanation(why: Any, token: int | None = None, path: Path | None = None, *,
         why: an `Explanation`, one of its tokens, or (model, sentence).
         token: its number in the sentence; when left out, the one that was decided most narrowly.
         most: bars; the terms that are left are summed in one more.
+
+    >>> import tagline
+    >>> X, y = [[{"w": "Anna"}, {"w": "sings"}], [{"w": "Rain"}, {"w": "falls"}]], [["N", "V"], ["N", "V"]]
+    >>> crf = tagline.CRF(c2=0.1).fit(X, y)
+    >>> axes = tagline.plots.explanation((crf, X[0]), token=0)
+    >>> axes.get_title()
+    '0: N 0.887, not V'
     """
     check_whole("most", most, 1, 100)
     if isinstance(why, tuple) and len(why) == 2:
@@ -106,7 +131,13 @@ def _token_of(why: Any, token: int | None) -> TokenExplanation:
 
 
 def confusion(source: Any, predicted: Any = None, path: Path | None = None, *, ax: Any = None) -> Any:
-    """Draw which labels are taken for which: of a `Report`, of `TokenScores`, or of gold labels and `predicted`."""
+    """Draw which labels are taken for which: of a `Report`, of `TokenScores`, or of gold labels and `predicted`.
+
+    >>> from tagline import plots
+    >>> axes = plots.confusion([["N", "V", "N"]], [["N", "N", "N"]])
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('predicted', 'gold')
+    """
     tokens = source.tokens if isinstance(source, Report) else source
     if predicted is not None:
         tokens = evaluate_tokens(source, predicted)
@@ -120,6 +151,11 @@ def reliability(source: Any, path: Path | None = None, *, ax: Any = None, name: 
 
     Arguments:
         name: which of several of a report, ``tokens`` or ``spans``; the first when left out.
+
+    >>> from tagline import evaluation, plots
+    >>> axes = plots.reliability(evaluation.reliability([0.9, 0.6], [True, False]))
+    >>> axes.get_ylabel()
+    'share that is right'
     """
     if isinstance(source, Reliability):
         return plot_reliability(source, path, ax=ax)
@@ -132,7 +168,13 @@ def reliability(source: Any, path: Path | None = None, *, ax: Any = None, name: 
 
 
 def types(source: Any, path: Path | None = None, *, ax: Any = None) -> Any:
-    """Draw precision, recall and F1 of each type of a `Report`."""
+    """Draw precision, recall and F1 of each type of a `Report`.
+
+    >>> from tagline import evaluation, plots
+    >>> axes = plots.types(evaluation.evaluate([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]))
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['LOC  (1)', 'PER  (1)']
+    """
     spans = source.spans if isinstance(source, Report) else source
     if not isinstance(spans, SpanScores):
         raise InputError("expected a report with scores of spans, got none")
@@ -140,12 +182,28 @@ def types(source: Any, path: Path | None = None, *, ax: Any = None) -> Any:
 
 
 def learning_curve(source: Any, path: Path | None = None, *, ax: Any = None) -> Any:
-    """Draw the objective after each pass of training, and the dev score: of a model, or of a ``training_log_``."""
+    """Draw the objective after each pass of training, and the dev score: of a model, or of a ``training_log_``.
+
+    >>> import tagline
+    >>> X, y = [[{"w": "Anna"}, {"w": "sings"}], [{"w": "Rain"}, {"w": "falls"}]], [["N", "V"], ["N", "V"]]
+    >>> axes = tagline.plots.learning_curve(tagline.CRF(c2=0.1).fit(X, y))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('pass', 'objective')
+    """
     return source.plot_training(path, ax=ax) if hasattr(source, "plot_training") else plot_training(source, path, ax=ax)
 
 
 def states(model: Any, X: Any, path: Path | None = None, *, ax: Any = None, **inputs: Any) -> Any:
-    """Draw the observations of an HMM with its most probable states behind them."""
+    """Draw the observations of an HMM with its most probable states behind them.
+
+    >>> import numpy as np
+    >>> import tagline
+    >>> levels = np.array([[0.1], [0.2], [5.1], [4.9], [0.0], [5.0]])
+    >>> hmm = tagline.HMM(2, emission="gaussian", random_state=0).fit(levels)
+    >>> axes = tagline.plots.states(hmm, levels)
+    >>> axes.get_xlabel()
+    'observation'
+    """
     if not hasattr(model, "plot_states"):
         raise InputError(f"expected an HMM, got {type(model).__name__}")
     return model.plot_states(X, path, ax=ax, **inputs)

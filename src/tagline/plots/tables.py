@@ -40,6 +40,12 @@ class TokenTable(Drawn):
         back: ``[T, L]``, the label before in the best beginning, −1 at the first token; None unless it is Viterbi's.
         best: ``[T]``, the labelling that following the pointers back gives; None unless it is Viterbi's.
         most, most_labels: tokens and labels that are drawn.
+
+    >>> from tagline import Chain, plots
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> table = plots.forward_table(sentence, tokens=["it", "rains"], labels=["A", "B"])
+    >>> table.values.round(4).tolist(), table.svg()[:4]
+    ([[1.0, 0.5], [3.0444, 2.7014]], '<svg')
     """
 
     name: str
@@ -160,7 +166,13 @@ def forward_table(source: Any, sentence: Any = None, path: Path | None = None, *
 
 
 def backward_table(source: Any, sentence: Any = None, path: Path | None = None, **asked: Unpack[Asked]) -> TokenTable:
-    """Return β: for each token and label, the sum over all continuations after it. See `forward_table`."""
+    """Return β: for each token and label, the sum over all continuations after it. See `forward_table`.
+
+    >>> from tagline import Chain, plots
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> plots.backward_table(sentence, tokens=["it", "rains"], labels=["A", "B"]).values.round(4).tolist()
+    [[2.1444, 2.041], [0.0, 0.0]]
+    """
     one = _scored(source, sentence, asked)
     return _finished("backward sums β", one, engine.backward(one.chain), path, asked)
 

@@ -41,6 +41,12 @@ class Trellis(Drawn):
         best, probability: ``[T]``, the most probable labelling.
         runner_up, runner_up_probability: the next one; None where there is no other.
         most, most_labels: tokens and labels that are drawn.
+
+    >>> from tagline import Chain, plots
+    >>> sentence = Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])
+    >>> picture = plots.trellis(sentence, tokens=["it", "rains"], labels=["A", "B"])
+    >>> picture.best.tolist(), round(picture.probability, 4), picture.svg()[:4]
+    ([0, 1], 0.3394, '<svg')
     """
 
     tokens: tuple[str, ...]

@@ -63,10 +63,28 @@ def format_of(path: PathLike, form: str | None = None) -> str:
 
 
 def read(path: PathLike, form: str | None = None, **options: Any) -> Corpus:
-    """Read a file in any format: that of `form`, or by its name ``.jsonl``, ``.conllu``, else columns."""
+    """Read a file in any format: that of `form`, or by its name ``.jsonl``, ``.conllu``, else columns.
+
+    >>> import tempfile
+    >>> from tagline import Corpus, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]), f"{folder}/train.jsonl")
+    ...     readers.read(f"{folder}/train.jsonl").tags
+    [['B-PER', 'O']]
+    """
     return FORMATS[format_of(path, form)][0](path, **options)  # type: ignore[operator, no-any-return]
 
 
 def write(corpus: Corpus, path: PathLike, form: str | None = None, **options: Any) -> None:
-    """Write a corpus in any format, chosen as in `read`."""
+    """Write a corpus in any format, chosen as in `read`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import Corpus, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]), f"{folder}/train.txt")
+    ...     print(Path(f"{folder}/train.txt").read_text().strip())
+    Anna B-PER
+    sings O
+    """
     FORMATS[format_of(path, form)][1](corpus, path, **options)  # type: ignore[operator]

@@ -26,6 +26,12 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
     Arguments:
         tokens, tags: names of the columns to take; by default the usual ones, such as ``tokens`` and ``ner_tags``.
         sentence: of a data frame, the column that says which sentence a row belongs to.
+
+    >>> import pandas
+    >>> from tagline import readers
+    >>> frame = pandas.DataFrame({"s": [0, 0, 1], "token": ["Anna", "sings", "Rain"], "tag": ["B-PER", "O", "O"]})
+    >>> readers.as_corpus(frame, tokens="token", tags="tag", sentence="s").tokens
+    [['Anna', 'sings'], ['Rain']]
     """
     if isinstance(data, Corpus):
         return data
@@ -136,6 +142,11 @@ def to_dataset(corpus: Corpus, *, tokens: str = "tokens", tags: str = "ner_tags"
     Arguments:
         corpus: sentences, with tags or without.
         tokens, tags: names of the columns; further columns of the corpus keep theirs.
+
+    >>> from tagline import Corpus, readers
+    >>> corpus = Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])])
+    >>> readers.to_dataset(corpus)["tokens"]  # doctest: +SKIP
+    [['Anna', 'sings']]
     """
     try:
         from datasets import ClassLabel, Dataset, Features, Sequence, Value  # type: ignore[import-not-found]

@@ -120,6 +120,15 @@ def read_columns(
         docstart: leave out ``-DOCSTART-`` lines.
         strict: raise at the first broken line; with False, skip its sentence and report it in the log and in
             `Corpus.problems`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(f"{folder}/train.txt").write_text("Anna NNP B-PER")
+    ...     corpus = readers.read_columns(f"{folder}/train.txt", names=["token", "pos", "tag"])
+    >>> corpus.tokens, corpus.sequences("pos"), corpus.tags
+    ([['Anna']], [['NNP']], [['B-PER']])
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
     encoding = encoding_of(path, encoding)
@@ -149,6 +158,13 @@ def iter_columns(
     """Read a column file of any size as a stream of corpora, each of about ``block_bytes`` of text; see `read_columns`.
 
     A sentence is never cut. Memory depends on the block and the longest sentence, not on the file.
+
+    >>> import tempfile
+    >>> from tagline import datasets, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_columns(datasets.make_entities(300), f"{folder}/train.txt")
+    ...     [len(block) for block in readers.iter_columns(f"{folder}/train.txt", block_bytes=20_000)]
+    [175, 125]
     """
     form = ColumnFormat(names, label, comment, docstart, strict)
     blocks = whole_sentences(read_blocks(path, encoding, block_bytes), BLANK_LINE, name_of(path))
@@ -171,6 +187,15 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     """Write a column file that `read_columns` reads back.
 
     What it cannot hold is an error: a sentence without tokens, an empty field, a field with blanks.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import Corpus, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_columns(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]), f"{folder}/train.txt")
+    ...     print(Path(f"{folder}/train.txt").read_text().strip())
+    Anna B-PER
+    sings O
     """
     if not isinstance(separator, str):
         raise InputError(f"separator: expected a string between columns, got {shown_value(separator)}")

@@ -22,6 +22,14 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
     """Read CoNLL-U into the columns token, lemma, upos, xpos and tag; the last is a copy of upos or xpos.
 
     With ``strict=False`` a sentence with a broken line is skipped and noted in `Corpus.problems`.
+
+    >>> import tempfile
+    >>> from tagline import Corpus, readers
+    >>> corpus = Corpus.from_sentences([(["Anna", "sings"], ["PROPN", "VERB"])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_conllu(corpus, f"{folder}/train.conllu")
+    ...     readers.read_conllu(f"{folder}/train.conllu").tags
+    [['PROPN', 'VERB']]
     """
     if not isinstance(tag, str) or tag not in ("upos", "xpos"):
         raise InputError(f"tag: expected upos or xpos, got {shown_value(tag)}")
@@ -75,7 +83,17 @@ def _words(name: str, sentence: list[_Line]) -> list[list[str]]:
 
 
 def write_conllu(corpus: Corpus, path: PathLike) -> None:
-    """Write CoNLL-U with what the corpus has: token, lemma, upos, xpos (or its tags as upos); ``_`` elsewhere."""
+    """Write CoNLL-U with what the corpus has: token, lemma, upos, xpos (or its tags as upos); ``_`` elsewhere.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import Corpus, readers
+    >>> corpus = Corpus.from_sentences([(["Anna", "sings"], ["PROPN", "VERB"])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_conllu(corpus, f"{folder}/train.conllu")
+    ...     [line.split()[:4] for line in Path(f"{folder}/train.conllu").read_text().splitlines() if line]
+    [['1', 'Anna', '_', 'PROPN'], ['2', 'sings', '_', 'VERB']]
+    """
     refuse_empty(corpus)
     refuse_blanks(corpus, "\t\n\r")
     by_name = dict(corpus.columns)

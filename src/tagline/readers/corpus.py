@@ -36,6 +36,11 @@ class Column:
     Attributes:
         vocabulary: the distinct strings, in the order of their first use.
         ids: ``[N]``, int32.
+
+    >>> from tagline.readers import Column
+    >>> tags = Column.of(["O", "B-LOC", "O"])
+    >>> tags.vocabulary, tags.ids.tolist(), tags[1:]
+    (('O', 'B-LOC'), [0, 1, 0], ['B-LOC', 'O'])
     """
 
     vocabulary: tuple[str, ...]
@@ -91,6 +96,11 @@ class Sentence:
         place: where it was read, as ``path:line``, or ``sentence 7`` where there is no file.
         text: the text that the tokens come from, where it is known.
         spans: where each token stands in the text, as (start, end) characters, where it is known.
+
+    >>> import tagline
+    >>> sentence = tagline.Sentence({"token": ["Anna", "sings"], "tag": ["B-PER", "O"]})
+    >>> len(sentence), sentence.tokens, sentence.tags
+    (2, ['Anna', 'sings'], ['B-PER', 'O'])
     """
 
     columns: Mapping[str, list[str]]

@@ -20,6 +20,11 @@ class Description(Readable):
         labels, entities: counts by name, the most frequent first; entities is empty where the tags mark no spans.
         scheme: the tag scheme, or None, and `reason` why.
         longest: tokens of the longest sentence, and `longest_place` where it stands.
+
+    >>> from tagline import Corpus, readers
+    >>> facts = readers.describe(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]))
+    >>> facts.tokens, facts.labels, facts.entities, facts.scheme
+    (2, {'B-PER': 1, 'O': 1}, {'PER': 1}, 'IOB2')
     """
 
     source: str
@@ -64,7 +69,22 @@ class Description(Readable):
 
 
 def describe(corpus: Corpus) -> Description:
-    """Count what is in a corpus."""
+    """Count what is in a corpus.
+
+    >>> from tagline import Corpus, readers
+    >>> print(readers.describe(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])])).text())
+    source     -
+    sentences  1
+    tokens     2 (2 distinct)
+    columns    token, tag
+    length     2.0 on average, longest 2 (sentence 0)
+    scheme     IOB2: the letters are B, O, and no sentence breaks the rules of IOB2 (violations: 1 of IOB1)
+    labels     2
+              1  B-PER
+              1  O
+    entities   1
+              1  PER
+    """
     tokens = corpus.columns.get(TOKEN, next(iter(corpus.columns.values())))
     lengths = corpus.lengths
     longest = int(lengths.argmax()) if len(lengths) else 0

@@ -32,6 +32,14 @@ def read_jsonl(
     Arguments:
         tokenizer, scheme: how text and spans become tokens and tags.
         strict: raise at the first broken line; with False, skip it and note it in `Corpus.problems`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(f"{folder}/train.jsonl").write_text('{"text": "Anna sings.", "spans": [[0, 4, "PER"]]}')
+    ...     readers.read_jsonl(f"{folder}/train.jsonl").tags
+    [['B-PER', 'O', 'O']]
     """
     name = name_of(path)
     check_strict(strict)
@@ -167,6 +175,14 @@ def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme:
     Arguments:
         form: ``tokens`` for tokens and tags; ``spans`` for text with character spans, where the corpus has texts.
         scheme: of the tags, for ``spans``.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import Corpus, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_jsonl(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]), f"{folder}/train.jsonl")
+    ...     print(Path(f"{folder}/train.jsonl").read_text().strip())
+    {"tokens": ["Anna", "sings"], "tags": ["B-PER", "O"]}
     """
     refuse_others(corpus)
     if not isinstance(form, str) or form not in ("tokens", "spans"):

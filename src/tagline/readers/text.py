@@ -33,6 +33,11 @@ def corpus_of_texts(
         tokenizer: a name as in `tokenize`, or a function that finds the tokens of a text.
         source: the file that the texts come from, for messages.
         lines: the line of each text in that file; they count from 1 when left out.
+
+    >>> from tagline import readers
+    >>> sentence = readers.corpus_of_texts(["Anna sings."])[0]
+    >>> sentence.tokens, sentence.spans
+    (['Anna', 'sings', '.'], ((0, 4), (5, 10), (10, 11)))
     """
     held: list[Any] = list(texts) if is_listing(texts) else [texts]
     if not is_listing(texts) or not all(isinstance(text, str) for text in held):
@@ -54,13 +59,31 @@ def corpus_of_texts(
 
 
 def read_text(path: PathLike, tokenizer: str = "words", *, encoding: str = "utf-8") -> Corpus:
-    """Read raw text, one sentence a line; tokens keep their characters in `Sentence.spans`."""
+    """Read raw text, one sentence a line; tokens keep their characters in `Sentence.spans`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(f"{folder}/news.txt").write_text("Anna sings.")
+    ...     readers.read_text(f"{folder}/news.txt").tokens
+    [['Anna', 'sings', '.']]
+    """
     lines = [line for _, line in read_lines(path, encoding)]
     return corpus_of_texts(lines, tokenizer, source=name_of(path))
 
 
 def write_text(corpus: Corpus, path: PathLike) -> None:
-    """Write one sentence a line: its text where it is known, else its tokens with blanks between them."""
+    """Write one sentence a line: its text where it is known, else its tokens with blanks between them.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import Corpus, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_text(Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]), f"{folder}/news.txt")
+    ...     print(Path(f"{folder}/news.txt").read_text().strip())
+    Anna sings
+    """
     refuse_others(corpus)
     with open_target(path) as stream:
         for sentence in corpus:

@@ -30,7 +30,17 @@ POSITIONS = "BMIELSUWO"
 
 
 def read_words(path: PathLike, *, encoding: str = "utf-8") -> Corpus:
-    """Read segmented text: characters in the column ``token``, the places of words in the column ``tag``."""
+    """Read segmented text: characters in the column ``token``, the places of words in the column ``tag``.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(f"{folder}/words.txt").write_text("我 来到 北京", encoding="utf-8")
+    ...     corpus = readers.read_words(f"{folder}/words.txt")
+    >>> corpus.tokens, corpus.tags
+    ([['我', '来', '到', '北', '京']], [['S', 'B', 'E', 'B', 'E']])
+    """
     name = name_of(path)
     numbered = [(number, line) for number, line in read_lines(path, encoding) if line.strip()]
     if not numbered:
@@ -70,7 +80,16 @@ def corpus_of_words(texts: Iterable[str], *, source: str = "", lines: Sequence[i
 
 
 def write_words(corpus: Corpus, path: PathLike) -> None:
-    """Write the words that the tags mark, a sentence a line, blanks between them; without tags each token is a word."""
+    """Write the words that the tags mark, a sentence a line, blanks between them; without tags each token is a word.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tagline import readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write_words(readers.corpus_of_words(["我 来到 北京"]), f"{folder}/words.txt")
+    ...     print(Path(f"{folder}/words.txt").read_text(encoding="utf-8").strip())
+    我 来到 北京
+    """
     refuse_others(corpus)
     with open_target(path) as stream:
         for b, words in enumerate(words_of_sentences(corpus)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -37,6 +38,7 @@ from tagline.serving.trellis import trellis
 LOG = logging.getLogger("tagline.serving")
 JSON = "application/json"
 LOOK = 0.25  # seconds between two looks at who is still there
+TIDY = 5.0  # seconds between two collections of what hangs together in circles: errors, models that were replaced
 
 Asked = TypeVar("Asked", bound=Source)
 STREAM_OPTIONS = ("model", "tokenizer", "offsets")
@@ -49,6 +51,13 @@ def create_app(models: Mapping[str, str | Model], settings: Settings | None = No
     Arguments:
         models: files or models by their names; the first one answers where a request names none.
         settings: its limits.
+
+    >>> import tagline
+    >>> from tagline.serving import create_app
+    >>> crf = tagline.CRF("U00:%x[0,0]").fit([["Anna", "sings"]], [["B-PER", "O"]])
+    >>> app = create_app({"names": crf})  # uvicorn.run(app, port=8000) would serve it
+    >>> callable(app)
+    True
     """
     service = Service(Shelf(models), settings or Settings())
     return Guard(service.app, service.settings, service.metrics)
@@ -114,7 +123,7 @@ class Service:
             answer["labels"] = served.labels
         answer["results"] = items
         count = sum(len(sentence["tokens"]) for item in items for sentence in item["sentences"])
-        self.metrics.tokens.labels(served.name).inc(count)
+        self.metrics.labelled(served.name, count)
         return Response(to_json(answer, inf_nan_mode="null"), media_type=JSON)
 
     async def trellis(self, request: Request) -> Response:
@@ -181,8 +190,12 @@ class Service:
 
     async def _look_after(self) -> None:
         """End what takes too long, and what nobody waits for any more."""
+        tidied = time.monotonic()
         while True:
             await asyncio.sleep(LOOK)
+            if time.monotonic() > tidied + TIDY:
+                gc.collect()  # a few milliseconds: what was there at the start is not looked at
+                tidied = time.monotonic()
             for answer, (request, end) in list(self.open.items()):
                 if answer.done():
                     continue
@@ -195,7 +208,8 @@ class Service:
 
 def _parsed(kind: type[Asked], data: bytes, request: Request) -> Asked:
     """Read the body of a request."""
-    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    given = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"application/json")
+    media = given.decode("latin-1").partition(";")[0].strip().lower()
     if media != JSON:
         raise ProblemError(415, f"expected the header Content-Type: {JSON}, got {media[:80]!r}")
     try:

@@ -42,6 +42,10 @@ class Client:
         token: of the service, where it has one.
         timeout: seconds that an answer may take.
         retries: how often a request is sent again.
+
+    >>> from tagline.serving import Client
+    >>> client = Client("http://127.0.0.1:8000", model="names", retries=2)
+    >>> client.predict([["Anna", "sings"]])  # doctest: +SKIP
     """
 
     def __init__(

@@ -39,6 +39,14 @@ class Metrics:
         count.inc()
         times.observe(seconds)
 
+    @lru_cache(maxsize=1000)  # noqa: B019 - of models that are served
+    def _tokens_of(self, model: str) -> Any:
+        return self.tokens.labels(model)
+
+    def labelled(self, model: str, tokens: int) -> None:
+        """Count tokens that a model has labelled."""
+        self._tokens_of(model).inc(tokens)
+
     def text(self) -> bytes:
         """Write everything in Prometheus' form."""
         return generate_latest(self.registry)

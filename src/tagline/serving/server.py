@@ -47,9 +47,18 @@ class Server(uvicorn.Server):
 def listener(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an address, or say why there can be none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers at once (TCP_NODELAY) only on sockets that name their protocol; others wait 40 ms.
+    door = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        if os.name == "posix":
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        door.bind((host, port))
+        door.listen(2048)
+        return door
     except OSError as error:
+        door.close()
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise InputError(
             f"--port: expected a free address, got {host} and {port}: {reason}; choose another --port or --host"

@@ -22,6 +22,11 @@ class Settings:
         max_batch: tokens that are answered together.
         reload: seconds between two looks at the model files; 0 for none.
         allow_origin: pages of this origin may call the service (CORS); None for none.
+
+    >>> from tagline.serving import Settings
+    >>> limits = Settings(token="secret", max_tokens=10_000)
+    >>> limits.max_tokens, limits.timeout
+    (10000, 30.0)
     """
 
     token: str | None = None

@@ -66,6 +66,16 @@ class TrainingState:
         progress: the entry of `training_log_`, whose other numbers are attributes of the state, too.
 
     `weights()` copies what the model has learned so far. Ask within the callback: later passes change it.
+
+    >>> import tagline
+    >>> def stop_early(state):
+    ...     print(state.pass_, state.objective > 0, state.weights().shape)
+    ...     return state.pass_ == 2
+    >>> X, y = [[{"w": "Anna"}, {"w": "sings"}]], [["N", "V"]]
+    >>> tagline.CRF(algorithm="lbfgs", callbacks=[stop_early]).fit(X, y).stop_reason_
+    1 True (3,)
+    2 True (3,)
+    'callback'
     """
 
     pass_: int

@@ -48,12 +48,25 @@ _choice = EngineChoice("tensor engine", "TAGLINE_TENSOR_ENGINE", TENSOR_ENGINES,
 
 
 def tensor_engine() -> str:
-    """Name the choice that holds: "auto", "native", "fused" or "batched"."""
+    """Name the choice that holds: "auto", "native", "fused" or "batched".
+
+    >>> from tagline import nn
+    >>> nn.tensor_engine() in ("auto", "native", "fused", "batched")
+    True
+    """
     return _choice.name
 
 
 def use_tensor_engine(name: str) -> None:
-    """Choose the backend for every call on tensors from now on."""
+    """Choose the backend for every call on tensors from now on.
+
+    >>> from tagline import nn
+    >>> before = nn.tensor_engine()
+    >>> nn.use_tensor_engine("batched")
+    >>> nn.tensor_engine()
+    'batched'
+    >>> nn.use_tensor_engine(before)
+    """
     _choice.use(name)
 
 

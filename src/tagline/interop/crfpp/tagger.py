@@ -29,6 +29,17 @@ class Model:
 
     Arguments:
         arg: options, of which ``-m`` names the file.
+
+    >>> import tempfile
+    >>> import tagline
+    >>> from tagline.interop import crfpp
+    >>> from tagline.interop.formats import write_model
+    >>> crf = tagline.CRF("U00:%x[0,0]", c2=0.1).fit([["Anna", "sings"]], [["N", "V"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(crf, f"{folder}/model", "crfpp")
+    ...     tagger = crfpp.Model(f"-m {folder}/model").createTagger()
+    >>> tagger.ysize()
+    2
     """
 
     def __init__(self, arg: str) -> None:
@@ -118,6 +129,19 @@ class Tagger:
 
     Arguments:
         arg: options as for crf_test: ``-m`` the model, ``-v`` and ``-n`` what to tell, ``-c`` the cost factor.
+
+    >>> import tempfile
+    >>> import tagline
+    >>> from tagline.interop import crfpp
+    >>> from tagline.interop.formats import write_model
+    >>> crf = tagline.CRF("U00:%x[0,0]", c2=0.1).fit([["Anna", "sings"]], [["N", "V"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(crf, f"{folder}/model", "crfpp")
+    ...     tagger = crfpp.Tagger(f"-m {folder}/model")
+    >>> tagger.add("Anna"), tagger.add("sings"), tagger.parse()
+    (True, True, True)
+    >>> [tagger.y2(i) for i in range(tagger.size())]
+    ['N', 'V']
     """
 
     _answers: _Parsed | None

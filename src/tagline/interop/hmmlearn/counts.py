@@ -38,6 +38,13 @@ class MultinomialHMM(CountingHMM):
 
     Attributes:
         emissionprob_: ``[n_components, n_features]``.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import hmm
+    >>> bags = np.array([[9, 1], [8, 2], [1, 9], [2, 8], [9, 1], [1, 9]])
+    >>> model = hmm.MultinomialHMM(2, n_trials=10, random_state=0).fit(bags)
+    >>> model.emissionprob_.shape, model.predict(bags).shape
+    ((2, 2), (6,))
     """
 
     emissionprob_: Any
@@ -134,6 +141,13 @@ class PoissonHMM(CountingHMM):
 
     Attributes:
         lambdas_: ``[n_components, n_features]``.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import hmm
+    >>> events = np.array([[1], [0], [9], [11], [1], [10]])
+    >>> model = hmm.PoissonHMM(2, random_state=0).fit(events)
+    >>> model.lambdas_.shape, model.predict(events).shape
+    ((2, 1), (6,))
     """
 
     lambdas_: Any

@@ -31,6 +31,13 @@ class GaussianHMM(EmittingHMM):
     Attributes:
         means_: ``[n_components, n_features]``.
         covars_: read as matrices ``[n_components, n_features, n_features]``, set in the shape of their type.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import hmm
+    >>> levels = np.array([[0.1], [0.2], [5.1], [4.9], [0.0], [5.0], [5.2], [0.3]])
+    >>> states = hmm.GaussianHMM(2, random_state=0).fit(levels).predict(levels)
+    >>> (states == states[0]).tolist()
+    [True, True, False, False, True, False, False, True]
     """
 
     means_: Any

@@ -36,6 +36,10 @@ class BaseHMM(AbstractHMM):
         params, init_params: letters of the parameters that `fit` learns, and of those that it sets before: s for
             startprob, t for transmat, others for emissions.
         implementation: "log" or "scaling".
+
+    >>> from tagline.interop.hmmlearn import base, hmm
+    >>> issubclass(hmm.GaussianHMM, base.BaseHMM)
+    True
     """
 
     def __init__(

@@ -46,6 +46,13 @@ class GMMHMM(EmittingHMM):
         means_: ``[n_components, n_mix, n_features]``.
         covars_: ``[n_components, n_mix, …]`` in the shape of their type; tied ``[n_components, n_features,
             n_features]``.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import hmm
+    >>> levels = np.repeat([[0.1], [5.1], [0.3], [4.9]], 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (80, 1))
+    >>> model = hmm.GMMHMM(2, n_mix=2, random_state=0).fit(levels)
+    >>> model.means_.shape, len(set(model.predict(levels)))
+    ((2, 2, 1), 2)
     """
 
     weights_: Any

@@ -25,6 +25,13 @@ class ConvergenceMonitor:
     Attributes:
         history: the log probability before each step.
         iter: how many steps there were.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import hmm
+    >>> levels = np.array([[0.1], [0.2], [5.1], [4.9], [0.0], [5.0], [5.2], [0.3]])
+    >>> model = hmm.GaussianHMM(2, random_state=0, n_iter=20).fit(levels)
+    >>> model.monitor_.converged, len(model.monitor_.history) == model.monitor_.iter
+    (True, True)
     """
 
     _template = "{iter:>10d} {log_prob:>16.8f} {delta:>+16.8f}"

@@ -34,6 +34,10 @@ class VariationalBaseHMM(AbstractHMM):
         startprob_prior_, startprob_posterior_: Dirichlet parameters ``[n_components]``.
         transmat_prior_, transmat_posterior_: of each row, ``[n_components, n_components]``.
         startprob_, transmat_: the means of the posteriors.
+
+    >>> from tagline.interop.hmmlearn import base, vhmm
+    >>> issubclass(vhmm.VariationalGaussianHMM, base.VariationalBaseHMM)
+    True
     """
 
     startprob_prior_: Any
@@ -122,6 +126,13 @@ class VariationalCategoricalHMM(Symbolic, VariationalBaseHMM):
     Attributes:
         emissionprob_prior_, emissionprob_posterior_: Dirichlet parameters ``[n_components, n_features]``.
         emissionprob_: the mean of the posterior.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import vhmm
+    >>> symbols = np.array([[0], [1], [0], [1], [2], [2], [0], [1]])
+    >>> model = vhmm.VariationalCategoricalHMM(2, random_state=0).fit(symbols)
+    >>> model.emissionprob_.shape
+    (2, 3)
     """
 
     emissionprob_prior_: Any

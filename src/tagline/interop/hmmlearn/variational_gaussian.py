@@ -42,6 +42,13 @@ class VariationalGaussianHMM(VariationalBaseHMM):
         means_posterior_, beta_posterior_, dof_posterior_, scale_posterior_: the posterior of the states; the same names
             with ``prior_`` are where it begins.
         means_, covars_: the means of the posterior, covariances as matrices.
+
+    >>> import numpy as np
+    >>> from tagline.interop.hmmlearn import vhmm
+    >>> levels = np.repeat([[0.1], [5.1], [0.3], [4.9]], 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (80, 1))
+    >>> model = vhmm.VariationalGaussianHMM(2, random_state=0).fit(levels)
+    >>> model.means_.shape
+    (2, 1)
     """
 
     means_prior_: Any

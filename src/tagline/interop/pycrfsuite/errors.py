@@ -16,7 +16,12 @@ _MESSAGES = {
 
 
 class CRFSuiteError(Exception):
-    """Training that failed; `code` is CRFsuite's number for the reason."""
+    """Training that failed; `code` is CRFsuite's number for the reason.
+
+    >>> from tagline.interop import pycrfsuite
+    >>> pycrfsuite.CRFSuiteError(1).code
+    1
+    """
 
     def __init__(self, code: int) -> None:
         self.code = code

@@ -47,6 +47,9 @@ def seed(number: int = 1) -> None:
     """Begin the random order of sentences anew, so that a training can be repeated within a process.
 
     CRFsuite has no such function: there, the state of the C library's ``rand()`` goes on from training to training.
+
+    >>> from tagline.interop import pycrfsuite
+    >>> pycrfsuite.seed(7)
     """
     shuffles.begin(number)
 

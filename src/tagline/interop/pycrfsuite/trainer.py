@@ -36,6 +36,12 @@ class BaseTrainer:
         algorithm: lbfgs, l2sgd, ap, pa or arow.
         params: values by name.
         verbose: whether to print the log.
+
+    >>> from tagline.interop import pycrfsuite
+    >>> trainer = pycrfsuite.BaseTrainer(algorithm="lbfgs", params={"c2": 0.1}, verbose=False)
+    >>> trainer.append([["word=Anna"], ["word=sings"]], ["N", "V"])
+    >>> trainer.get("c2")
+    0.1
     """
 
     verbose: Any

@@ -51,6 +51,14 @@ class TaglineComponent(Pipe):
         min_probability: entities that are less probable are left out.
         columns: of tokens, what the model looks at: text, lower, norm, shape, lemma, tag, pos.
         device: of networks; None for the usual one.
+
+    >>> import spacy
+    >>> import tagline
+    >>> from tagline.interop.spacy import TaglineComponent
+    >>> crf = tagline.CRF("U00:%x[0,0]", scheme="IOB2", c2=0.1).fit([["Anna", "sings"]], [["B-PER", "O"]])
+    >>> doc = TaglineComponent(model=crf)(spacy.blank("en")("Anna sings"))
+    >>> [(entity.text, entity.label_) for entity in doc.ents]
+    [('Anna', 'PER')]
     """
 
     def __init__(
@@ -244,7 +252,15 @@ def make_component(
     columns: list[str],
     device: str | None,
 ) -> TaglineComponent:
-    """Make the component of a pipeline's configuration; see `TaglineComponent`."""
+    """Make the component of a pipeline's configuration; see `TaglineComponent`.
+
+    >>> import spacy
+    >>> import tagline.interop.spacy
+    >>> nlp = spacy.blank("en")
+    >>> component = nlp.add_pipe("tagline", config={"min_probability": 0.5})
+    >>> nlp.pipe_names, component.min_probability
+    (['tagline'], 0.5)
+    """
     return TaglineComponent(
         name,
         model=model,

@@ -45,6 +45,15 @@ def train(
         attribute: "tag" or "pos", of tokens; "auto" for the first that is there.
         settings: of the estimator. The rules of IOB2 hold for entities unless there is another ``scheme``. A CRF
             without ``features`` takes the ready-made set that suits the labels.
+
+    >>> import spacy
+    >>> from tagline.interop.spacy import TaglineComponent, train
+    >>> nlp = spacy.blank("en")
+    >>> doc = nlp("Anna sings in Oslo")
+    >>> doc.ents = [doc.char_span(0, 4, "PER"), doc.char_span(14, 18, "LOC")]
+    >>> model = train([doc], c2=0.1)
+    >>> [entity.label_ for entity in TaglineComponent(model=model)(nlp("Anna sings in Oslo")).ents]
+    ['PER', 'LOC']
     """
     return learned(references(examples), task, kind, columns, attribute, settings)[0]
 

@@ -25,6 +25,14 @@ class CRF(nn.Module):
     Arguments:
         num_tags: how many tags there are.
         batch_first: whether tensors are ``(batch, sequence, …)``; otherwise ``(sequence, batch, …)``.
+
+    >>> import torch
+    >>> from tagline.interop.torchcrf import CRF
+    >>> crf = CRF(5, batch_first=True)
+    >>> emissions, tags = torch.randn(2, 3, 5), torch.tensor([[0, 1, 2], [3, 4, 0]])
+    >>> loss = -crf(emissions, tags)  # forward returns a log-likelihood: mind the minus
+    >>> [len(path) for path in crf.decode(emissions)], bool(loss > 0)
+    ([3, 3], True)
     """
 
     def __init__(self, num_tags: int, batch_first: bool = False) -> None:

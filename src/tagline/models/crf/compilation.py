@@ -50,6 +50,15 @@ class CompiledCorpus:
         template: the text of the template; None where features came otherwise.
         hash_bits: of the numbers of attributes; None where they have names.
         fingerprint: of sentences and labels; empty in files of 0.1.0.
+
+    >>> import tempfile
+    >>> import tagline
+    >>> from tagline.datasets import make_entities
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = tagline.compile_corpus([make_entities(20)], f"{folder}/corpus", "english_ner").path
+    ...     compiled = tagline.CompiledCorpus.open(path)
+    >>> len(compiled), compiled.num_tokens
+    (20, 278)
     """
 
     path: Path
@@ -121,6 +130,15 @@ def compile_corpus(
         features: as of `CRF`: a template, its name, or a function.
         hash_bits: number attributes by their hash: the names then take no memory.
         progress: called with the number of tokens so far.
+
+    >>> import tempfile
+    >>> import tagline
+    >>> from tagline.datasets import make_entities
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     compiled = tagline.compile_corpus([make_entities(20), make_entities(10)], f"{folder}/corpus", "english_ner")
+    ...     crf = tagline.CRF("english_ner", max_iterations=5).fit(compiled)
+    >>> len(compiled), len(crf.labels_)
+    (30, 9)
     """
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:

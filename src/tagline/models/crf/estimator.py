@@ -200,6 +200,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         sentences = Sentences(X, y, edges)
         self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files))
         self._record(X, y)
+        if dev is not None:
+            inputs = {} if dev.edges is None else {"edges": dev.edges}
+            self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -139,10 +139,8 @@ class HMMAnswers(ChainModel):
     def sample(self, n: int = 1, seed: int | np.random.Generator | None = None) -> tuple[Any, Any]:
         """Draw one sentence of n observations and the states behind them.
 
-        Returns:
-            observations: a list of symbols where they have names, else an array ``[n, D]``, as hmmlearn gives; None
-                or −1 is a symbol that was never seen.
-            states: an array of numbers ``[n]``, or a list of names.
+        The observations are a list of symbols where they have names, else an array ``[n, D]``, as hmmlearn gives;
+        None or −1 is a symbol that was never seen. The states are an array of numbers ``[n]``, or a list of names.
         """
         p, random = self._fitted(), random_generator(seed)
         check_whole("n", n, 0)

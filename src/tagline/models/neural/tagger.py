@@ -108,7 +108,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """
         self.check()
         descent, device = self._descent(), device_of(self.device)
-        X, y, dev = as_sentences(X), as_sentences(y), self._dev(as_sentences(X_dev), y_dev)
+        X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
+        dev = self._dev(X_dev, y_dev)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
@@ -144,6 +145,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
         self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
         self._record(X, y)
+        if dev is not None:
+            self._note_dev(self.evaluate(X_dev, y_dev))
         return self
 
     def check(self) -> None:

@@ -97,6 +97,12 @@ class TransformerCRF(FolderModel, NeuralTagger):
 
     The others are those of `BiLSTMCRF`, and so is what there is after `fit`. The file that `save` writes holds the
     whole encoder and its tokenizer: loading it needs neither the folder nor a network.
+
+    >>> import tagline
+    >>> tagger = tagline.TransformerCRF("bert-base-cased", scheme="IOB2", epochs=3, learning_rate=3e-5)
+    >>> tagger.pooling, tagger.crf_rate
+    ('first', 100.0)
+    >>> tagger.fit(X, y, X_dev=X_dev, y_dev=y_dev)  # doctest: +SKIP
     """
 
     kind: ClassVar[str] = "transformer"

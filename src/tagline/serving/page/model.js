@@ -18,6 +18,7 @@ export function setFacts(given) {
 export function show() {
   if (!facts || state.view !== "model") return;
   find("facts").replaceChildren(factTable());
+  showTypes(facts.training?.dev?.types ?? {});
   find("heat").replaceChildren(facts.transitions ? heatMap(facts.labels, facts.transitions) : say("noTransitions"));
   askFeatures();
 }
@@ -26,10 +27,18 @@ function factTable() {
   const rows = [[say("kind"), facts.kind], [say("labels"), `${facts.labels.length}: ${facts.labels.join(" ")}`], [say("scheme"), facts.scheme ?? "—"], ["", facts.line], [say("loaded"), `${facts.loaded} ${facts.fingerprint}`]];
   for (const [name, value] of Object.entries(facts.training ?? {})) {
     if (value === null || value === "" || (Array.isArray(value) && !value.length) || name === "log") continue;
-    const plain = typeof value === "object" ? Object.entries(value).map(([key, x]) => `${key} ${typeof x === "number" ? Number(x.toFixed(4)) : JSON.stringify(x)}`).join(", ") : String(value);
+    const plain = typeof value === "object" ? Object.entries(value).filter(([key]) => key !== "types").map(([key, x]) => `${key} ${typeof x === "number" ? Number(x.toFixed(4)) : JSON.stringify(x)}`).join(", ") : String(value);
     rows.push([name === "dev" ? say("dev") : `${say("trained")}: ${name}`, plain]);
   }
   return make("table", {}, make("tbody", {}, ...rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)))));
+}
+
+function showTypes(types) {
+  const names = ["precision", "recall", "f1", "gold"];
+  const head = make("tr", {}, make("th", { scope: "col" }, say("type")), ...names.map((name) => make("th", { scope: "col" }, say(name))));
+  const rows = Object.entries(types).map(([type, scores]) => make("tr", {}, make("th", { scope: "row" }, type || "—"), ...names.map((name) => make("td", {}, scores[name] === undefined ? "—" : name === "gold" ? String(scores[name]) : (100 * scores[name]).toFixed(2)))));
+  find("types").hidden = !rows.length;
+  find("type-scores").replaceChildren(make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
 
 function heatMap(labels, transitions) {

@@ -23,6 +23,7 @@ export const WORDS = {
     trained: "training", weight: "weight", feature: "feature", dev: "scores on the dev set", loaded: "loaded",
     sum: "log of the sum of exp", max: "the largest of", emission: "emission", end: "end", start: "start",
     busy: "The service is busy; trying again.", entity: "Entity", tooLong: "The sentence is too long for this view.",
+    types: "Scores by type, on the dev set", type: "type", precision: "precision", recall: "recall", f1: "F1", gold: "in the dev set",
   },
   zh: {
     views: "视图", try: "试用", trellis: "网格", model: "模型", compare: "比较", modelName: "模型",
@@ -46,6 +47,7 @@ export const WORDS = {
     trained: "训练", weight: "权重", feature: "特征", dev: "开发集得分", loaded: "载入时间",
     sum: "指数之和的对数", max: "取最大者", emission: "发射分", end: "结束", start: "开始",
     busy: "服务正忙，正在重试。", entity: "实体", tooLong: "句子太长，无法在此显示。",
+    types: "开发集上各类型的得分", type: "类型", precision: "精确率", recall: "召回率", f1: "F1", gold: "开发集中的个数",
   },
 };
 

@@ -211,6 +211,12 @@ class HiddenMarkovModelTrainer:
 
     Arguments:
         states, symbols: what there is; others that tagged sentences have are added.
+
+    >>> from tagline.interop.nltk.tag import HiddenMarkovModelTrainer
+    >>> sentences = [[("the", "DT"), ("cat", "NN")], [("the", "DT"), ("dog", "NN")]]
+    >>> tagger = HiddenMarkovModelTrainer().train_supervised(sentences)
+    >>> tagger.tag(["the", "dog"])
+    [('the', 'DT'), ('dog', 'NN')]
     """
 
     def __init__(self, states: Iterable[Any] | None = None, symbols: Iterable[Any] | None = None) -> None:

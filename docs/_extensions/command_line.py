@@ -1,0 +1,164 @@
+"""The directive ``commands``: every command with its options, from the objects that ``--help`` is made of.
+
+In Chinese it has the Chinese texts of the command line. Commands of other tools say themselves what they take.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import typer
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+
+from tagline.cli import foreign, language
+
+WORDS = {
+    "en": {
+        "Arguments": "Arguments",
+        "Options": "Options",
+        "default": "Default: ",
+        "required": "Required.",
+        "repeated": "May be repeated.",
+        "others": foreign.PANEL,
+    },
+    "zh": {
+        "Arguments": "参数",
+        "Options": "选项",
+        "default": "默认：",
+        "required": "必须给出。",
+        "repeated": "可以重复。",
+        "others": "其他工具的命令",
+    },
+}
+SUBCOMMANDS = {"crfsuite": ("learn", "tag", "dump")}  # they have a help of their own
+
+
+def paragraphs(text: str) -> Iterator[nodes.Node]:
+    """Turn the help of a command into nodes; what begins with a backspace is shown as it stands, by Typer too."""
+    for block in text.split("\n\n"):
+        if block.startswith("\b"):
+            title, *lines = block.strip("\b\n").split("\n")
+            yield nodes.paragraph(text=title)
+            yield code("\n".join(line.removeprefix("  ") for line in lines))
+        elif block.strip():
+            yield nodes.paragraph(text=" ".join(block.split()))
+
+
+def code(text: str) -> nodes.literal_block:
+    return nodes.literal_block(text, text, language="text")
+
+
+def name_of_type(parameter: Any) -> str:
+    """Name what an option takes: nothing for a switch."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    kind = parameter.type_descriptor.annotation
+    return str(getattr(kind, "__name__", kind)).upper().replace("STR", "TEXT").replace("INT", "NUMBER")
+
+
+class Commands(Directive):
+    """Documents the commands of ``tagline``, a section each."""
+
+    def run(self) -> list[nodes.Node]:
+        settings = self.state.document.settings
+        self.language = "zh" if settings.env.config.language.startswith("zh") else "en"
+        self.words = WORDS[self.language]
+        language.use(self.language)
+        try:
+            return list(self.sections())
+        finally:
+            language.use("en")
+
+    def sections(self) -> Iterator[nodes.Node]:
+        from tagline.cli.app import make_app
+
+        group = typer.main.get_command(make_app())
+        whole = typer.Context(group, info_name="tagline")  # type: ignore[arg-type]
+        yield from self.parameters(group, "tagline")
+        for name in group.list_commands(whole):  # type: ignore[attr-defined]
+            command = group.get_command(whole, name)  # type: ignore[attr-defined]
+            if name not in foreign.TOOLS:
+                yield self.section(name, self.command(command, typer.Context(command, parent=whole, info_name=name)))
+        others = [self.section(name, self.tool(name)) for name in foreign.TOOLS]
+        yield self.section("", others, title=self.words["others"], identifier="other-tools")
+
+    def section(
+        self, name: str, content: Any, *, title: str | None = None, identifier: str | None = None
+    ) -> nodes.section:
+        heading = nodes.title("", "", nodes.Text(title) if title else nodes.literal(text=f"tagline {name}"))
+        section = nodes.section("", heading, *content, ids=[identifier or name.replace("_", "-")], names=[])
+        self.state.document.note_explicit_target(section)
+        return section
+
+    def command(self, command: Any, context: typer.Context) -> Iterator[nodes.Node]:
+        yield code(command.get_usage(context).partition(":")[2].strip())
+        yield from paragraphs(command.help)
+        yield from self.parameters(command, context.info_name or "")
+
+    def parameters(self, command: Any, name: str) -> Iterator[nodes.Node]:
+        """List the arguments, then the options by the panels in which ``--help`` shows them."""
+
+        def panel(parameter: Any) -> str:
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            return parameter.rich_help_panel or self.words[usual]
+
+        shown = [parameter for parameter in command.params if not parameter.hidden]
+        order = list(dict.fromkeys(map(panel, shown)))
+        for title, parameters in groupby(sorted(shown, key=lambda p: order.index(panel(p))), panel):
+            yield nodes.rubric(text=title)
+            yield nodes.definition_list("", *(self.option(parameter, name) for parameter in parameters))
+
+    def option(self, parameter: Any, command: str) -> nodes.definition_list_item:
+        spellings = sorted([*parameter.opts, *parameter.secondary_opts], key=lambda name: -len(name))
+        if parameter.param_type_name == "argument":
+            spellings = [parameter.metavar or parameter.name]
+        term = nodes.term("", "", ids=[f"{command}-{parameter.name}".replace("_", "-")], classes=["option"])
+        for place, spelling in enumerate(spellings):
+            term += [*([nodes.Text(", ")] if place else []), nodes.literal(text=spelling)]
+        if parameter.param_type_name != "argument" and (kind := name_of_type(parameter)):
+            term += [nodes.Text(" "), nodes.emphasis(text=kind)]
+        definition = nodes.definition("", *paragraphs_of_option(parameter.help or ""))
+        facts = nodes.paragraph(classes=["facts"])
+        if parameter.required:
+            facts += nodes.Text(self.words["required"])
+        elif parameter.default not in (None, False, "", [], ()) and not callable(parameter.default):
+            facts += [nodes.Text(self.words["default"]), nodes.literal(text=str(parameter.default))]
+        if facts.children:
+            definition += facts
+        return nodes.definition_list_item("", term, definition)
+
+    def tool(self, name: str) -> Iterator[nodes.Node]:
+        """Show the line of another tool's command, and what it prints when it is asked for help."""
+        yield nodes.paragraph(text=language.phrase(foreign.TOOLS[name][2]))
+        yield code(help_of(name, ["-h"]))
+        for part in SUBCOMMANDS.get(name, ()):
+            yield code(help_of(name, [part, "-h"]))
+
+
+def paragraphs_of_option(text: str) -> list[nodes.Node]:
+    blocks = [" ".join(block.split()) for block in text.replace("\b", "").split("\n\n")]
+    lines = [line for block in text.split("\n\n") if block.startswith("\b") for line in block.strip("\b\n").split("\n")]
+    if lines:
+        blocks = [" ".join(block.split()) for block in text.split("\n\n") if not block.startswith("\b")] + lines
+    return [nodes.paragraph(text=block) for block in blocks if block]
+
+
+def help_of(name: str, arguments: list[str]) -> str:
+    """Run the command of another tool and return what it prints."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        foreign.run(name, arguments)
+    return output.getvalue().strip()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("commands", Commands)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
