@@ -41,7 +41,8 @@ private:
     TransitionLayout transitions_;
     Examples examples_;
     std::vector<int64_t> lane_offsets_;  // sentences of lane k
-    std::vector<uint32_t> hot_rows_;    // summed in float64 now and then
+    std::vector<uint32_t> hot_rows_;    // summed in float64 now and then,
+    size_t hottest_ = 0;                // the first of them more often
     std::vector<double> observed_;
     WeightMemory<Real> weights_;
     std::vector<double> transition_weights_;
