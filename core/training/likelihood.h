@@ -50,7 +50,7 @@ private:
 
     void observe();
     void run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared, const Variant& variant,
-                  bool curvature, double* log_z, const int* stop);
+                  bool curvature, double* losses, const int* stop);
 };
 
 }  // namespace tagline
