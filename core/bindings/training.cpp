@@ -65,7 +65,7 @@ const T* optional_pointer(const char* name, const nb::handle& array, int64_t cou
 TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets,
                                    const Array& edge_pairs, bool start, bool end,
                                    const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
-                                   const std::optional<Array>& may_end) {
+                                   const std::optional<Array>& may_end, bool local) {
     if (L < 1 || L > 30'000) throw nb::value_error("labels: expected 1 to 30000");
     layout.L = L;
     layout.pairs = as_pairs("transitions", transitions, L);
@@ -79,6 +79,7 @@ TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Ar
     layout.may_follow = as_rules("may_follow", may_follow, {L, L});
     layout.may_start = as_rules("may_start", may_start, {L});
     layout.may_end = as_rules("may_end", may_end, {L});
+    layout.local = local;
 }
 
 ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,

@@ -25,7 +25,7 @@ struct TransitionArrays {
     TransitionLayout layout;
     TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
                      bool start, bool end, const std::optional<Array>& may_follow,
-                     const std::optional<Array>& may_start, const std::optional<Array>& may_end);
+                     const std::optional<Array>& may_start, const std::optional<Array>& may_end, bool local);
 };
 
 struct ExampleArrays {

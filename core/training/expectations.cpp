@@ -15,6 +15,7 @@ Expectations<Real>::Expectations(const TransitionLayout& transitions, const Exam
       per_position_(examples.edges.offsets != nullptr),
       alike_(!examples.weights && !examples.allowed && !per_position_),
       forward_backward_(variant, stop),
+      local_(variant, transitions.L, stop),
       own_counts_(size_t(transitions.L * (transitions.L + 2)) * kGroup),
       inner_counts_(size_t(transitions.L * (transitions.L + 2))) {}
 
@@ -73,12 +74,29 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         want[g] = ask(sentence, &sentence.log_z);
         row += sentence.T;
     }
+    if (transitions_.local) return compute_local(want);
     forward_backward_.compute(count, group_, want, status);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::stopped) return false;
         Sentence& sentence = members_[g];
         sentence.dead = status[g] == Status::no_path;
         if (!sentence.dead && examples_.partial(sentence.index) && !subtract_allowed(sentence, group_[g])) return false;
+    }
+    return true;
+}
+
+template <class Real>
+bool Expectations<Real>::compute_local(const Answers<Real>* want) {
+    const int64_t L = transitions_.L;
+    for (int g = 0; g < count_; ++g) {
+        Sentence& sentence = members_[g];
+        if (!examples_.partial(sentence.index)) {
+            sentence.dead = !local_.observed(group_[g], examples_.labels + sentence.first, want[g]);
+            continue;
+        }
+        const Status status = local_.allowed(group_[g], examples_.allowed + sentence.first * L, want[g]);
+        if (status == Status::stopped) return false;
+        sentence.dead = status == Status::no_path;
     }
     return true;
 }

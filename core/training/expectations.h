@@ -3,6 +3,7 @@
 
 #include "chain/fallback.h"
 #include "training/examples.h"
+#include "training/local_softmax.h"
 #include "training/transitions.h"
 
 #include <vector>
@@ -47,6 +48,7 @@ private:
     const Variant& variant_;
     bool per_position_, alike_;
     SafePosterior<Real> forward_backward_;
+    LocalSoftmax<Real> local_;
     const TransitionTable<Real>* scores_ = nullptr;
     TransitionTable<double>* sums_ = nullptr;
     std::vector<Real> emissions_, nodes_, matrices_, edges_, masked_, inner_nodes_, inner_edges_;
@@ -56,6 +58,7 @@ private:
     Scores<Real> group_[kGroup];
 
     Answers<Real> ask(const Sentence& sentence, double* log_z) const;
+    bool compute_local(const Answers<Real>* want);
     bool subtract_allowed(Sentence& sentence, const Scores<Real>& scores);
 };
 

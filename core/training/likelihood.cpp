@@ -11,8 +11,11 @@ namespace {
 // A lane costs memory, and time to be added up: there are few lanes, and fewer where they are large.
 constexpr int64_t kLaneTokens = 100'000, kMostLanes = 8, kLaneMemory = int64_t(1) << 29;
 
-// Float32 sums of thousands of marginals lose digits: rows this frequent are moved to float64 every so many tokens.
+// Float32 sums of thousands of marginals lose digits: rows this frequent are moved to float64 every so many tokens. The
+// hottest, of which every so many tokens have one, are moved more often: a sum of 4,096 marginals that are nearly 1
+// loses what they lack to 1, and on CoNLL-2003 the gradient would be off by 1.7 (‖·‖) near the optimum, not by 0.1.
 constexpr int64_t kHotCount = 2'000, kTokensBetweenFlushes = 4'096;
+constexpr int64_t kHottestShare = 16, kTokensBetweenShortFlushes = 256;
 
 // Sentences of like length are grouped among so many neighbours, whose rarer attributes lie side by side in memory.
 constexpr int64_t kWindow = 256;
@@ -45,11 +48,12 @@ struct Likelihood<Real>::Lane {
         is_clear = true;
     }
 
-    void flush(const std::vector<uint32_t>& rows) {
+    // Move the first `count` of these rows.
+    void flush(const std::vector<uint32_t>& rows, size_t count) {
         const int64_t stride = sums.table().stride;
         double* total = hot.data();
-        for (uint32_t row : rows) {
-            Real* values = sums.table().rows + int64_t(row) * stride;
+        for (size_t r = 0; r < count; ++r) {
+            Real* values = sums.table().rows + int64_t(rows[r]) * stride;
             for (int64_t j = 0; j < stride; ++j) {
                 total[j] += values[j];
                 values[j] = 0;
@@ -85,6 +89,9 @@ Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLay
         for (int64_t k = 0; k < examples_.states.row_offsets[N]; ++k) ++counts[examples_.states.rows[k]];
         for (size_t row = 0; row < counts.size(); ++row)
             if (counts[row] >= kHotCount) hot_rows_.push_back(uint32_t(row));
+        hottest_ = size_t(std::stable_partition(hot_rows_.begin(), hot_rows_.end(),
+                                                [&](uint32_t row) { return counts[row] * kHottestShare >= N; }) -
+                          hot_rows_.begin());
     }
     for (size_t k = 0; k + 1 < lane_offsets_.size(); ++k) {
         lanes_.push_back(std::make_unique<Lane>(*layout_, transitions_, hot_rows_.size()));
@@ -133,14 +140,14 @@ void Likelihood<Real>::observe() {
 
 template <class Real>
 void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared,
-                                const Variant& variant, bool curvature, double* log_z, const int* stop) {
+                                const Variant& variant, bool curvature, double* losses, const int* stop) {
     const int64_t L = layout_->L();
     Lane& lane = *lanes_[size_t(k)];
     if (!lane.is_clear) lane.clear();
     lane.is_clear = false;
     Expectations<Real> expectations(transitions_, examples_, variant, stop);
     expectations.use(scores, prepared, lane.transitions);
-    int64_t unflushed = 0;
+    int64_t unflushed = 0, recent = 0;
     const auto add = [&](int count, const int64_t* members) {
         if (!expectations.compute(weights_.table(), 1, count, members)) return false;
         for (int g = 0; g < count; ++g) {
@@ -149,7 +156,9 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
                 lane.dead = lane.dead < 0 ? sentence.index : std::min(lane.dead, sentence.index);
                 continue;
             }
-            log_z[sentence.index] = sentence.log_z;
+            losses[sentence.index] = sentence.log_z;
+            if (!examples_.partial(sentence.index))
+                losses[sentence.index] -= expectations.path_score(g, examples_.labels + sentence.first);
             for (int64_t cell = 0; curvature && cell < sentence.T * L; ++cell)
                 sentence.nodes[cell] *= 1 - sentence.nodes[cell];
             const double weight = examples_.weight(sentence.index);
@@ -157,17 +166,20 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
                                              sentence.first + sentence.T, Real(weight), sentence.nodes);
             expectations.add_counts(sentence, weight);
             unflushed += sentence.T;
+            recent += sentence.T;
         }
-        if (unflushed >= kTokensBetweenFlushes) {
-            lane.flush(hot_rows_);
-            unflushed = 0;
+        if (recent >= kTokensBetweenShortFlushes) {
+            const bool all = unflushed >= kTokensBetweenFlushes;
+            lane.flush(hot_rows_, all ? hot_rows_.size() : hottest_);
+            unflushed = all ? 0 : unflushed;
+            recent = 0;
         }
         return true;
     };
     const int64_t last = lane_offsets_[size_t(k) + 1];
     for (int64_t begin = lane_offsets_[size_t(k)]; begin < last && !*stop; begin += kWindow)
         for_groups(examples_.offsets, begin, std::min(begin + kWindow, last), add);
-    lane.flush(hot_rows_);
+    lane.flush(hot_rows_, hot_rows_.size());
 }
 
 template <class Real>
@@ -182,13 +194,13 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     const bool per_position = examples_.edges.offsets != nullptr;
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));
-    std::vector<double> log_z(size_t(examples_.B), 0.0);
+    std::vector<double> losses(size_t(examples_.B), 0.0);
 
     Outcome outcome;
     int stop = 0;
     const int64_t lanes = int64_t(lanes_.size());
     outcome.finished = run(lanes, lanes == 1 && examples_.offsets[examples_.B] < 64, stop, interrupted, [&](long k) {
-        run_lane(k, scores, prepared, variant, curvature, log_z.data(), &stop);
+        run_lane(k, scores, prepared, variant, curvature, losses.data(), &stop);
     });
     if (!outcome.finished) return outcome;
     for (const auto& lane : lanes_)
@@ -212,12 +224,10 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     for (const auto& lane : lanes_) lane->transitions.add_to(transitions_, gradient + layout_->size());
     for (const auto& lane : lanes_) lane->clear_small();
 
-    // The score of the known labels with the weights as they were used: rounded to Real.
+    // A sentence's loss is log Z less the score of its labels. Both come from the same emissions, rounded to Real, whose
+    // errors so cancel: where the score is added up by weights in float64, float32 noise on CoNLL-2003 is 10 times larger.
     value = 0;
-    for (int64_t b = 0; b < examples_.B; ++b) value += examples_.weight(b) * log_z[size_t(b)];
-    double score = 0;
-    for (int64_t k = 0; k < size(); ++k) score += observed_[size_t(k)] * double(Real(weights[k]));
-    value -= score;
+    for (int64_t b = 0; b < examples_.B; ++b) value += examples_.weight(b) * losses[size_t(b)];
     return outcome;
 }
 

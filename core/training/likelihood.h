@@ -41,7 +41,8 @@ private:
     TransitionLayout transitions_;
     Examples examples_;
     std::vector<int64_t> lane_offsets_;  // sentences of lane k
-    std::vector<uint32_t> hot_rows_;    // summed in float64 now and then
+    std::vector<uint32_t> hot_rows_;    // summed in float64 now and then,
+    size_t hottest_ = 0;                // the first of them more often
     std::vector<double> observed_;
     WeightMemory<Real> weights_;
     std::vector<double> transition_weights_;
@@ -49,7 +50,7 @@ private:
 
     void observe();
     void run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared, const Variant& variant,
-                  bool curvature, double* log_z, const int* stop);
+                  bool curvature, double* losses, const int* stop);
 };
 
 }  // namespace tagline

@@ -19,6 +19,7 @@ struct TransitionLayout {
     bool start = false, end = false;    // whether there are weights of the ends
     std::vector<uint8_t> may_follow;    // [L, L]; empty where everything may
     std::vector<uint8_t> may_start, may_end;  // [L]; empty where every label may
+    bool local = false;  // each token is normalised by itself, given the label before: see local_softmax.h
 
     int64_t size() const { return int64_t(pairs.size() + edge_pairs.size()) + (start ? L : 0) + (end ? L : 0); }
 };

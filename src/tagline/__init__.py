@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagline.features.templates import Template
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.memm import MEMM, MaxEnt
     from tagline.models.files import load
     from tagline.models.frames import entities_frame
     from tagline.models.hmm.estimator import HMM
@@ -47,6 +48,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CRF",
     "HMM",
+    "MEMM",
     "BiLSTMCRF",
     "Chain",
     "CompiledCorpus",
@@ -57,6 +59,7 @@ __all__ = [
     "Gradients",
     "InputError",
     "Marginals",
+    "MaxEnt",
     "NoPathError",
     "Paths",
     "RankedPaths",

@@ -473,7 +473,7 @@ class ExactStateWeights:
 class Moves:
     """Weights between labels and at the ends, and what is forbidden."""
 
-    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> None: ...
+    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None, local: bool = False) -> None: ...
 
 class Examples:
     """Labelled sentences, placed in a layout."""

@@ -35,6 +35,28 @@ def test_the_model_is_the_one_that_python_trains(folder: Path, tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize("kind", ["memm", "maxent", "crf"])
+def test_kinds_with_features(kind: str, folder: Path, tmp_path: Path) -> None:
+    path, dev = tmp_path / "m.tagline", read_columns(folder / "dev.txt")
+    done = tagline("train", folder / "train.txt", "-o", path, "--model", kind, "--tolerance", 0.001)
+    assert done.code == 0
+    assert "converged: the objective is proven to be within" in done.err
+    model = getattr(package, {"memm": "MEMM", "maxent": "MaxEnt", "crf": "CRF"}[kind])
+    ours = model("english_ner", scheme="auto", tolerance=0.001).fit(read_columns(folder / "train.txt"))
+    loaded = package.load(path)
+    assert type(loaded) is model
+    assert loaded.predict(dev) == ours.predict(dev)
+    assert "the objective is proven to be within 0." in tagline("inspect", path).out
+    assert tagline("explain", "-m", path, "Anna Smith lives in Rome.").code == 0
+    assert tagline("tag", "-m", path, folder / "dev.txt", "--spans").code == 0
+
+
+def test_a_tolerance_of_nothing_to_prove(folder: Path, tmp_path: Path) -> None:
+    done = tagline("train", folder / "train.txt", "-o", tmp_path / "m", "--tolerance", 0.001, "--c2", 0)
+    assert done.code != 0
+    assert "tolerance: expected None beside c2=0" in done.err
+
+
 def test_what_is_said(folder: Path, tmp_path: Path) -> None:
     done = tagline("train", folder / "train.txt", "-o", tmp_path / "m", "--dev", folder / "dev.txt", "--patience", 3)
     for words in (

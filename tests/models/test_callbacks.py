@@ -40,7 +40,8 @@ def test_crf_states(algorithm: str) -> None:
     model.set_params(max_iterations=4, passes=4).fit(X, Y, X_dev=X, y_dev=Y)
     assert [state.pass_ for state, _ in seen] == [done.number for done in model.training_log_]
     for (state, weights), done in zip(seen, model.training_log_, strict=True):
-        assert (state.epoch, state.gap, state.progress) == (done.number, None, done)
+        assert (state.epoch, state.gap, state.progress) == (done.number, done.gap, done)
+        assert (state.gap is not None) == (not np.isnan(done.gradient_norm))  # who knows the gradient proves a gap
         assert (state.objective, state.dev_score, state.seconds) == (done.objective, done.dev_score, done.seconds)
         assert state.gradient_norm is done.gradient_norm, "the other numbers of a pass are there, too"
         assert weights.shape == model.parameters_.weights.shape
@@ -57,7 +58,9 @@ def test_states_are_frozen_and_weights_are_asked_for_in_time() -> None:
         seen[0].weights()
     with pytest.raises(AttributeError):
         _ = seen[0].nothing_of_that_name
-    assert seen[-1].metrics() == {"objective": seen[-1].objective, "seconds": seen[-1].seconds}
+    state = seen[-1]
+    gaps = {"gap": state.gap, "relative_gap": state.relative_gap}
+    assert state.metrics() == {"objective": state.objective, **gaps, "seconds": state.seconds}
 
 
 def test_weights_are_copied_only_when_asked() -> None:

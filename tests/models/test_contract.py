@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline import CRF, HMM, InputError, TrigramTagger, chain, compiled
+from tagline import CRF, HMM, MEMM, InputError, MaxEnt, TrigramTagger, chain, compiled
 from tagline.models.answers import Answer
 from tagline.models.contract import Input, Model
 from tagline.models.registry import kinds
@@ -33,6 +33,8 @@ def fitted(kind: str) -> Any:
         return (bilstm() if kind == "bilstm" else transformer()).fit(X, Y)
     estimators = {
         "crf": CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
+        "memm": MEMM(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
+        "maxent": MaxEnt(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
         "hmm": HMM(scheme="IOB2", k=0.2),
         "trigram": TrigramTagger(),
     }

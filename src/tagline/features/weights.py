@@ -8,7 +8,7 @@ say what is forbidden.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,9 +205,9 @@ class Scorer:
             ):
                 scores[~allowed] = -np.inf
 
-    def with_weights(self, weights: FloatArray) -> Scorer:
+    def with_weights(self, weights: FloatArray) -> Self:
         """Return a scorer for other weights of the same structure."""
-        return Scorer(self.structure, weights, self.rules, self._layout, exact=self.is_exact)
+        return type(self)(self.structure, weights, self.rules, self._layout, exact=self.is_exact)
 
     def emissions(self, features: Features) -> FloatArray:
         """Sum the state weights of each token: ``[N, L]``."""
@@ -217,10 +217,15 @@ class Scorer:
 
     def chain(self, features: Features) -> Chain:
         """Score sentences; where edge attributes have weights, the transitions are ``[N, L, L]``."""
-        transitions: NDArray[Any] = self.transitions
-        if features.edges is not None and len(self._edges):
-            transitions = self._edge_matrices(features.edges)
-        return Chain(self.emissions(features), transitions, self.start, self.end, features.offsets)
+        return self.joined(self.emissions(features), features.offsets, self._transitions(features))
+
+    def joined(self, emissions: NDArray[Any], offsets: IntArray, transitions: NDArray[Any] | None = None) -> Chain:
+        """Return the chain of sentences with these emissions; the scorer's transitions where none are given."""
+        return Chain(emissions, self.transitions if transitions is None else transitions, self.start, self.end, offsets)
+
+    def _transitions(self, features: Features) -> NDArray[Any] | None:
+        """The transitions into each token where edge attributes have weights."""
+        return None if features.edges is None or not len(self._edges) else self._edge_matrices(features.edges)
 
     def _edge_matrices(self, edges: Attributes) -> FloatArray:
         L, structure = self.structure.num_labels, self.structure

@@ -277,6 +277,7 @@ class TrainingFacts:
         dev: scores on the dev set, by name; the best pass by it.
         log: (number, objective, dev score) of passes.
         user: notes of whoever trained it, by name.
+        gap: how far the objective is from its optimum at most; None where that is not known.
     """
 
     sentences: int = 0
@@ -291,13 +292,16 @@ class TrainingFacts:
     dev: Mapping[str, Any] = field(default_factory=dict)
     log: tuple[tuple[Any, ...], ...] = ()
     user: Mapping[str, str] = field(default_factory=dict)
+    gap: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data; an unknown objective is None, and what files of 0.1.0 lack is left out."""
         known = math.isfinite(self.objective)
         plain = {**vars(self), "objective": self.objective if known else None, "notes": list(self.notes)}
         plain |= {"dev": dict(self.dev), "log": [list(row) for row in self.log], "user": dict(self.user)}
-        return {name: value for name, value in plain.items() if value or name not in _LATER}
+        proven = self.gap is not None and math.isfinite(self.gap)
+        later = _LATER if proven else (*_LATER, "gap")
+        return {name: value for name, value in plain.items() if name not in later or (value and name != "gap")}
 
 
 _LATER = ("tokens", "fingerprint", "date", "dev", "log", "user")
@@ -406,7 +410,7 @@ def facts_of(file: ModelFile) -> TrainingFacts:
     """Return how the model was trained, as far as the file says it."""
     stated = {name: value for name, value in file.setting("training", dict).items() if value is not None}
     types: dict[str, type[Any]] = {entry.name: type(entry.default) for entry in fields(TrainingFacts)}
-    types |= {"dev": dict, "user": dict}
+    types |= {"dev": dict, "user": dict, "gap": float}
     facts = {name: value for name, value in stated.items() if name in types}
     if isinstance(notes := facts.get("notes"), list):
         facts["notes"] = tuple(map(str, notes))

@@ -275,6 +275,14 @@ _TABLE = (
         panel=TRAINING,
         least=0,
     ),
+    Option(
+        "tolerance",
+        float,
+        "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by --epsilon or "
+        "--delta.",
+        panel=TRAINING,
+        least=0,
+    ),
     Option("period", int, "Passes for --delta.", 10, panel=TRAINING, least=0),
     Option(
         "random_state",

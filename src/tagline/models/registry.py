@@ -129,20 +129,43 @@ def kind_of_file(name: str, source: str) -> Kind:
     return _KINDS[name]
 
 
+_FEATURE_OPTIONS = (
+    *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
+    *("all_possible_states", "start_end", "label_weights", "hash_bits"),
+    *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
+    *("tolerance", "period", "random_state", *_FILES),
+)
+
 register(
     Kind(
         "crf",
         "tagline.models.crf.estimator:CRF",
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
-        options_named(
-            *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
-            *("all_possible_states", "all_possible_transitions", "start_end", "label_weights", "hash_bits"),
-            *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
-            *("period", "random_state"),
-            *_FILES,
-        ),
+        options_named(*_FEATURE_OPTIONS, "all_possible_transitions"),
         tagger="tagline.models.crf.tagger:CRFTagger",
+        recipe="tagline.models.crf.recipe:CRFRecipe",
+    )
+)
+register(
+    Kind(
+        "memm",
+        "tagline.models.crf.memm:MEMM",
+        "a CRF's features, each token normalised by itself after the label before it: passes are shorter with many "
+        "labels, label bias costs accuracy; a baseline",
+        options_named(*_FEATURE_OPTIONS, "all_possible_transitions"),
+        tagger="tagline.models.crf.tagger:MEMMTagger",
+        recipe="tagline.models.crf.recipe:CRFRecipe",
+    )
+)
+register(
+    Kind(
+        "maxent",
+        "tagline.models.crf.memm:MaxEnt",
+        "a CRF's features, each token labelled by itself: for labels that do not depend on their neighbours, and to "
+        "see what transitions are worth",
+        options_named(*_FEATURE_OPTIONS),
+        tagger="tagline.models.crf.tagger:MaxEntTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
 )

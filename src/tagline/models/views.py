@@ -17,6 +17,7 @@ from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
 from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.sources import shown_value
+from tagline.training.certificate import relative_gap
 
 MOST_LETTERS = 80  # of one setting, in the repr of a model
 
@@ -147,9 +148,19 @@ def training_lines(training: dict[str, Any]) -> list[str]:
         elif name == "dev":
             lines.append(f"{name:10}  {_scores({key: number for key, number in value.items() if key != 'types'})}")
             lines += [f"{'dev':10}  {kind}: {_scores(scores)}" for kind, scores in value.get("types", {}).items()]
-        elif value not in (None, []):
+        elif value not in (None, []) and name != "gap":
             lines.append(f"{'corpus' if name == 'fingerprint' else name:10}  {value}")
+            if name == "objective" and (gap := training.get("gap")) is not None:
+                lines.append(f"{'gap':10}  {gap:.4g}: {_proven(gap, value)}")
     return lines
+
+
+def _proven(gap: float, objective: float) -> str:
+    """Say how close an objective is to its optimum at least."""
+    within = relative_gap(gap, objective)
+    if within is None or math.isinf(within):
+        return "the objective is at most this far from its optimum"
+    return f"the objective is proven to be within {100 * within:.2g} % of its optimum"
 
 
 def _scores(numbers: Mapping[str, Any]) -> str:

@@ -54,6 +54,7 @@ class Settings:
         seed: of the order of the sentences.
         precision: "float32", "float64", or "auto": float64 for up to `SMALL` tokens.
         options: further arguments of the algorithm, by name.
+        local: whether each token is normalised by itself, given the label before it, as in an MEMM.
     """
 
     algorithm: str = "auto"
@@ -64,6 +65,7 @@ class Settings:
     seed: int = 0
     precision: str = "auto"
     options: dict[str, Any] | None = None
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,12 @@ class Algorithm:
     Attributes:
         run: called as ``run(likelihood, start, monitor=…, …)``, with the settings that it uses.
         uses: the names of those settings; "noise" where it must know how exact the objective is.
+        proves: whether its passes know the gradient, and with c2 > 0 how far the optimum is at most.
     """
 
     run: Callable[..., Trained]
     uses: frozenset[str]
+    proves: bool = False
 
 
 def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **arguments: Any) -> Trained:
@@ -84,12 +88,12 @@ def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **ar
 
 
 ALGORITHMS = {
-    "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"})),
-    "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"})),
-    "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"})),
+    "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"}), proves=True),
+    "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
+    "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
     "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
-    "gd": Algorithm(gd, frozenset({"c1", "c2"})),
-    "iis": Algorithm(iis, frozenset({"c2"})),
+    "gd": Algorithm(gd, frozenset({"c1", "c2"}), proves=True),
+    "iis": Algorithm(iis, frozenset({"c2"}), proves=True),
     "ap": Algorithm(ap, frozenset({"passes", "seed"})),
     "pa": Algorithm(pa, frozenset({"passes", "seed"})),
     "arow": Algorithm(arow, frozenset({"passes", "seed"})),
@@ -110,7 +114,7 @@ def train(
     check_settings(settings)
     small = settings.precision == "auto" and features.num_tokens <= SMALL
     precision = "float64" if small or settings.precision == "float64" else "float32"
-    likelihood = Likelihood(structure, features, targets, rules, precision, scratch)
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
     algorithm = ALGORITHMS[settings.algorithm]
     arguments = _arguments(algorithm, settings, precision)
     return algorithm.run(likelihood, start, monitor=monitor, **{**arguments, **(settings.options or {})})

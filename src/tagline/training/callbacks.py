@@ -14,6 +14,7 @@ from inspect import Parameter, signature
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from tagline.errors import InputError
+from tagline.training.certificate import relative_gap
 
 
 class Progress(Protocol):
@@ -58,7 +59,8 @@ class TrainingState:
     Attributes:
         pass_: which pass it is, from 1; `epoch` is the same number.
         objective: what training makes smaller, or larger for an HMM: with the penalties, or a network's mean loss.
-        gap: how far the objective is from its optimum at most; None where that is not known.
+        gap: how far the objective is from its optimum at most (`tagline.training.certificate`); None where that is not
+            known. `relative_gap` is its share of the optimum.
         dev_score: of the dev set, the higher the better; None where there is none.
         seconds: since training began, those before it was resumed included.
         progress: the entry of `training_log_`, whose other numbers are attributes of the state, too.
@@ -85,14 +87,20 @@ class TrainingState:
     copy: Callable[[], Any] = field(repr=False)
 
     @classmethod
-    def of(cls, progress: Progress, copy: Callable[[], Any], gap: float | None = None) -> TrainingState:
+    def of(cls, progress: Progress, copy: Callable[[], Any]) -> TrainingState:
         """Return the state after a pass; `copy` is asked for the weights if somebody wants them."""
+        gap = getattr(progress, "gap", None)
         return cls(progress.number, progress.objective, gap, progress.dev_score, progress.seconds, progress, copy)
 
     @property
     def epoch(self) -> int:
         """Which pass it is, from 1."""
         return self.pass_
+
+    @property
+    def relative_gap(self) -> float | None:
+        """By which share of the optimum the objective is above it at most; None where that is not known."""
+        return relative_gap(self.gap, self.objective)
 
     def weights(self) -> Any:
         """Return a copy of what was learned: the weights ``[n]`` of a CRF, arrays or tensors by name of the others."""
@@ -105,7 +113,7 @@ class TrainingState:
         >>> TrainingState.of(Pass(3, 12.5, 0.1, 10, 1.5, 4, dev_score=0.5), dict).metrics()
         {'objective': 12.5, 'dev_score': 0.5, 'seconds': 1.5}
         """
-        numbers = {name: getattr(self, name) for name in ("objective", "gap", "dev_score", "seconds")}
+        numbers = {name: getattr(self, name) for name in ("objective", "gap", "relative_gap", "dev_score", "seconds")}
         return {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
     def __getattr__(self, name: str) -> Any:

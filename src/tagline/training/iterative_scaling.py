@@ -72,7 +72,9 @@ class _Scaling:
                 gradient = expected.features.sum(axis=0) - sums.observed + 2 * c2 * weights
                 self.evaluations += 1
                 active = int(np.count_nonzero(weights))
-                yield Point(weights, objective, norm(gradient), norm(weights), active, self.evaluations)
+                length = norm(gradient)
+                gap = length * length / (4 * c2) if c2 else None  # all labels are known: the objective is convex
+                yield Point(weights, objective, length, norm(weights), active, self.evaluations, gap=gap)
             self.told = False
             self.weights = weights + solve(expected.totals, expected.features, sums.observed, weights, c2)
 

@@ -1,5 +1,8 @@
 """The likelihood of a feature CRF as an objective over flat weights: Σ_b weight_b · −log p(labels_b), no penalties.
 
+Where `local` is set it is that of a maximum-entropy Markov model: p(labels) is the product of p(y_n | y_(n−1), x), each
+normalised by itself over the labels that rules allow there, with the label before as the sentence has it.
+
 A sentence whose labels are not all known contributes −log of the summed probability of the labellings that its sets
 allow: log Z(rules) − log Z(rules and sets). The core does the work, in lanes whose number does not depend on threads.
 """
@@ -47,6 +50,7 @@ class Likelihood:
         rules: transitions, starts and ends that are forbidden, in Z as in decoding.
         precision: "float32" for speed (sums are float64 all the same), "float64" for the last digits.
         scratch: a folder for what training reads in each pass; None to hold it in memory.
+        local: whether each token is normalised by itself.
     """
 
     def __init__(
@@ -57,12 +61,13 @@ class Likelihood:
         rules: Rules | None = None,
         precision: str = "float32",
         scratch: Path | None = None,
+        local: bool = False,
     ) -> None:
         compiled.require()
         core = compiled.core
         assert core is not None
         self.structure, self.features, self.targets, self.rules = structure, features, targets, rules
-        self.precision = precision
+        self.precision, self.local = precision, local
         self.num_sentences = features.num_sentences
         layout = core.Layout(structure.num_labels, structure.state_offsets, structure.state_labels)
         moves = core.Moves(
@@ -75,6 +80,7 @@ class Likelihood:
             None if rules is None else rules.transitions,
             None if rules is None else rules.start,
             None if rules is None else rules.end,
+            local,
         )
         states, edges = features.states, features.edges
         if scratch is None:
@@ -97,6 +103,11 @@ class Likelihood:
     def size(self) -> int:
         """How many weights there are."""
         return int(self.core.size)
+
+    @property
+    def convex(self) -> bool:
+        """Whether all labels are known; where several are allowed, it is a difference of convex functions."""
+        return bool((self.targets.labels >= 0).all())
 
     def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[size]``."""
@@ -124,6 +135,7 @@ class Likelihood:
             ),
             self.rules,
             self.precision,
+            local=self.local,
         )
 
     def curvature(self, weights: Float64Array) -> Float64Array:

@@ -3,7 +3,8 @@
 Every algorithm is an iterator of `Point`, one a pass. `Monitor.follow` draws them, keeps the history, tells callbacks
 and decides when to stop: as CRFsuite does (a relative improvement over `period` passes below `delta`, or
 ‖g‖ / max(1, ‖w‖) below `epsilon`), by patience on a dev score, by a time budget, by a number of passes, and on Ctrl-C,
-which loses nothing. Between two passes it writes the checkpoint (`standing` has what of the run is in it).
+which loses nothing. With a `tolerance`, it stops where the gap to the optimum is proven to be small (`certificate`).
+Between two passes it writes the checkpoint (`standing` has what of the run is in it).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.training.callbacks import TrainingState, told
+from tagline.training.certificate import relative_gap
 from tagline.training.checkpoints import Checkpoint, State, Stateful
 from tagline.training.checks import as_float, check_functions, check_number, check_whole
 from tagline.training.passes import Pass, Point
@@ -50,12 +52,14 @@ class Trained(Stopped):
         reason: why it stopped, in words: ``converged: …``, ``patience``, ``time budget``, ``max_iterations``,
             ``interrupted``, ``callback`` or ``line search failed: …``.
         history: one `Pass` after the other.
+        gap: how far the objective is from its optimum at most; None where that is not known.
     """
 
     weights: Float64Array
     objective: float
     reason: str
     history: tuple[Pass, ...]
+    gap: float | None = None
 
 
 ScoreOfWeights: TypeAlias = Callable[[Float64Array], float]
@@ -70,6 +74,7 @@ class Monitor:
         epsilon: stop when ‖g‖ / max(1, ‖w‖) is below; 0 for never.
         period, delta: stop when the objective changed by at most `delta` of it in `period` passes; 0 for never. A noisy
             objective is not compared: it would seem to stand still by chance.
+        tolerance: stop when the objective is proven to be within this share of its optimum; None for never.
         max_iterations: passes of each algorithm; None for no limit.
         max_seconds: budget of the whole run, looked at after each pass.
         dev: a score of the weights, the higher the better, asked after each pass.
@@ -88,6 +93,7 @@ class Monitor:
         epsilon: float = 1e-5,
         period: int = 10,
         delta: float = 1e-5,
+        tolerance: float | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         dev: ScoreOfWeights | None = None,
@@ -99,6 +105,7 @@ class Monitor:
     ) -> None:
         check_number("epsilon", epsilon, least=0, finite=False, wanted="0 or more")
         check_number("delta", delta, least=0, finite=False, wanted="0 or more")
+        check_number("tolerance", tolerance, above=0, optional=True)
         check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
         check_whole("period", period, 0, wanted="0 or more")
         check_whole("max_iterations", max_iterations, 0, optional=True, wanted="0 or more")
@@ -107,6 +114,7 @@ class Monitor:
         if patience is not None and dev is None:
             raise InputError("patience: expected a dev score to be patient with, got none; pass dev=")
         self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
+        self.tolerance = None if tolerance is None else as_float(tolerance)
         self.max_iterations, self.max_seconds = max_iterations, max_seconds
         self.dev, self.patience = dev, patience
         self.callbacks, self.reports, self.clock = tuple(callbacks), list(reports), clock
@@ -167,7 +175,7 @@ class Monitor:
             reason = "interrupted"
         points.close()
         end = self._best or last
-        return Trained(end.weights, end.objective, reason, tuple(self.history))
+        return Trained(end.weights, end.objective, reason, tuple(self.history), end.gap)
 
     def _due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
@@ -205,6 +213,7 @@ class Monitor:
             point.evaluations,
             score,
             point.step,
+            point.gap,
         )
         self.history.append(done)
         if score is not None:
@@ -228,6 +237,9 @@ class Monitor:
         return "patience" if self.patience is not None and self._waited >= self.patience else None
 
     def _judge(self, point: Point, objectives: list[float]) -> str | None:
+        within = relative_gap(point.gap, point.objective)
+        if self.tolerance is not None and within is not None and within <= self.tolerance:
+            return f"converged: the objective is proven to be within {100 * within:.2g} % of its optimum"
         if point.gradient_norm < self.epsilon * max(1.0, point.weight_norm):
             return f"converged: gradient norm {point.gradient_norm:.2e} is below {self.epsilon:g} × max(1, ‖w‖)"
         passes = len(objectives) - 1

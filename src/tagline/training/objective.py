@@ -20,7 +20,10 @@ from tagline.types import Float64Array, as_array
 
 
 class Objective(Protocol):
-    """The smooth part of what is minimised, without penalties."""
+    """The smooth part of what is minimised, without penalties.
+
+    One that has an attribute ``convex`` which is True gets a proof of how far it is from the optimum (`certificate`).
+    """
 
     def __call__(self, weights: Float64Array, /) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[n]`` at weights ``[n]``, which are not to be changed or kept."""

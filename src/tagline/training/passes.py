@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tagline.training.certificate import relative_gap
 from tagline.types import Float64Array
 
 
@@ -22,6 +23,7 @@ class Point:
         evaluations: of the objective, since the start.
         step: how far along its direction the pass went.
         noisy: whether the objective was added up while the weights changed; `delta` does not compare such numbers.
+        gap: how far the objective is from its optimum at most (`certificate`); None where that is not known.
     """
 
     weights: Float64Array
@@ -32,11 +34,12 @@ class Point:
     evaluations: int = 0
     step: float | None = None
     noisy: bool = False
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One line of a training history; `seconds` count from the start."""
+    """One line of a training history; `seconds` count from the start, and `gap` is that of `Point`."""
 
     iteration: int
     objective: float
@@ -46,6 +49,7 @@ class Pass:
     evaluations: int
     dev_score: float | None = None
     step: float | None = None
+    gap: float | None = None
 
     noun: ClassVar[str] = "pass"
     plural: ClassVar[str] = "passes"
@@ -57,9 +61,20 @@ class Pass:
         """Which pass it is, from 1."""
         return self.iteration
 
+    @property
+    def relative_gap(self) -> float | None:
+        """By which share of the optimum the objective is above it at most; None where that is not known."""
+        return relative_gap(self.gap, self.objective)
+
     def headline(self) -> str:
-        """Say in a few words what it reached."""
-        return f"objective {self.objective:.2f}"
+        """Say in a few words what it reached.
+
+        >>> Pass(7, 1010.0, 6.3, 100, 4.2, 8, gap=10.0).headline()
+        'objective 1010.00  within 1 %'
+        """
+        within = self.relative_gap
+        proven = f"  within {100 * within:.2g} %" if within is not None and within < 1 else ""
+        return f"objective {self.objective:.2f}{proven}"
 
     def line(self) -> str:
         """Write it as one line of text.
@@ -70,6 +85,8 @@ class Pass:
         parts = [f"{self.iteration:4d}", f"objective {self.objective:.4f}"]
         if not math.isnan(self.gradient_norm):
             parts.append(f"gradient {self.gradient_norm:.2e}")
+        if self.gap is not None:
+            parts.append(f"gap {self.gap:.2e}")
         parts.append(f"active {self.active}")
         if self.step is not None:
             parts.append(f"step {self.step:.1e}")

@@ -1,8 +1,8 @@
 """Telling how training goes: who is told, how long it will take, and the choice between a bar, lines and `logging`.
 
 How long it will take is known where there is a limit of passes or seconds. Otherwise it is guessed from how fast the
-objective settles: training stops when r_k = (f_(k−period) − f_k) / |f_k| is below delta, and r falls about
-geometrically. `bars` draws; it is imported when something is to be drawn.
+objective settles: training stops when r_k = (f_(k−period) − f_k) / |f_k| is below delta, or when the relative gap is
+below a tolerance, and both fall about geometrically. `bars` draws; it is imported when something is to be drawn.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ class Budget:
         seconds: None for no limit.
         period, delta: training has converged where the objective changes by less than `delta` in `period` passes; a
             period of 0 where that is no way to stop.
+        tolerance: or where the relative gap to the optimum is below; None where that is no way to stop.
     """
 
     passes: int | None = None
     seconds: float | None = None
     period: int = 0
     delta: float = 0.0
+    tolerance: float | None = None
 
 
 class Reporter(Protocol):
@@ -74,8 +76,7 @@ def seconds_left(history: Sequence[Progress], budget: Budget) -> float | None:
     if budget.seconds is not None:
         guesses.append(budget.seconds - done.seconds)
     settled = _passes_to_settle([done.objective for done in history], budget)
-    if settled is not None:
-        guesses.append(settled * pace)
+    guesses += [passes * pace for passes in (settled, _passes_to_prove(history, budget)) if passes is not None]
     return max(0.0, min(guesses)) if guesses else None
 
 
@@ -92,6 +93,15 @@ def _passes_to_settle(objectives: Sequence[float], budget: Budget) -> float | No
     if not (0 < now < before < math.inf):
         return 0.0 if now == 0 else None
     return max(0.0, math.log(now / budget.delta) / (math.log(before / now) / span))
+
+
+def _passes_to_prove(history: Sequence[Progress], budget: Budget) -> float | None:
+    gaps = [getattr(done, "relative_gap", None) for done in history[-4 * FEWEST :]]
+    known = [gap for gap in gaps if gap is not None and 0 < gap < math.inf]
+    if budget.tolerance is None or len(known) <= FEWEST or known[-1] >= known[0]:
+        return None
+    fall = math.log(known[0] / known[-1]) / (len(known) - 1)  # of the logarithm, a pass
+    return max(0.0, math.log(known[-1] / budget.tolerance) / fall)
 
 
 class Silent:

@@ -76,6 +76,8 @@ def history_of(state: State) -> tuple[Pass, ...]:
     """Return the passes that `history_state` made columns of."""
     columns = state.value("history", dict)
     try:
+        unknown = [None] * len(columns["iteration"])  # a gap, in a checkpoint of an older version
+        columns = {"gap": unknown, **columns}
         rows = list(zip(*[columns[entry.name] for entry in fields(Pass)], strict=True))
         numbers = [[read_number(value) for value in row] for row in rows]
         if odd := [value for row in numbers for value in row if value is not None and type(value) not in (int, float)]:
@@ -98,5 +100,5 @@ def _point(state: State, size: int) -> Point:
         raise StorageError(f"{state.source}: expected finite weights, got others; {DAMAGED}")
     numbers = {name: state.value(name, float) for name in ("objective", "gradient_norm", "weight_norm")}
     counts = {name: state.value(name, int) for name in ("active", "evaluations")}
-    step = None if state.values.get("step") is None else state.value("step", float)
-    return Point(weights, **numbers, **counts, step=step, noisy=state.value("noisy", bool))
+    step, gap = (None if state.values.get(name) is None else state.value(name, float) for name in ("step", "gap"))
+    return Point(weights, **numbers, **counts, step=step, noisy=state.value("noisy", bool), gap=gap)

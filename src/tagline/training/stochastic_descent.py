@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.training.certificate import certifies, gap_at
 from tagline.training.checkpoints import State, restored_generator
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
@@ -52,7 +53,8 @@ def sgd(
         averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
         seed: of the order of the sentences, which differs from pass to pass.
         monitor: when to stop and whom to tell. The objective of a pass is the sum of the losses, each before its step.
-            These sums are too noisy for `delta`, which is not looked at. The objective of the result is exact.
+            These sums are too noisy for `delta`, which is not looked at. The objective of the result is exact, and so
+            is its gap to the optimum.
     """
     if not 1 <= batch <= 4:
         raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
@@ -64,11 +66,12 @@ def sgd(
     points = steps.points(weights, rate, passes, averaged)
     trained = (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
     try:
-        value, _ = likelihood(trained.weights)
+        value, gradient = likelihood(trained.weights)
     except KeyboardInterrupt:  # the weights are complete; only their objective is not known
         return Trained(trained.weights, float("nan"), "interrupted", trained.history)
-    total = value + Penalty.of(c1, c2, len(weights)).value(trained.weights)
-    return Trained(trained.weights, total, trained.reason, trained.history)
+    penalty, end = Penalty.of(c1, c2, len(weights)), trained.weights
+    gap = gap_at(penalty, end, gradient + 2 * c2 * end) if certifies(likelihood, penalty) else None
+    return Trained(end, value + penalty.value(end), trained.reason, trained.history, gap)
 
 
 class _Steps:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.readers.sources import shown_value
+from tagline.training.certificate import certifies, gap_at
 from tagline.training.checkpoints import State
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial
@@ -66,6 +67,7 @@ class Walk:
         self.weights = as_weights("start", start)
         n = len(self.weights)
         self._objective, self._penalty = objective, Penalty.of(*penalty, n)
+        self._certifies = certifies(objective, self._penalty)
         self.gradient = np.empty(n)
         self._next_weights, self._next_gradient = np.empty(n), np.empty(n)
         self.curvature = Curvature(memory or 0)
@@ -97,6 +99,15 @@ class Walk:
         return float(np.sqrt(self._sums[2]))
 
     @property
+    def gap(self) -> float | None:
+        """How far the objective is from its optimum at most; None where nothing can be proven."""
+        if not self._certifies:
+            return None
+        if self._penalty.c2.size == 1:
+            return float(self._sums[2] / (4 * self._penalty.c2[0]))
+        return gap_at(self._penalty, self.weights, self.gradient)
+
+    @property
     def has_diagonal(self) -> bool:
         """Whether an initial inverse Hessian was given."""
         return len(self._diagonal) > 0
@@ -111,6 +122,7 @@ class Walk:
             int(self._sums[4]),
             self.evaluations,
             self.step,
+            gap=self.gap,
         )
 
     def aim(self, step: float) -> float:

@@ -155,6 +155,8 @@ HELP = {
     "Converged where the objective changes by less in --period passes.": (
         "目标函数在 --period 遍内的变化小于此值即为收敛。"
     ),
+    "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by --epsilon or "
+    "--delta.": "已证明目标函数高出最优值不超过此比例（1e-4 即 0.01 %）时停止，不再看 --epsilon 和 --delta。",
     "Passes for --delta.": "--delta 所看的遍数。",
     "Of the order of sentences.": "随机种子，决定句子的顺序。",
     "By default TAGLINE_THREADS or one a core.": "线程数；默认为 TAGLINE_THREADS 或每核一个。",
@@ -166,6 +168,12 @@ HELP = {
     "at all columns. The one to begin with": (
         "按模板取词及其邻近的特征：准确，在 CPU 上几秒到几分钟训练完，能看所有的列。建议从它开始"
     ),
+    "a CRF's features, each token normalised by itself after the label before it: passes are shorter with many labels, "
+    "label bias costs accuracy; a baseline": (
+        "用 CRF 的特征，但每个词例在前一个标签之后各自归一化：标签多时每遍更快，标注偏置使准确率下降；适合作基线"
+    ),
+    "a CRF's features, each token labelled by itself: for labels that do not depend on their neighbours, and to see "
+    "what transitions are worth": "用 CRF 的特征，但每个词例单独标注：适合标签与邻近标签无关的情形，或看转移值多少",
     "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data": (
         "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时"
     ),
@@ -453,6 +461,7 @@ SAID = {
     "epoch {#}": "第 {} 遍",
     "epoch {#} of {#}": "第 {}/{} 遍",
     "objective {#}": "目标函数 {}",
+    "within {} %": "距最优值不超过 {} %",
     "loss {#}": "损失 {}",
     "dev {#}": "开发集 {}",
     "{#} tokens/s": "每秒 {} 个词例",
@@ -468,6 +477,9 @@ SAID = {
     "{}; pass {} is kept, dev {}": "{:t}；保留第 {} 遍，开发集 {}",
     "{}; epoch {} is kept, dev {}": "{:t}；保留第 {} 遍，开发集 {}",
     "converged": "已收敛",
+    "converged: the objective is proven to be within {} % of its optimum": (
+        "已收敛：已证明目标函数高出最优值不超过 {} %"
+    ),
     "the dev score no longer rises": "开发集成绩不再上升",
     "--max-iterations is reached, before it had converged": "已到 --max-iterations，尚未收敛",
     "--max-seconds are over, before it had converged": "--max-seconds 已用完，尚未收敛",

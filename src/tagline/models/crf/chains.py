@@ -32,7 +32,7 @@ def feature_chains(scorer: Scorer, features: Features) -> Iterator[Chain]:
 def word_chains(words: WordScorer, scorer: Scorer, corpus: Corpus) -> Iterator[Chain]:
     """Score sentences of words in blocks."""
     for emissions, offsets in words.blocks(corpus, MOST_TOKENS):
-        yield Chain(emissions, scorer.transitions, scorer.start, scorer.end, offsets)
+        yield scorer.joined(emissions, offsets)
 
 
 def exact_chains(parameters: Parameters, features: Features) -> Iterator[Chain]:

@@ -29,7 +29,9 @@ from tagline.models.crf.tagger import CRFTagger
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.sentences import as_sentences
+from tagline.training.algorithms import ALGORITHMS
 from tagline.training.callbacks import Callback
+from tagline.training.certificate import relative_gap
 from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
 from tagline.training.runs import RunFiles
@@ -64,6 +66,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         dictionary: phrases and their types, used as their priority says.
         max_iterations, max_seconds: limits; None for none.
         epsilon, period, delta: when training has converged, as in CRFsuite.
+        tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
+            epsilon or delta. It needs c2 above 0, labels that are all known, and an algorithm that knows the gradient.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
         memory: steps that L-BFGS remembers.
         passes: of stochastic and online algorithms.
@@ -75,7 +79,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         callbacks: called with a `TrainingState` after each pass; True stops.
 
     After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
-    `objective_`, `notes_` (what was repaired or dropped), and those of `CRFViews`. The log is not kept in files.
+    `objective_`, `gap_` (how far from its optimum that is at most), `notes_` (what was repaired or dropped), and those
+    of `CRFViews`. The log is not kept in files.
 
     >>> X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Bob"}, {"word": "sings"}]]
     >>> CRF(c2=0.1).fit(X, [["N", "V"], ["N", "V"]]).predict([[{"word": "Bob"}, {"word": "runs"}]])
@@ -83,6 +88,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     """
 
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
+    local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
+    chained: ClassVar[bool] = True  # whether a label depends on the label before
+    algorithms: ClassVar[tuple[str, ...]] = tuple(ALGORITHMS)
     training_log_: Sequence[Pass]
 
     def __init__(
@@ -108,6 +116,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         epsilon: float = 1e-5,
         period: int = 10,
         delta: float = 1e-5,
+        tolerance: float | None = None,
         patience: int | None = None,
         memory: int = 10,
         passes: int | None = None,
@@ -138,6 +147,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.epsilon = epsilon
         self.period = period
         self.delta = delta
+        self.tolerance = tolerance
         self.patience = patience
         self.memory = memory
         self.passes = passes
@@ -163,7 +173,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         save_every: float = SECONDS,
         log: storage.Path | None = None,
         tensorboard: storage.Path | None = None,
-    ) -> CRF:
+    ) -> Self:
         """Learn weights from labelled sentences.
 
         Arguments:
@@ -195,7 +205,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> CRF:
+    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from more sentences, beginning at the weights of now: new labels and features are added.
 
         One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
@@ -226,6 +236,21 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """What training reached, with the penalties."""
         self._fitted()
         return self.training_.objective
+
+    @property
+    def gap_(self) -> float | None:
+        """How far `objective_` is from its optimum at most; None where that is not known.
+
+        That takes c2 above 0, labels that are all known, and an algorithm that ends with a gradient: not ``ap``, ``pa``
+        or ``arow``.
+        """
+        self._fitted()
+        return self.training_.gap
+
+    @property
+    def relative_gap_(self) -> float | None:
+        """By which share of the optimum `objective_` is above it at most; None where that is not known."""
+        return relative_gap(self.gap_, self.objective_)
 
     @property
     def kept_pass_(self) -> Progress | None:
@@ -279,7 +304,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self._take_over(fitted.parameters, fitted.extraction, fitted.training)
         self.training_log_ = fitted.history
 
-    def _with(self, parameters: Parameters) -> CRF:
+    def _with(self, parameters: Parameters) -> Self:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
@@ -293,7 +318,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _packed(self) -> Packed:
         p, e = self._fitted(), self._extraction
-        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_), self.kind)
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)

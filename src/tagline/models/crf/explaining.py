@@ -15,7 +15,13 @@ from tagline.models.explanations import Contribution, Explanation, explain_chain
 from tagline.types import Chain, Float64Array, IntArray
 
 
-def explain(parameters: Parameters, chain: Chain, features: Features, tokens: Sequence[str]) -> Explanation:
+def explain(
+    parameters: Parameters,
+    chain: Chain,
+    features: Features,
+    tokens: Sequence[str],
+    normalisers: Float64Array | None = None,
+) -> Explanation:
     """Explain the best labelling of one sentence.
 
     Arguments:
@@ -23,9 +29,27 @@ def explain(parameters: Parameters, chain: Chain, features: Features, tokens: Se
         chain: the sentence scored, with rules and known labels.
         features: its attributes.
         tokens: its words.
+        normalisers: log N_n(i) of a model that is normalised at each token, ``[T, L]``; None for a CRF.
     """
     weights = _Weights(parameters)
-    return explain_chain(chain, parameters.labels, tokens, lambda *pair: weights.differences(features, *pair))
+
+    def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
+        yield from weights.differences(features, mine, other)
+        if normalisers is not None:
+            yield from _normaliser_terms(parameters.labels, normalisers, mine, other)
+
+    return explain_chain(chain, parameters.labels, tokens, differences)
+
+
+def _normaliser_terms(
+    labels: Sequence[str], normalisers: Float64Array, mine: IntArray, other: IntArray
+) -> Iterator[Contribution]:
+    """What the labels before a token cost two labellings: −log N_n of each."""
+    for n in range(1, len(mine)):
+        a, b = int(mine[n - 1]), int(other[n - 1])
+        if a != b:
+            amount = float(normalisers[n, b] - normalisers[n, a])
+            yield Contribution("normaliser", "", n, (labels[a],), (labels[b],), amount)
 
 
 class _Weights:

@@ -4,7 +4,7 @@ Weights are float32, those that are 0 left out; counts and label numbers take th
 there as `Vocabulary` uses them, so that a file of 10 MB is ready in milliseconds. Functions are not data: of a feature
 function the file keeps the name. Whatever a file says is checked before it is used. The settings:
 
-    model, version      "crf", and the number of this layout; older ones are read, newer ones refused
+    model, version      "crf", "memm" or "maxent", and the number of this layout: older ones are read, newer refused
     labels, scheme      strings, and the tag scheme whose rules hold
     start, end          whether there are weights for the first and the last label
     features            {"template": text, "source": name}, with "dialect": "wapiti" where it is Wapiti's,
@@ -95,8 +95,12 @@ class SavedCRF:
     training: TrainingFacts = field(default_factory=TrainingFacts)
 
 
-def pack(saved: SavedCRF) -> Packed:
-    """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes."""
+def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
+    """Turn a model into what `tagline.storage` writes: settings and arrays. The same model makes the same bytes.
+
+    Arguments:
+        kind: of the model; MEMM and MaxEnt have the layout of a CRF, under names of their own.
+    """
     p = saved.parameters.pruned()
     s = p.structure
     if np.isneginf(p.weights).any():
@@ -127,7 +131,7 @@ def pack(saved: SavedCRF) -> Packed:
     if dictionary is not None:
         phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
         arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
-    return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
+    return config_of(kind, VERSION, p.labels, own, saved.settings, saved.training), arrays
 
 
 def unpack(file: ModelFile) -> SavedCRF:

@@ -110,12 +110,17 @@ def fit_crf(
         label_weights=crf.label_weights,
     )
     features = take_sentences(numbered.features, lesson.sentences)
-    warn_of_cost(features.num_tokens, len(lesson.labels))
+    if not crf.chained:
+        features = Features(features.offsets, features.states)
+    if not crf.local:
+        warn_of_cost(features.num_tokens, len(lesson.labels))
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    _check_known(crf, lesson)
     start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
-    held = None if dev is None else _Held(dev, extraction, start)
+    held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
+    rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
     monitor = _monitor(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)
     files = files or RunFiles()
@@ -126,11 +131,20 @@ def fit_crf(
         folder_beside(sentences.X) as scratch,
     ):
         monitor.reports = [tell.passed, journal.passed]
-        trained = train(start.structure, features, targets, lesson.rules, weights, settings, monitor, scratch)
+        trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
         seconds = trained.history[-1].seconds if trained.history else 0.0
         journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = () if extraction.template is None else extraction.template.notes
-    facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
+    if extraction.template is not None and extraction.template.has_edges and not crf.chained:
+        notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
+    facts = TrainingFacts(
+        seen,
+        len(trained.history),
+        trained.objective,
+        trained.reason,
+        (*notes, *lesson.notes),
+        gap=None if increment else trained.gap,  # of a stretch it would be that of its share of the objective
+    )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
@@ -148,6 +162,8 @@ def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Pa
 def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
     """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
     X, edges = as_sentences(sentences.X), as_sentences(sentences.edges)
+    if edges is not None and not crf.chained:
+        raise InputError(f"edges: expected none for {type(crf).__name__}, whose labels do not see each other, got some")
     labelled = read_labels(X, sentences.y)
     if before is not None:
         bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
@@ -196,7 +212,7 @@ def _start(
         all_states=crf.all_possible_states or unsure,
         all_transitions=crf.all_possible_transitions or unsure,
         edge_pairs="all" if unsure and isinstance(pairs, str) else pairs,
-        transitions=extraction.template is None or extraction.template.label_bigrams,
+        transitions=crf.chained and (extraction.template is None or extraction.template.label_bigrams),
         start=bool(crf.start_end),
         end=bool(crf.start_end),
     )
@@ -211,6 +227,15 @@ def _start(
         return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
     weights = np.zeros(structure.size)
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
+
+
+def _check_known(crf: CRF, lesson: Lesson) -> None:
+    """Refuse a tolerance where labels are not known: the objective is not convex then."""
+    if crf.tolerance is not None and (place := lesson.labelled.unknown()) is not None:
+        raise InputError(
+            f"tolerance: expected labels that are all known, got others, as in {place[0]}: the objective is not convex "
+            "then, and nothing is proven about its optimum; stop by epsilon and delta"
+        )
 
 
 def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
@@ -242,6 +267,7 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
     """
     rest: dict[str, Any] = {"memory": crf.memory, "seed": crf.random_state, "precision": crf.precision}
+    rest["local"] = crf.local
     if not increment:
         # Stochastic passes would lead away from where the last fit ended.
         passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes
@@ -255,12 +281,16 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
 class _Held:
     """A dev set, whose features are looked up once."""
 
-    def __init__(self, dev: Sentences, extraction: Extraction, start: Parameters) -> None:
+    def __init__(
+        self, dev: Sentences, extraction: Extraction, start: Parameters, scorer_class: type[Scorer] = Scorer
+    ) -> None:
         labelled = read_labels(dev.X, dev.y)
-        self._features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
+        features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
+        linked = len(start.structure.edge_pairs) > 0
+        self._features = features if linked else Features(features.offsets, features.states)
         match_lengths(self._features.offsets, labelled)
         self._set = DevSet(labelled, start.labels)
-        self._scorer = Scorer(start.structure, start.weights, start.rules)
+        self._scorer = scorer_class(start.structure, start.weights, start.rules)
 
     def score(self, weights: Float64Array) -> float:
         """Score weights."""
@@ -290,7 +320,7 @@ def _facts(
     layout = [value for value in vars(structure).values() if isinstance(value, np.ndarray)]
     return {
         "model": crf.kind,
-        **vars(settings),
+        **{name: value for name, value in vars(settings).items() if name != "local"},  # the model says it
         # `auto` deals the passes out to its two algorithms.
         **({"max_iterations": crf.max_iterations} if settings.algorithm == "auto" else {}),
         "labels": list(start.labels),
@@ -312,14 +342,17 @@ def budget_of(crf: CRF) -> Budget:
     uses = ALGORITHMS[crf.algorithm].uses
     passes = crf.passes if "passes" in uses and "memory" not in uses else None  # no other passes follow
     limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    return Budget(min(limits, default=None), crf.max_seconds, crf.period, crf.delta)
+    period = crf.period if crf.tolerance is None else 0
+    return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
 def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+    settles = not increment and crf.tolerance is None
     return Monitor(
-        epsilon=0.0 if increment else crf.epsilon,
+        epsilon=crf.epsilon if settles else 0.0,
         period=crf.period,
-        delta=0.0 if increment else crf.delta,
+        delta=crf.delta if settles else 0.0,
+        tolerance=None if increment else crf.tolerance,
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
         dev=dev,

@@ -31,7 +31,7 @@ class CRFRecipe(Recipe):
     @property
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
-        return budget_of(CRF(**self.settings))
+        return budget_of(self.kind.estimator(**self.settings))
 
     @property
     def template(self) -> str | None:
@@ -78,7 +78,7 @@ class CRFRecipe(Recipe):
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
-        model = CRF(self.chosen, **self.settings, callbacks=(tell.passed,))
+        model: CRF = self.kind.estimator(self.chosen, **self.settings, callbacks=(tell.passed,))
         files = self.files(tell)
         tell.stage("numbering features")
         model.fit(material.data, X_dev=dev, **files)

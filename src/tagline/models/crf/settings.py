@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tagline.errors import InputError
 from tagline.models.labelled import check_labelling_settings
 from tagline.readers.sources import shown_value
-from tagline.training.algorithms import Settings, check_settings
+from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
 from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "war
 def check_crf(crf: CRF) -> None:
     """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
     check_settings(settings_of(crf))
+    _check_kind(crf)
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)
     check_number("min_feature_frequency", crf.min_feature_frequency, least=0)
@@ -27,12 +28,50 @@ def check_crf(crf: CRF) -> None:
     _check_cut(crf)
     check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
     check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
+    _check_tolerance(crf)
     check_number("max_seconds", crf.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
     check_whole("period", crf.period, 0, wanted="0 or more")
     check_whole("max_iterations", crf.max_iterations, 0, optional=True, wanted="0 or more")
     check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
     check_functions("callbacks", crf.callbacks)
     check_verbose(crf.verbose)
+
+
+def _check_kind(crf: CRF) -> None:
+    """Refuse what a model that is normalised at each token does not have."""
+    name = type(crf).__name__
+    if crf.algorithm not in crf.algorithms:
+        raise InputError(
+            f"algorithm: expected one of {', '.join(crf.algorithms)} for {name}, got {crf.algorithm!r}, which learns "
+            "whole labellings; use a CRF for it"
+        )
+    if crf.chained:
+        return
+    pairs = {"all_possible_transitions": False, "edge_pairs": "observed"}
+    for setting, default in pairs.items():
+        if (value := getattr(crf, setting)) is not default and not (isinstance(value, str) and value == default):
+            raise InputError(
+                f"{setting}: expected {default!r} for {name}, whose labels do not see each other, got "
+                f"{shown_value(value)}; MEMM and CRF have transitions"
+            )
+
+
+def _check_tolerance(crf: CRF) -> None:
+    """Refuse a tolerance where nothing can be proven."""
+    check_number("tolerance", crf.tolerance, above=0, optional=True)
+    if crf.tolerance is None:
+        return
+    if not ALGORITHMS[crf.algorithm].proves:
+        able = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.proves)
+        raise InputError(
+            f"tolerance: expected None for {crf.algorithm}, whose passes know no gradient of the whole objective, got "
+            f"{shown_value(crf.tolerance)}; algorithms that prove how far the optimum is: {able}"
+        )
+    if not crf.c2 > 0:
+        raise InputError(
+            f"tolerance: expected None beside c2=0, got {shown_value(crf.tolerance)}: without the penalty c2 nothing "
+            "is proven about the optimum; raise c2, or stop by epsilon and delta"
+        )
 
 
 def _check_cut(crf: CRF) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from tagline import storage
 from tagline.chain import constrain
 from tagline.features.attributes import Attributes, Features
+from tagline.features.local_scores import LocalScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import NumberedTemplate, WordScorer
 from tagline.features.wording import legend, meanings
@@ -40,6 +41,7 @@ class CRFTagger(ChainModel):
 
     kind: ClassVar[str] = "crf"
     explains: ClassVar[bool] = True
+    scorer_class: ClassVar[type[Scorer]] = Scorer
     parameters_: Parameters
     training_: TrainingFacts
     _extraction: Extraction
@@ -58,7 +60,7 @@ class CRFTagger(ChainModel):
         """Take over what was learned."""
         p, template = parameters, extraction.template
         self.parameters_, self.training_, self._extraction = p, training, extraction
-        self._scorer = Scorer(p.structure, p.weights, p.rules)
+        self._scorer = self.scorer_class(p.structure, p.weights, p.rules)
         self._words = None
         if template is not None and not len(p.structure.edge_pairs):
             numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
@@ -140,7 +142,9 @@ class CRFTagger(ChainModel):
             words = tokens_as_corpus(X).tokens[0]
         chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
         template = self._extraction.template
-        why = explain(p, chains[0], features, words)
+        scorer = self._scorer
+        normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
+        why = explain(p, chains[0], features, words, normalisers)
         return why if template is None else replace(why, meanings=meanings(template))
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
@@ -148,6 +152,19 @@ class CRFTagger(ChainModel):
         names = [term.name for token in explanation.tokens for term in token.contributions[:most] if term.name]
         template = self._extraction.template
         return [] if template is None else legend(template, names)
+
+
+class MEMMTagger(CRFTagger):
+    """A maximum-entropy Markov model that has been fitted."""
+
+    kind: ClassVar[str] = "memm"
+    scorer_class: ClassVar[type[Scorer]] = LocalScorer
+
+
+class MaxEntTagger(CRFTagger):
+    """A maximum-entropy classifier of tokens that has been fitted; its chains have no weights of transitions."""
+
+    kind: ClassVar[str] = "maxent"
 
 
 def _is_empty(X: Any) -> bool:
