@@ -277,6 +277,7 @@ class TrainingFacts:
         dev: scores on the dev set, by name; the best pass by it.
         log: (number, objective, dev score) of passes.
         user: notes of whoever trained it, by name.
+        seed: that was drawn where random_state is None: with it as random_state, the run can be repeated; 0 for none.
     """
 
     sentences: int = 0
@@ -291,6 +292,7 @@ class TrainingFacts:
     dev: Mapping[str, Any] = field(default_factory=dict)
     log: tuple[tuple[Any, ...], ...] = ()
     user: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data; an unknown objective is None, and what files of 0.1.0 lack is left out."""
@@ -300,7 +302,7 @@ class TrainingFacts:
         return {name: value for name, value in plain.items() if value or name not in _LATER}
 
 
-_LATER = ("tokens", "fingerprint", "date", "dev", "log", "user")
+_LATER = ("tokens", "fingerprint", "date", "dev", "log", "user", "seed")
 
 
 # What every layout has, on the way into a file.

@@ -70,7 +70,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         options: further arguments of the algorithm, by name.
         precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
         warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
-        random_state: seed of stochastic algorithms.
+        random_state: seed of stochastic algorithms; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line a pass elsewhere.
         callbacks: called with a `TrainingState` after each pass; True stops.
 
@@ -114,7 +114,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         options: dict[str, Any] | None = None,
         precision: str = "auto",
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:

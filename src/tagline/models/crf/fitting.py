@@ -36,6 +36,7 @@ from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, train
 from tagline.training.checkpoints import checksum
+from tagline.training.checks import seed_of
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
 from tagline.training.progress import Budget, narrating
@@ -130,7 +131,14 @@ def fit_crf(
         seconds = trained.history[-1].seconds if trained.history else 0.0
         journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = () if extraction.template is None else extraction.template.notes
-    facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
+    facts = TrainingFacts(
+        seen,
+        len(trained.history),
+        trained.objective,
+        trained.reason,
+        (*notes, *lesson.notes),
+        seed=settings.seed if crf.random_state is None else 0,
+    )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
@@ -241,7 +249,7 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
     after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
     """
-    rest: dict[str, Any] = {"memory": crf.memory, "seed": crf.random_state, "precision": crf.precision}
+    rest: dict[str, Any] = {"memory": crf.memory, "seed": seed_of(crf.random_state), "precision": crf.precision}
     if not increment:
         # Stochastic passes would lead away from where the last fit ended.
         passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes

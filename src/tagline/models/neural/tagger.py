@@ -43,7 +43,9 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
 from tagline.training.callbacks import Callback
+from tagline.training.checks import seed_of
 from tagline.training.neural.loop import train
+from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
 from tagline.training.progress import Budget, narrating
 from tagline.types import Chain
@@ -68,7 +70,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
     label_weights: Any
     smoothing: float
     patience: int | None
-    random_state: int
+    random_state: int | None
     device: str
     verbose: bool | int
     callbacks: Sequence[Callback]
@@ -119,7 +121,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             warn_of_cost(corpus.num_tokens, len(lesson.labels))
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(descent.seed % 2**64)
-            coder, tagger, plan = self._begin(corpus, lesson, before)
+            coder, tagger, plan = self._begin(corpus, lesson, before, descent.seed)
         network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
         held = None if dev is None else NetworkDevSet(network, *dev)
         notes = [*lesson.notes]
@@ -143,7 +145,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
         loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
-        self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
+        drawn = descent.seed if self.random_state is None else 0
+        done = len(trained.history)
+        self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
         self._record(X, y)
         if dev is not None:
             self._note_dev(self.evaluate(X_dev, y_dev))
@@ -174,7 +178,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """What a network is built from, by the estimator's parameters; `before` is what warm_start goes on with."""
         raise NotImplementedError
 
-    def _make(self, corpus: Corpus, labels: Sequence[str], rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _make(
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None, seed: int
+    ) -> tuple[Coder, Tagger, dict[str, Any]]:
         """What turns sentences into numbers, the network that is to learn from these, and its plan."""
         raise NotImplementedError
 
@@ -185,10 +191,10 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
     # The rest.
 
     def _descent(self) -> Descent:
-        seed = plain(self.random_state)
-        if type(seed) is not int or seed < 0:
-            raise InputError(f"random_state: expected a whole number of 0 or more, got {seed!r}")
-        return Descent(**{name: plain(getattr(self, name)) for name in DESCENT}, seed=seed)
+        settings = {name: plain(getattr(self, name)) for name in DESCENT}
+        if self.random_state is None and are_several():
+            raise InputError("random_state: expected a number for several processes, which plan as one, got None")
+        return Descent(**settings, seed=seed_of(self.random_state))
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
         if not check_dev(X, y, self.patience):
@@ -226,11 +232,13 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
         return lesson
 
-    def _begin(self, corpus: Corpus, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _begin(
+        self, corpus: Corpus, lesson: Lesson, before: Network | None, seed: int
+    ) -> tuple[Coder, Tagger, dict[str, Any]]:
         """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
         labels, rules = lesson.labels, lesson.rules
         if before is None:
-            return self._make(corpus, labels, rules)
+            return self._make(corpus, labels, rules, seed)
         plan = self._plan(before)
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:

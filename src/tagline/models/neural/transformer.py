@@ -143,7 +143,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
         compile: bool = False,
         device: str = "auto",
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -211,7 +211,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
         return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
 
     def _make(
-        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None, seed: int
     ) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
         encoder, coder, plan, classifier = self._started()
         tagger = _with_head(encoder, plan, len(labels), rules)
