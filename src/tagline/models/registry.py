@@ -136,7 +136,8 @@ register(
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
         options_named(
-            *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
+            *("template", "cache", "teacher", "teacher_weight", "unlabelled"),
+            *("scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
             *("all_possible_states", "all_possible_transitions", "start_end", "label_weights", "hash_bits"),
             *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
             *("period", "random_state"),

@@ -77,8 +77,8 @@ def seed_of(random_state: object) -> int:
         return 1 + int(np.random.SeedSequence().generate_state(1)[0]) % (2**32 - 1)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         raise InputError(
-            f"random_state: expected a whole number of 0 or more, or None, got a {type(random_state).__name__} of NumPy; "
-            "a model keeps its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)"
+            f"random_state: expected a whole number of 0 or more, or None, got a {type(random_state).__name__} of "
+            "NumPy; a model keeps its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)"
         )
     check_whole("random_state", random_state, 0, wanted="a whole number of 0 or more, or None")
     return int(random_state)  # type: ignore[call-overload, no-any-return]
