@@ -72,6 +72,11 @@ class CodedForms:
         """Tokens of each sentence."""
         return np.diff(self.offsets)
 
+    @property
+    def widths(self) -> IntArray:
+        """The same: no sentence is read with others."""
+        return self.lengths
+
     def batch(self, sentences: IntArray, device: torch.device) -> WordBatch:
         """Return the batch of these sentences."""
         rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]

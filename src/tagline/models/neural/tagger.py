@@ -35,7 +35,7 @@ from tagline.models.neural.explaining import word_differences
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
-from tagline.models.neural.network import Coder, Network, device_of
+from tagline.models.neural.network import Coded, Coder, Network, device_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
@@ -48,7 +48,7 @@ from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
 from tagline.training.progress import Budget, narrating
-from tagline.types import Chain
+from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]
 
@@ -83,6 +83,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         *,
         X_dev: Any = None,
         y_dev: Any = None,
+        documents: Any = None,
+        documents_dev: Any = None,
         sample_weight: ArrayLike | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
@@ -98,6 +100,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
+            documents, documents_dev: how many sentences each document has, in order, where a `TransformerCRF` reads
+                neighbours as `context`; left out, sentences that begin with -DOCSTART- begin a document.
             sample_weight: how much each sentence counts, ``[B]``.
             checkpoint: a file to write the state of training to after each epoch.
             resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
@@ -116,6 +120,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         match_lengths(corpus.offsets, labelled)
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
         lesson = self._lesson(labelled, sample_weight, before)
+        numbers = self._documents(corpus, documents, needed=True)
         corpus = corpus.take(lesson.sentences.tolist())
         if device.type == "cpu" and self.head == "crf":
             warn_of_cost(corpus.num_tokens, len(lesson.labels))
@@ -123,11 +128,15 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             torch.default_generator.manual_seed(descent.seed % 2**64)
             coder, tagger, plan = self._begin(corpus, lesson, before, descent.seed)
         network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
-        held = None if dev is None else NetworkDevSet(network, *dev)
+        held = None
+        if dev is not None:
+            theirs = self._documents(dev[0], documents_dev, needed=True, name="documents_dev")
+            held = NetworkDevSet(network, *dev, self._coded(network, dev[0], theirs))
         notes = [*lesson.notes]
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
-        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held)
+        coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
+        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
         with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
             trained = train(
                 task,
@@ -150,7 +159,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
         self._record(X, y)
         if dev is not None:
-            self._note_dev(self.evaluate(X_dev, y_dev))
+            inputs = {} if documents_dev is None else {"documents": documents_dev}
+            self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
     def check(self) -> None:
@@ -305,11 +315,25 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
         return export_network(self._fitted(), self.kind, folder, self.predict, opset=opset, force=force)
 
-    def _chains(self, X: Any, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
-        network = self._fitted()
+    def _chains(  # type: ignore[override]
+        self, X: Any, *, batch_size: int | None = None, documents: Any = None
+    ) -> Iterator[Chain]:
+        network, corpus = self._fitted(), tokens_as_corpus(X)
         if batch_size is not None:
             as_count("batch_size", batch_size, 1)
-        return network.chains(network.coder.read(tokens_as_corpus(X)), batch_size)
+        return network.chains(self._coded(network, corpus, self._documents(corpus, documents)), batch_size)
+
+    def _documents(
+        self, corpus: Corpus, documents: Any, *, needed: bool = False, name: str = "documents"
+    ) -> IntArray | None:
+        """The number of each sentence's document; None where sentences are read alone, as most networks do."""
+        if documents is not None:
+            raise InputError(f"{name}: expected none, for a {type(self).__name__} reads no context, got some")
+        return None
+
+    def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
+        """Sentences as the network takes them, with their neighbours in these documents."""
+        return network.coder.read(corpus)
 
     def _fitted(self) -> Network:
         check_is_fitted(self, "network_")
