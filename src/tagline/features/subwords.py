@@ -15,7 +15,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,21 @@ class PieceBatch:
     sentences: IntArray
     first: IntArray
     lengths: IntArray
+
+    def narrowed(self, before: IntArray, lengths: IntArray) -> PieceBatch:
+        """Return the batch in which some words of each sentence are context: pieces are read, words are no words of it.
+
+        Arguments:
+            before: ``[B]``, how many words of context come first.
+            lengths: ``[B]``, how many words of the sentence itself follow; the rest is context, too.
+        """
+        steps = np.arange(int(lengths.max(initial=0)))
+        inside = steps < lengths[:, None]  # [B, T]
+        places = np.where(inside, before[:, None] + steps, 0)
+        first = np.where(inside, np.take_along_axis(self.first, places, axis=1) if self.first.size else 0, 0)
+        own = self.words - before[self.sentences][:, None]
+        held = (self.words >= 0) & (own >= 0) & (own < lengths[self.sentences][:, None])
+        return replace(self, words=np.where(held, own, -1).astype(np.int32), first=first, lengths=lengths)
 
     @property
     def attention_mask(self) -> BoolArray:

@@ -278,6 +278,7 @@ class TrainingFacts:
         log: (number, objective, dev score) of passes.
         user: notes of whoever trained it, by name.
         gap: how far the objective is from its optimum at most; None where that is not known.
+        seed: that was drawn where random_state is None: with it as random_state, the run can be repeated; 0 for none.
     """
 
     sentences: int = 0
@@ -293,6 +294,7 @@ class TrainingFacts:
     log: tuple[tuple[Any, ...], ...] = ()
     user: Mapping[str, str] = field(default_factory=dict)
     gap: float | None = None
+    seed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data; an unknown objective is None, and what files of 0.1.0 lack is left out."""
@@ -304,7 +306,7 @@ class TrainingFacts:
         return {name: value for name, value in plain.items() if name not in later or (value and name != "gap")}
 
 
-_LATER = ("tokens", "fingerprint", "date", "dev", "log", "user")
+_LATER = ("tokens", "fingerprint", "date", "dev", "log", "user", "seed")
 
 
 # What every layout has, on the way into a file.

@@ -142,7 +142,7 @@ register(
         "tagline.models.crf.estimator:CRF",
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
-        options_named(*_FEATURE_OPTIONS, "all_possible_transitions"),
+        options_named(*_FEATURE_OPTIONS, "all_possible_transitions", "teacher", "teacher_weight", "unlabelled"),
         tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )

@@ -29,6 +29,7 @@ __all__ = [
     "check_verbose",
     "check_whole",
     "random_generator",
+    "seed_of",
 ]
 
 
@@ -68,6 +69,19 @@ def as_float(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+def seed_of(random_state: object) -> int:
+    """Return the seed that a setting stands for: a whole number as it is, for None a fresh one of 1 to 2³² − 1."""
+    if random_state is None:
+        return 1 + int(np.random.SeedSequence().generate_state(1)[0]) % (2**32 - 1)
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        raise InputError(
+            f"random_state: expected a whole number of 0 or more, or None, got a {type(random_state).__name__} of "
+            "NumPy; a model keeps its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)"
+        )
+    check_whole("random_state", random_state, 0, wanted="a whole number of 0 or more, or None")
+    return int(random_state)  # type: ignore[call-overload, no-any-return]
 
 
 def check_switch(name: str, value: object) -> None:

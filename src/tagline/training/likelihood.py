@@ -34,11 +34,14 @@ class Targets:
         labels: ``[N]``, int32; −1 where more than one label is allowed.
         allowed: ``[N, L]``, True where a label may stand; None where every label is known.
         weights: ``[B]``, how much each sentence counts; None where all count 1.
+        surplus: ``[size]``, how much more often the labels show each weight than what is wanted, where that is not the
+            labels themselves but what a teacher expects; None for nothing. Its product with the weights is added.
     """
 
     labels: NDArray[np.int32]
     allowed: BoolArray | None = None
     weights: Float64Array | None = None
+    surplus: Float64Array | None = None
 
 
 class Likelihood:
@@ -112,10 +115,11 @@ class Likelihood:
     def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[size]``."""
         value, gradient = self._evaluate(weights, False)
-        return value, gradient
+        surplus = self.targets.surplus
+        return (value, gradient) if surplus is None else (value + float(weights @ surplus), gradient + surplus)
 
     def of_sentences(self, sentences: IntArray) -> Likelihood:
-        """Return the likelihood of these sentences alone, held in memory."""
+        """Return the likelihood of these sentences and their labels alone, held in memory."""
         bounds, tokens = take_rows(self.features.offsets, sentences)
 
         def taken(attributes: Attributes) -> Attributes:

@@ -723,7 +723,7 @@ def test_a_broken_minimum_frequency_is_rounded_up():
     assert CRF("U00:%x[0,0]\nB", min_frequency=2.5).fit(corpus).attributes_ == ["U00:b"]
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, True])
+@pytest.mark.parametrize("seed", [-1, 1.5, True, np.random.RandomState(0), np.random.default_rng(0)])
 def test_a_wrong_seed_is_refused(seed):
     with pytest.raises(InputError, match="random_state: expected a whole number of 0 or more"):
         CRF(random_state=seed).fit([[{"a": 1.0}]], [["X"]])

@@ -68,8 +68,11 @@ WRONG: dict[str, Any] = {
     "accumulate": ({"accumulate": 0}, "accumulate: expected"),
     "warmup": ({"warmup": 2}, "warmup: expected"),
     "compile": ({"compile": 1}, "compile: expected True or False"),
-    "random_state": ({"random_state": -1}, "random_state: expected a whole number of 0 or more, got -1"),
-    "random_state: None": ({"random_state": None}, "random_state: expected"),
+    "random_state": ({"random_state": -1}, "random_state: expected a whole number of 0 or more, or None, got -1"),
+    "random_state: a generator": (
+        {"random_state": np.random.default_rng(0)},
+        "got a Generator of NumPy; a model keeps",
+    ),
     "scheme": ({"scheme": "IOBX"}, "scheme: expected"),
     "scheme: of others": ({"scheme": "BIOES"}, "BIOES"),
     "hidden: True": ({"hidden": True}, "hidden: expected a whole number, got True"),

@@ -97,6 +97,15 @@ HELP = {
     "A folder for compiled training data, which need not fit into memory then.": (
         "存放编译后训练数据的目录；这样数据不必装得进内存。"
     ),
+    "A model that knows the labels, whose probabilities are learned: a large one teaches a small one.": (
+        "教师模型：认识这些标签，学的是它的概率；大模型教小模型。"
+    ),
+    "The share of the teacher where there are tags, above 0; 1 if left out, which leaves the tags out of account.": (
+        "有标签处教师所占的份额，大于 0；省略时为 1，即不看标签。"
+    ),
+    "Sentences without tags for --teacher: columns, JSON lines or raw text.": (
+        "供 --teacher 使用的无标签句子：列文件、JSON 行或纯文本。"
+    ),
     "The tag scheme whose rules hold: IOB1, IOB2, BIOES, BMES …; auto detects it, none is no rules.": (
         "标注体系，其规则始终成立：IOB1、IOB2、BIOES、BMES……；auto 自动检测，none 不用规则。"
     ),
@@ -447,6 +456,8 @@ SAID = {
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词例",
     "template {}": "模板 {}",
+    "asking {}": "询问 {}",
+    "and from {} sentences, {} tokens, of {} without tags": "另有 {2} 中无标签的 {0} 个句子，{1} 个词例",
     "template {}: {}; --template names another": "模板 {}：{:t}；可用 --template 另选",
     "network with {}: {}; --config sets others": "网络设置 {}：{:t}；可用 --config 另设",
     "looking at the column {} alone; --model crf looks at the others, too": (

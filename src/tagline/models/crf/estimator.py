@@ -26,6 +26,7 @@ from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.settings import check_crf
 from tagline.models.crf.tagger import CRFTagger
+from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.sentences import as_sentences
@@ -74,7 +75,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         options: further arguments of the algorithm, by name.
         precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
         warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
-        random_state: seed of stochastic algorithms.
+        random_state: seed of stochastic algorithms; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line a pass elsewhere.
         callbacks: called with a `TrainingState` after each pass; True stops.
 
@@ -123,7 +124,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         options: dict[str, Any] | None = None,
         precision: str = "auto",
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -168,6 +169,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         edges: Any = None,
         edges_dev: Any = None,
         sample_weight: ArrayLike | None = None,
+        teacher: Any = None,
+        teacher_weight: float = 1.0,
+        unlabelled: Any = None,
         checkpoint: storage.Path | None = None,
         resume: bool = False,
         save_every: float = SECONDS,
@@ -182,7 +186,12 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
-            sample_weight: how much each sentence counts, ``[B]``.
+            sample_weight: how much each sentence counts, ``[B]``; those of `unlabelled` stand behind the others.
+            teacher: a model to learn from, which knows the labels: its probabilities of labels and of label pairs stand
+                in the place of labels. In y, None may stand for the labels of a sentence then, or for all.
+            teacher_weight: the share of the teacher where there are labels, above 0 and up to 1, which leaves the
+                labels out of account. A sentence without labels counts so much, too.
+            unlabelled: further sentences for the teacher, as X has them.
             checkpoint: a file to write the state of training to, between two passes.
             resume: go on from that file where it exists; the weights are those of a run that was never stopped.
             save_every: seconds between two checkpoints; 0 for after each pass.
@@ -197,8 +206,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         X_dev = as_sentences(X_dev)
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        sentences = Sentences(X, y, edges)
-        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files))
+        check_teaching(self, teacher, teacher_weight, unlabelled)
+        teaching = None
+        if teacher is not None:
+            known = () if before is None else before.labels
+            teaching = taught(self, X, y, teacher, teacher_weight, unlabelled, known)
+            X, y = teaching.X, teaching.y
+        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files, "teaching": teaching}
+        self._learn(fit_crf(self, Sentences(X, y, edges), before, **how))
         self._record(X, y)
         if dev is not None:
             inputs = {} if dev.edges is None else {"edges": dev.edges}

@@ -18,6 +18,7 @@ from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.teaching import Teaching
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
 from tagline.models.labelled import (
@@ -36,6 +37,7 @@ from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, train
 from tagline.training.checkpoints import checksum
+from tagline.training.checks import seed_of
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass
 from tagline.training.progress import Budget, narrating
@@ -86,6 +88,7 @@ def fit_crf(
     dev: Sentences | None = None,
     increment: bool = False,
     files: RunFiles | None = None,
+    teaching: Teaching | None = None,
 ) -> FittedCRF:
     """Learn weights as the settings of an estimator say.
 
@@ -96,16 +99,21 @@ def fit_crf(
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
         files: where the state of the run and its log are kept.
+        teaching: what a teacher says about the sentences; they are its own then.
     """
     extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
     numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
-    scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    if teaching is not None:
+        scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
+    else:
+        scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
     lesson = prepare(
         numbered.labelled,
         scheme=scheme,
         on_illegal=crf.on_illegal,
-        names=lambda labelled: _labels(crf, labelled, before, scheme),
+        names=lambda labelled: _labels(crf, labelled, more, scheme),
         sample_weight=sample_weight,
         label_weights=crf.label_weights,
     )
@@ -117,6 +125,8 @@ def fit_crf(
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
     _check_known(crf, lesson)
     start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
+    if teaching is not None:
+        targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
@@ -144,6 +154,7 @@ def fit_crf(
         trained.reason,
         (*notes, *lesson.notes),
         gap=None if increment else trained.gap,  # of a stretch it would be that of its share of the objective
+        seed=settings.seed if crf.random_state is None else 0,
     )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
@@ -180,15 +191,15 @@ def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Pa
     return _Numbered(labelled, features, states, edge_names)
 
 
-def _labels(crf: CRF, labelled: LabelledTokens, before: Parameters | None, scheme: str | None) -> list[str]:
-    """All labels, sorted: those of the sentences and those of the model that is trained on."""
+def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str | None) -> list[str]:
+    """All labels, sorted: those of the sentences, and those of the model that is trained on and of a teacher."""
     dictionary = crf.dictionary
     if dictionary is not None and dictionary.priority != "feature" and scheme is None:
         raise InputError(
             f"dictionary: expected a tag scheme to write its matches in (priority {dictionary.priority!r}), "
             'got none; pass scheme="auto" or its name'
         )
-    return complete_labels({*used_labels(labelled), *(before.labels if before else ())}, scheme)
+    return complete_labels({*used_labels(labelled), *more}, scheme)
 
 
 def _start(
@@ -266,7 +277,7 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
     after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
     """
-    rest: dict[str, Any] = {"memory": crf.memory, "seed": crf.random_state, "precision": crf.precision}
+    rest: dict[str, Any] = {"memory": crf.memory, "seed": seed_of(crf.random_state), "precision": crf.precision}
     rest["local"] = crf.local
     if not increment:
         # Stochastic passes would lead away from where the last fit ended.
@@ -330,7 +341,7 @@ def _facts(
         "weights": structure.size,
         "lengths": checksum(features.offsets),
         "words": checksum(*_arrays(features), *names),
-        "tags": checksum(targets.labels, targets.allowed, targets.weights),
+        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus),
         "layout": checksum(*layout),
         "start": checksum(np.asarray(start.weights, np.float64)),
         "dev": None if held is None else held.mark(),

@@ -15,11 +15,15 @@ from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.fitting import budget_of
+from tagline.models.crf.teaching import joined_corpus
+from tagline.models.cutting import cut_for
+from tagline.models.files import load_tagger
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
-from tagline.readers import format_of
+from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
+from tagline.readers.streams import StreamFormat, read_stream
 
 
 class CRFRecipe(Recipe):
@@ -27,6 +31,7 @@ class CRFRecipe(Recipe):
 
     named: Template | None = None
     chosen: Template | None = None
+    teacher: Model | None = None
 
     @property
     def budget(self) -> Budget:
@@ -39,8 +44,8 @@ class CRFRecipe(Recipe):
         return None if self.chosen is None else self.chosen.source
 
     def reads(self) -> dict[str, Any]:
-        """Return the file of the template."""
-        return {"--template": self.run.get("template")}
+        """Return the files of the template, of a teacher and of sentences for it."""
+        return {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
 
     def writes(self) -> dict[str, Any]:
         """Return the folder of compiled data, and what a run leaves on the way."""
@@ -53,6 +58,13 @@ class CRFRecipe(Recipe):
             raise InputError(
                 "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
             )
+        if self.run.get("teacher") is not None:
+            if self.run.get("cache") is not None:
+                raise InputError("--cache, --teacher: expected one of them, got both; a teacher reads the sentences")
+            self.teacher = load_tagger(self.run["teacher"])
+        for name in ("teacher_weight", "unlabelled"):
+            if self.teacher is None and self.run.get(name) is not None:
+                raise InputError(f"--{name.replace('_', '-')}: expected --teacher MODEL beside it, got none")
         if self.run.get("template") is not None:
             self.named = named_template(self.run["template"])
 
@@ -80,8 +92,19 @@ class CRFRecipe(Recipe):
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
         model: CRF = self.kind.estimator(self.chosen, **self.settings, callbacks=(tell.passed,))
         files = self.files(tell)
-        tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev, **files)
+        taught: dict[str, Any] = {}
+        if self.teacher is not None:
+            taught["teacher"] = self.teacher
+            if (share := self.run.get("teacher_weight")) is not None:
+                taught["teacher_weight"] = share
+            if (path := self.run.get("unlabelled")) is not None:
+                tell.stage(f"reading {path}")
+                taught["unlabelled"] = more = read_unlabelled(path, self.teacher)
+                tell.say(f"and from {len(more):,} sentences, {more.num_tokens:,} tokens, of {path} without tags")
+            tell.stage(f"asking {self.run['teacher']}")
+        else:
+            tell.stage("numbering features")
+        model.fit(material.data, X_dev=dev, **taught, **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         return model
@@ -107,6 +130,19 @@ class CRFRecipe(Recipe):
             tell.stage(f"compiling {path}: {done:,} tokens")
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
+
+
+def read_unlabelled(path: str, teacher: Model) -> Corpus:
+    """Read sentences without tags: columns, JSON lines, or raw text, which is cut as the teacher's tokens were."""
+    form = format_of(path)
+    if form == "conllu":
+        return joined_corpus([read(path, form)])
+    cut = cut_for(teacher)
+    how = StreamFormat(form, sure=False, by_character=len(cut("\u4e2d\u6587")) == 2, encoding="auto", split=True)
+    blocks = [block.corpus for block in read_stream(path, how, cut)]
+    if not blocks:
+        raise InputError(f"{path}: expected sentences, got none")
+    return joined_corpus(blocks)
 
 
 def _first_block(files: LabelledFiles, path: str) -> Corpus:

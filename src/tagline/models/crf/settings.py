@@ -8,7 +8,7 @@ from tagline.errors import InputError
 from tagline.models.labelled import check_labelling_settings
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
-from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole
+from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole, seed_of
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -88,4 +88,6 @@ def _check_cut(crf: CRF) -> None:
 
 def settings_of(crf: CRF) -> Settings:
     """Return how a new model is trained."""
-    return Settings(crf.algorithm, crf.c1, crf.c2, crf.memory, crf.passes, crf.random_state, crf.precision, crf.options)
+    return Settings(
+        crf.algorithm, crf.c1, crf.c2, crf.memory, crf.passes, seed_of(crf.random_state), crf.precision, crf.options
+    )

@@ -67,7 +67,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         unknown: a symbol never seen in training has the probability that each state keeps for such ("smooth"), and says
             nothing where it keeps none; or it is an "error".
         warm_start: begin EM from the parameters of now.
-        random_state: seed of the random starts; None for others each time.
+        random_state: seed of the random starts; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how EM goes: a bar in terminals and notebooks, a line a step elsewhere.
         callbacks: called with a `TrainingState` after each step of EM, or once where states are counted; True stops.
 

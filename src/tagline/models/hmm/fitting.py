@@ -96,6 +96,8 @@ def fit_hmm(
             return stopped
 
         fitted = _count(how, lesson, passed) if lesson.complete else _climb(how, lesson, before, passed, checkpoint)
+        if hmm.random_state is None and checkpoint.state is None:  # a run that goes on has the dice of its beginning
+            fitted = replace(fitted, training=replace(fitted.training, seed=how.seed))
         if stopped:
             fitted = replace(fitted, training=replace(fitted.training, reason="callback"))
         journal.write("end", {"reason": fitted.training.reason, "objective": fitted.training.objective})
@@ -105,7 +107,7 @@ def fit_hmm(
 def _count(how: Fitting, lesson: ObservedLesson, tell: Callback) -> FittedHMM:
     assert lesson.states is not None
     begun_at = time.perf_counter()
-    random = np.random.default_rng(how.random_state)
+    random = np.random.default_rng(how.seed)
     begun = _begun(how, lesson, random, counted=True)
     start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, how.smoothing)
     emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
@@ -124,7 +126,7 @@ def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, co
 def _climb(
     how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback, checkpoint: Checkpoint
 ) -> FittedHMM:
-    random = np.random.default_rng(how.random_state)
+    random = np.random.default_rng(how.seed)
     warn_of_cost(len(lesson.observed.values), len(lesson.labels))
     problem = Problem(
         lesson.observed.values,

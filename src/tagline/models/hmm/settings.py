@@ -26,6 +26,7 @@ from tagline.training.checks import (
     check_switch,
     check_verbose,
     check_whole,
+    seed_of,
 )
 from tagline.training.expectation_maximisation import check_limits
 
@@ -57,7 +58,7 @@ class Fitting:
     n_init: int
     limits: Limits
     unknown: str
-    random_state: Any
+    seed: int
 
     @classmethod
     def of(cls, hmm: Any) -> Fitting:
@@ -72,8 +73,6 @@ class Fitting:
             check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
         check_whole("n_init", hmm.n_init, 1, MOST_STARTS)
         check_whole("n_components", hmm.n_components, 1, MOST_LABELS, wanted=f"1 or more, up to {MOST_LABELS}")
-        if hmm.random_state is not None:
-            check_whole("random_state", hmm.random_state, 0, wanted="a whole number of 0 or more, or None")
         for name, axes in PRIORS.items():
             _check_prior(name, getattr(hmm, name), axes)
         check_labelling_settings(hmm.scheme, hmm.on_illegal)
@@ -95,7 +94,7 @@ class Fitting:
             int(hmm.n_init),
             Limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds),
             hmm.unknown,
-            hmm.random_state,
+            seed_of(hmm.random_state),
         )
 
     @property

@@ -72,6 +72,11 @@ class CodedForms:
         """Tokens of each sentence."""
         return np.diff(self.offsets)
 
+    @property
+    def widths(self) -> IntArray:
+        """The same: no sentence is read with others."""
+        return self.lengths
+
     def batch(self, sentences: IntArray, device: torch.device) -> WordBatch:
         """Return the batch of these sentences."""
         rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]
@@ -116,7 +121,7 @@ class BiLSTMCRF(NeuralTagger):
         compile: hand the network to `torch.compile`.
         device: "auto", "cpu", "cuda", …
         warm_start: begin `fit` with the network of the last one.
-        random_state: seed.
+        random_state: seed; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line an epoch elsewhere.
         callbacks: called with a `TrainingState` after each epoch; True stops.
 
@@ -168,7 +173,7 @@ class BiLSTMCRF(NeuralTagger):
         compile: bool = False,
         device: str = "auto",
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -249,7 +254,7 @@ class BiLSTMCRF(NeuralTagger):
         return plan
 
     def _make(
-        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None, seed: int
     ) -> tuple[FormCoder, Tagger, dict[str, Any]]:
         read, plan = self.embeddings, self._plan() | self.choices_for(corpus)[0]
         if read is not None and not isinstance(read, Embeddings):
@@ -259,7 +264,7 @@ class BiLSTMCRF(NeuralTagger):
         vectors = None
         if read is not None:
             _check_coverage(read, words_of(corpus).vocabulary)
-            vectors = torch.from_numpy(read.table(table.words, np.random.default_rng(plain(self.random_state))))
+            vectors = torch.from_numpy(read.table(table.words, np.random.default_rng(seed)))
             plan["word_dim"] = read.size
         return FormCoder(table), _tagger(plan, _sizes(table), len(labels), rules, vectors), plan
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tagline.models.dev_score import DevSet
 from tagline.models.labelled import LabelledTokens, Lesson
-from tagline.models.neural.network import Network
+from tagline.models.neural.network import Coded, Network
 from tagline.models.sentences import words_of
 from tagline.ragged import padded
 from tagline.readers.corpus import Column, Corpus
@@ -29,11 +29,12 @@ class TaggingTask:
         lesson: Lesson,
         rates: Mapping[str, float],
         dev: NetworkDevSet | None,
+        coded: Coded | None = None,
     ) -> None:
         self.network, self.corpus, self.lesson, self.rates, self.dev = network, corpus, lesson, rates, dev
         self.module: torch.nn.Module = network.tagger
-        self.coded = network.coder.read(corpus)
-        self.lengths = self.coded.lengths
+        self.coded = coded or network.coder.read(corpus)
+        self.lengths = self.coded.widths
         allowed = lesson.allowed()
         # [N] numbers, or [N, L] what may be.
         self.labels: IntArray | BoolArray = lesson.numbers().astype(np.int64) if allowed is None else allowed
@@ -95,7 +96,7 @@ class NetworkDevSet(DevSet):
         mark: a checksum of sentences and labels.
     """
 
-    def __init__(self, network: Network, corpus: Corpus, labelled: LabelledTokens) -> None:
+    def __init__(self, network: Network, corpus: Corpus, labelled: LabelledTokens, coded: Coded | None = None) -> None:
         super().__init__(labelled, network.labels)
-        self.coded = network.coder.read(corpus)
+        self.coded = coded or network.coder.read(corpus)
         self.mark = _mark(words_of(corpus), self.gold, self.offsets)

@@ -38,6 +38,10 @@ class Coded(Protocol):
     def lengths(self) -> IntArray:
         """Tokens of each sentence."""
 
+    @property
+    def widths(self) -> IntArray:
+        """Tokens that are read of each sentence: its own, and context where there is any."""
+
     def batch(self, sentences: IntArray, device: torch.device) -> Any:
         """Return the batch of these sentences, as the encoder takes it."""
 
@@ -107,9 +111,10 @@ class Network:
     def _emissions(self, coded: Coded, first: int, offsets: IntArray, batch_size: int | None) -> FloatArray:
         """Scores ``[N, L]`` of the sentences from `first` on."""
         lengths, device = np.diff(offsets), self.device
+        widths = coded.widths[first : first + len(lengths)]
         emissions = np.empty((int(offsets[-1]), len(self.labels)), np.float32)
         waiting = []
-        for batch in bucketed(lengths, batch_size=batch_size or len(lengths), max_tokens=PADDED, rng=None):
+        for batch in bucketed(widths, batch_size=batch_size or len(widths), max_tokens=PADDED, rng=None):
             scores = self.tagger.emissions(coded.batch(batch + first, device)).float()  # [B, T, L]
             waiting.append((batch, scores))
         for batch, scores in waiting:

@@ -35,7 +35,7 @@ from tagline.models.neural.explaining import word_differences
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
-from tagline.models.neural.network import Coder, Network, device_of
+from tagline.models.neural.network import Coded, Coder, Network, device_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
@@ -43,10 +43,12 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
 from tagline.training.callbacks import Callback
+from tagline.training.checks import seed_of
 from tagline.training.neural.loop import train
+from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
 from tagline.training.progress import Budget, narrating
-from tagline.types import Chain
+from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]
 
@@ -68,7 +70,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
     label_weights: Any
     smoothing: float
     patience: int | None
-    random_state: int
+    random_state: int | None
     device: str
     verbose: bool | int
     callbacks: Sequence[Callback]
@@ -81,6 +83,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         *,
         X_dev: Any = None,
         y_dev: Any = None,
+        documents: Any = None,
+        documents_dev: Any = None,
         sample_weight: ArrayLike | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
@@ -96,6 +100,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
+            documents, documents_dev: how many sentences each document has, in order, where a `TransformerCRF` reads
+                neighbours as `context`; left out, sentences that begin with -DOCSTART- begin a document.
             sample_weight: how much each sentence counts, ``[B]``.
             checkpoint: a file to write the state of training to after each epoch.
             resume: go on from that file where it exists; the numbers are those of a run that was never stopped.
@@ -114,18 +120,23 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         match_lengths(corpus.offsets, labelled)
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
         lesson = self._lesson(labelled, sample_weight, before)
+        numbers = self._documents(corpus, documents, needed=True)
         corpus = corpus.take(lesson.sentences.tolist())
         if device.type == "cpu" and self.head == "crf":
             warn_of_cost(corpus.num_tokens, len(lesson.labels))
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(descent.seed % 2**64)
-            coder, tagger, plan = self._begin(corpus, lesson, before)
+            coder, tagger, plan = self._begin(corpus, lesson, before, descent.seed)
         network = Network(tuple(lesson.labels), lesson.scheme, coder, tagger.to(device), plan)
-        held = None if dev is None else NetworkDevSet(network, *dev)
+        held = None
+        if dev is not None:
+            theirs = self._documents(dev[0], documents_dev, needed=True, name="documents_dev")
+            held = NetworkDevSet(network, *dev, self._coded(network, dev[0], theirs))
         notes = [*lesson.notes]
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
-        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held)
+        coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
+        task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
         with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
             trained = train(
                 task,
@@ -143,10 +154,13 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
         loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
-        self.training_ = TrainingFacts(len(corpus), len(trained.history), loss, trained.reason, tuple(notes))
+        drawn = descent.seed if self.random_state is None else 0
+        done = len(trained.history)
+        self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
         self._record(X, y)
         if dev is not None:
-            self._note_dev(self.evaluate(X_dev, y_dev))
+            inputs = {} if documents_dev is None else {"documents": documents_dev}
+            self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
     def check(self) -> None:
@@ -174,7 +188,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """What a network is built from, by the estimator's parameters; `before` is what warm_start goes on with."""
         raise NotImplementedError
 
-    def _make(self, corpus: Corpus, labels: Sequence[str], rules: Rules | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _make(
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None, seed: int
+    ) -> tuple[Coder, Tagger, dict[str, Any]]:
         """What turns sentences into numbers, the network that is to learn from these, and its plan."""
         raise NotImplementedError
 
@@ -185,10 +201,10 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
     # The rest.
 
     def _descent(self) -> Descent:
-        seed = plain(self.random_state)
-        if type(seed) is not int or seed < 0:
-            raise InputError(f"random_state: expected a whole number of 0 or more, got {seed!r}")
-        return Descent(**{name: plain(getattr(self, name)) for name in DESCENT}, seed=seed)
+        settings = {name: plain(getattr(self, name)) for name in DESCENT}
+        if self.random_state is None and are_several():
+            raise InputError("random_state: expected a number for several processes, which plan as one, got None")
+        return Descent(**settings, seed=seed_of(self.random_state))
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
         if not check_dev(X, y, self.patience):
@@ -226,11 +242,13 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
         return lesson
 
-    def _begin(self, corpus: Corpus, lesson: Lesson, before: Network | None) -> tuple[Coder, Tagger, dict[str, Any]]:
+    def _begin(
+        self, corpus: Corpus, lesson: Lesson, before: Network | None, seed: int
+    ) -> tuple[Coder, Tagger, dict[str, Any]]:
         """A new network, or one with the weights of the last: a copy, so that a run that fails leaves that as it is."""
         labels, rules = lesson.labels, lesson.rules
         if before is None:
-            return self._make(corpus, labels, rules)
+            return self._make(corpus, labels, rules, seed)
         plan = self._plan(before)
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
@@ -297,11 +315,25 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
         return export_network(self._fitted(), self.kind, folder, self.predict, opset=opset, force=force)
 
-    def _chains(self, X: Any, *, batch_size: int | None = None) -> Iterator[Chain]:  # type: ignore[override]
-        network = self._fitted()
+    def _chains(  # type: ignore[override]
+        self, X: Any, *, batch_size: int | None = None, documents: Any = None
+    ) -> Iterator[Chain]:
+        network, corpus = self._fitted(), tokens_as_corpus(X)
         if batch_size is not None:
             as_count("batch_size", batch_size, 1)
-        return network.chains(network.coder.read(tokens_as_corpus(X)), batch_size)
+        return network.chains(self._coded(network, corpus, self._documents(corpus, documents)), batch_size)
+
+    def _documents(
+        self, corpus: Corpus, documents: Any, *, needed: bool = False, name: str = "documents"
+    ) -> IntArray | None:
+        """The number of each sentence's document; None where sentences are read alone, as most networks do."""
+        if documents is not None:
+            raise InputError(f"{name}: expected none, for a {type(self).__name__} reads no context, got some")
+        return None
+
+    def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
+        """Sentences as the network takes them, with their neighbours in these documents."""
+        return network.coder.read(corpus)
 
     def _fitted(self) -> Network:
         check_is_fitted(self, "network_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,9 +17,19 @@ from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
 from tagline.models.files import bad_file
+from tagline.models.neural.contexts import MARKER, documents_of, with_neighbours
 from tagline.models.neural.file import planned
 from tagline.models.neural.folders import FolderModel
-from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, device_of, make_head
+from tagline.models.neural.network import (
+    Coded,
+    Coder,
+    CoderFiles,
+    Network,
+    Undrawn,
+    check_weights,
+    device_of,
+    make_head,
+)
 from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.classifiers import Classifier
@@ -32,6 +42,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
+from tagline.training.checks import check_whole
 from tagline.types import IntArray
 
 _TOKENIZER = "tokenizer"
@@ -60,21 +71,36 @@ class PieceCoder:
 
 @dataclass(frozen=True, eq=False)
 class CodedPieces:
-    """Sentences by the numbers of their words."""
+    """Sentences by the numbers of their words; with context, `read` is the first word and the end of what is read."""
 
     pieces: Pieces
     ids: NDArray[np.int32]
     offsets: IntArray
+    read: tuple[IntArray, IntArray] | None = None
 
     @property
     def lengths(self) -> IntArray:
         """Words of each sentence."""
         return np.diff(self.offsets)
 
+    @property
+    def widths(self) -> IntArray:
+        """Words of each sentence and of its context."""
+        return self.lengths if self.read is None else self.read[1] - self.read[0]
+
+    def beside(self, documents: IntArray, context: int) -> CodedPieces:
+        """Return the same sentences, each with up to so many words of context on each side."""
+        sizes = self.pieces.sizes[self.ids]
+        return replace(self, read=with_neighbours(sizes, self.offsets, documents, context, self.pieces.window.room))
+
     def batch(self, sentences: IntArray, device: torch.device) -> SubwordBatch:
         """Return the batch of these sentences."""
-        rows = [self.ids[self.offsets[b] : self.offsets[b + 1]] for b in sentences.tolist()]
-        return SubwordBatch.of(self.pieces.batch(rows, multiple=8), device)
+        begin, end = (self.offsets[:-1], self.offsets[1:]) if self.read is None else self.read
+        rows = [self.ids[begin[b] : end[b]] for b in sentences.tolist()]
+        batch = self.pieces.batch(rows, multiple=8)
+        if self.read is not None:
+            batch = batch.narrowed((self.offsets[:-1] - begin)[sentences], self.lengths[sentences])
+        return SubwordBatch.of(batch, device)
 
 
 class TransformerCRF(FolderModel, NeuralTagger):
@@ -87,6 +113,10 @@ class TransformerCRF(FolderModel, NeuralTagger):
         pooling: "first" or "mean", of the pieces of a word.
         max_length, stride: pieces of a window, and of context where a longer sentence is cut; windows of the encoder's
             own size when left out.
+        context: words of neighbouring sentences that are read on each side of a sentence and not scored, as many as fit
+            into its window; 0 for none. `fit` and all questions take `documents` then, the number of sentences of each
+            document; left out, sentences that begin with -DOCSTART- begin one, and where there are none, sentences are
+            read alone.
         freeze: how many of the lower layers keep their weights (1: the embeddings, 2: the first layer too, …), or
             "all".
         checkpointing: save memory in training for a third more time.
@@ -114,6 +144,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
         pooling: Literal["first", "mean"] = "first",
         max_length: int | None = None,
         stride: int = 64,
+        context: int = 0,
         freeze: int | Literal["all"] = 0,
         checkpointing: bool = False,
         layer_decay: float = 1.0,
@@ -143,7 +174,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
         compile: bool = False,
         device: str = "auto",
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -151,6 +182,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
         self.pooling = pooling
         self.max_length = max_length
         self.stride = stride
+        self.context = context
         self.freeze = freeze
         self.checkpointing = checkpointing
         self.layer_decay = layer_decay
@@ -202,6 +234,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
                 raise InputError(f"{name}: expected a number above 0, got {value!r}")
         if self.pooling not in POOLINGS:
             raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        check_whole("context", self.context, 0)
         check_probability("dropout", plain(self.dropout))
         with torch.device("meta"), Undrawn():
             make_head(self.head, 1, 1, None, plain(self.smoothing))
@@ -210,8 +243,29 @@ class TransformerCRF(FolderModel, NeuralTagger):
         assert self.encoder is not None
         return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
 
+    def _documents(
+        self, corpus: Corpus, documents: Any, *, needed: bool = False, name: str = "documents"
+    ) -> IntArray | None:
+        check_whole("context", self.context, 0)
+        if not self.context:
+            if documents is not None:
+                raise InputError(f"{name}: expected none where no context is read, got some; set context=")
+            return None
+        numbers = documents_of(corpus, documents, name)
+        if numbers is None and needed:
+            raise InputError(
+                f"{name}: expected how many sentences each document has, as context is {self.context}, got none, and "
+                f"no sentence begins with {MARKER}"
+            )
+        return numbers
+
+    def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
+        assert isinstance(network.coder, PieceCoder)
+        coded = network.coder.read(corpus)
+        return coded if documents is None else coded.beside(documents, int(self.context))
+
     def _make(
-        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None
+        self, corpus: Corpus, labels: Sequence[str], rules: Rules | None, seed: int
     ) -> tuple[PieceCoder, Tagger, dict[str, Any]]:
         encoder, coder, plan, classifier = self._started()
         tagger = _with_head(encoder, plan, len(labels), rules)

@@ -128,6 +128,13 @@ def joined(device: torch.device) -> Iterator[Processes]:
             dist.destroy_process_group(control)
 
 
+def are_several() -> bool:
+    """Say whether more than one process trains, by an existing group or by what torchrun set."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_world_size() > 1
+    return os.environ.get("WORLD_SIZE", "1") != "1"
+
+
 def local_device() -> torch.device:
     """Return the device of this process: its own GPU where there are any, else the CPU."""
     if not torch.cuda.is_available():
