@@ -113,6 +113,13 @@ HELP = {
     "How much sentences with a label count: balanced, or B-PER=2,B-LOC=0.5.": (
         "含某标签的句子占多大分量：balanced，或 B-PER=2,B-LOC=0.5。"
     ),
+    "Words and their clusters, as tagline cluster writes them; several files with commas between.": (
+        "词及其类别，格式如 tagline cluster 的输出；多个文件用逗号隔开。"
+    ),
+    "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.": (
+        "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
+    ),
+    "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
     "Number attributes by so many bits of a hash and keep no names.": "用这么多位的散列给属性编号，不保存属性名。",
     "Of an HMM's counts: add-k, witten-bell or dirichlet (no prior).": (
         "HMM 计数的平滑：add-k、witten-bell 或 dirichlet（无先验）。"

@@ -19,7 +19,7 @@ from tagline import storage
 from tagline.errors import InputError, TrainingError
 from tagline.features.dictionaries import Dictionary
 from tagline.models.contract import Progress
-from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
@@ -62,6 +62,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             weight of its labels.
         hash_bits: number attributes by so many bits of their hash and keep no names.
         dictionary: phrases and their types, used as their priority says.
+        clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
+        vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
+        vector_scale: what the numbers of vectors are multiplied by.
         max_iterations, max_seconds: limits; None for none.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
@@ -82,7 +85,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     [['N', 'V']]
     """
 
-    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
+    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words", "_vectors")
     training_log_: Sequence[Pass]
 
     def __init__(
@@ -103,6 +106,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         label_weights: Any = None,
         hash_bits: int | None = None,
         dictionary: Dictionary | None = None,
+        clusters: Any = None,
+        vectors: Any = None,
+        vector_scale: float = 1.0,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         epsilon: float = 1e-5,
@@ -133,6 +139,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.label_weights = label_weights
         self.hash_bits = hash_bits
         self.dictionary = dictionary
+        self.clusters = clusters
+        self.vectors = vectors
+        self.vector_scale = vector_scale
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.epsilon = epsilon
@@ -265,13 +274,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         out = cls()
         out._set(saved.settings)
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        out.clusters, out.vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
         with reading(file):
             out._adopt(saved, out.features)
         return out
 
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
-        extraction = Extraction(way, saved.hash_bits, saved.dictionary)
+        extraction = replace(saved, way=way).extraction()
         self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
 
     def _become(self, fitted: FittedCRF) -> None:
@@ -288,12 +298,12 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _settings(self) -> dict[str, Any]:
         """The estimator's settings that may be plain data."""
-        code = ("features", "dictionary", "callbacks")
+        code = ("features", "dictionary", "clusters", "vectors", "callbacks")
         return {name: value for name, value in super()._settings().items() if name not in code}
 
     def _packed(self) -> Packed:
         p, e = self._fitted(), self._extraction
-        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_))
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge))
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)

@@ -11,6 +11,8 @@ function the file keeps the name. Whatever a file says is checked before it is u
                         {"function": name}, or null
     hash_bits           of hashed attributes, which have no names
     dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
+    knowledge           how many tables of clusters there are, and whether there are vectors: `knowledge_file`;
+                        not there in older files
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
@@ -30,10 +32,12 @@ from numpy.typing import NDArray
 from tagline.errors import InputError, StorageError
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS
+from tagline.features.knowledge import Knowledge
 from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
-from tagline.models.crf.extraction import Way
+from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.knowledge_file import pack_knowledge, unpack_knowledge
 from tagline.models.crf.parameters import Parameters
 from tagline.models.files import (
     Packed,
@@ -85,6 +89,7 @@ class SavedCRF:
         hash_bits, dictionary: as the model was trained with.
         settings: the estimator's parameters, by name.
         training: how it was trained.
+        knowledge: clusters and vectors that the template looks at.
     """
 
     parameters: Parameters
@@ -93,6 +98,11 @@ class SavedCRF:
     dictionary: Dictionary | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     training: TrainingFacts = field(default_factory=TrainingFacts)
+    knowledge: Knowledge = field(default_factory=Knowledge)
+
+    def extraction(self) -> Extraction:
+        """Return how the model gets its features."""
+        return Extraction(self.way, self.hash_bits, self.dictionary, self.knowledge)
 
 
 def pack(saved: SavedCRF) -> Packed:
@@ -127,6 +137,9 @@ def pack(saved: SavedCRF) -> Packed:
     if dictionary is not None:
         phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
         arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
+    if saved.knowledge:
+        own["knowledge"], tables = pack_knowledge(saved.knowledge)
+        arrays.update(tables)
     return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
 
 
@@ -144,6 +157,7 @@ def unpack(file: ModelFile) -> SavedCRF:
             _dictionary(file),
             settings_of(file),
             facts_of(file),
+            unpack_knowledge(file),
         )
 
 

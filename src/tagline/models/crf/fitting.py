@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.features.attributes import Features
+from tagline.features.knowledge import Knowledge
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.chains import feature_chains, take_sentences
@@ -97,7 +98,8 @@ def fit_crf(
         increment: learn from these sentences as a share of all that were learned from.
         files: where the state of the run and its log are kept.
     """
-    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale)
+    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary, knowledge)
     numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme

@@ -39,8 +39,9 @@ class CRFRecipe(Recipe):
         return None if self.chosen is None else self.chosen.source
 
     def reads(self) -> dict[str, Any]:
-        """Return the file of the template."""
-        return {"--template": self.run.get("template")}
+        """Return the files of the template, of clusters and of vectors."""
+        tables = {f"--clusters {name}": name for name in self.settings.get("clusters") or ()}
+        return {"--template": self.run.get("template"), **tables, "--vectors": self.settings.get("vectors")}
 
     def writes(self) -> dict[str, Any]:
         """Return the folder of compiled data, and what a run leaves on the way."""

@@ -25,6 +25,7 @@ def check_crf(crf: CRF) -> None:
     for name in SWITCHES:
         check_switch(name, getattr(crf, name))
     _check_cut(crf)
+    check_number("vector_scale", crf.vector_scale, wanted="a finite number")
     check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
     check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
     check_number("max_seconds", crf.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")

@@ -15,6 +15,7 @@ import numpy as np
 from tagline import storage
 from tagline.chain import constrain
 from tagline.features.attributes import Attributes, Features
+from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import NumberedTemplate, WordScorer
 from tagline.features.wording import legend, meanings
@@ -45,13 +46,14 @@ class CRFTagger(ChainModel):
     _extraction: Extraction
     _scorer: Scorer
     _words: WordScorer | None
+    _vectors: VectorScorer | None
 
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
         """Make the tagger of a file that was read."""
         saved, out = unpack(file), cls()
         with reading(file):
-            out._take_over(saved.parameters, Extraction(saved.way, saved.hash_bits, saved.dictionary), saved.training)
+            out._take_over(saved.parameters, saved.extraction(), saved.training)
         return out
 
     def _take_over(self, parameters: Parameters, extraction: Extraction, training: TrainingFacts) -> None:
@@ -63,6 +65,10 @@ class CRFTagger(ChainModel):
         if template is not None and not len(p.structure.edge_pairs):
             numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
             self._words = WordScorer(numbered) if numbered.suits else None
+        self._vectors = None
+        vectors = extraction.knowledge.vectors
+        if template is not None and vectors is not None and p.states is not None and self._words is not None:
+            self._vectors = VectorScorer(template.vector_lines, vectors, p.states, p.structure, p.part("states"))
 
     def _fitted(self) -> Parameters:
         return self.parameters_
@@ -101,7 +107,7 @@ class CRFTagger(ChainModel):
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:
-            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X))
+            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X), self._vectors)
         if dictionary is None or dictionary.priority != "over" or _is_empty(X):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
