@@ -177,6 +177,13 @@ _TABLE = (
     Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not."),
     Option("vector_scale", float, "What the numbers of --vectors are multiplied by; 1."),
     Option(
+        "stages",
+        int,
+        "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.",
+        least=1,
+        most=2,
+    ),
+    Option(
         "smoothing",
         str,
         "Of an HMM's counts: add-k, witten-bell or dirichlet (no prior).",

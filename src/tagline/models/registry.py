@@ -138,7 +138,7 @@ register(
         options_named(
             *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
             *("all_possible_states", "all_possible_transitions", "start_end", "label_weights", "hash_bits"),
-            *("clusters", "vectors", "vector_scale"),
+            *("clusters", "vectors", "vector_scale", "stages"),
             *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
             *("period", "random_state"),
             *_FILES,

@@ -25,6 +25,7 @@ from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.settings import check_crf
+from tagline.models.crf.stages import first_stage, staged_inputs, with_stage
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
@@ -65,6 +66,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
         vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
         vector_scale: what the numbers of vectors are multiplied by.
+        stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
+            columns for the second. The first looks at clusters, not at vectors.
         max_iterations, max_seconds: limits; None for none.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
@@ -85,7 +88,15 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     [['N', 'V']]
     """
 
-    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words", "_vectors")
+    _LEARNED: ClassVar[tuple[str, ...]] = (
+        "parameters_",
+        "training_",
+        "_extraction",
+        "_scorer",
+        "_words",
+        "_vectors",
+        "_first",
+    )
     training_log_: Sequence[Pass]
 
     def __init__(
@@ -109,6 +120,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: Any = None,
         vectors: Any = None,
         vector_scale: float = 1.0,
+        stages: int = 1,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         epsilon: float = 1e-5,
@@ -142,6 +154,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.clusters = clusters
         self.vectors = vectors
         self.vector_scale = vector_scale
+        self.stages = stages
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.epsilon = epsilon
@@ -166,6 +179,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         y_dev: Any = None,
         edges: Any = None,
         edges_dev: Any = None,
+        documents: Any = None,
+        documents_dev: Any = None,
         sample_weight: ArrayLike | None = None,
         checkpoint: storage.Path | None = None,
         resume: bool = False,
@@ -181,6 +196,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
+            documents, documents_dev: with two stages, how many sentences each document has, or the name of a column;
+                left out, a sentence that begins with -DOCSTART- begins one, and without any each sentence is one.
             sample_weight: how much each sentence counts, ``[B]``.
             checkpoint: a file to write the state of training to, between two passes.
             resume: go on from that file where it exists; the weights are those of a run that was never stopped.
@@ -194,13 +211,17 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
-        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
+        staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
+        inputs = staged_inputs(staged, documents, documents_dev)
+        dev = None
+        if check_dev(X_dev, y_dev, self.patience):
+            dev = Sentences(with_stage(staged, X_dev, documents_dev), y_dev, as_sentences(edges_dev))
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        sentences = Sentences(X, y, edges)
-        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files))
+        sentences = Sentences(X if staged is None else staged.sentences, y, edges)
+        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, dev=dev, files=files, staged=staged))
         self._record(X, y)
         if dev is not None:
-            inputs = {} if dev.edges is None else {"edges": dev.edges}
+            inputs |= {} if dev.edges is None else {"edges": dev.edges}
             self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
@@ -212,6 +233,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         push the rest aside.
         """
         check_crf(self)
+        if self.stages == 2:
+            raise InputError("stages: expected 1 for partial_fit, got 2; a second stage is learned from all documents")
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
         self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
@@ -282,18 +305,20 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
         extraction = replace(saved, way=way).extraction()
-        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+        self._adopt_first(saved)
+        log = vars(self).get("training_log_", ())
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, log, self._first))
 
     def _become(self, fitted: FittedCRF) -> None:
         """Take over what was learned, and how."""
-        self._take_over(fitted.parameters, fitted.extraction, fitted.training)
+        self._take_over(fitted.parameters, fitted.extraction, fitted.training, fitted.first)
         self.training_log_ = fitted.history
 
     def _with(self, parameters: Parameters) -> CRF:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
+        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_, self._first))
         return out
 
     def _settings(self) -> dict[str, Any]:
@@ -302,8 +327,12 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         return {name: value for name, value in super()._settings().items() if name not in code}
 
     def _packed(self) -> Packed:
-        p, e = self._fitted(), self._extraction
-        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge))
+        p, e, first = self._fitted(), self._extraction, self._first
+        inner = None
+        if first is not None:
+            own = first._extraction
+            inner = SavedCRF(first.parameters_, own.way, own.hash_bits, own.dictionary, {}, first.training_)
+        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge, inner))
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)

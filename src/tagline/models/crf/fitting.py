@@ -45,6 +45,8 @@ from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.stages import Staged
+    from tagline.models.crf.tagger import CRFTagger
 
 RATE = 0.1  # the first step size of partial_fit
 
@@ -60,12 +62,13 @@ class Sentences:
 
 @dataclass(frozen=True, eq=False)
 class FittedCRF:
-    """What was learned, where its features come from, how, and one `Pass` for each pass of training."""
+    """What was learned, where its features come from, how, one `Pass` for each pass; the model of a first stage."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
     history: Sequence[Pass]
+    first: CRFTagger | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,7 @@ def fit_crf(
     dev: Sentences | None = None,
     increment: bool = False,
     files: RunFiles | None = None,
+    staged: Staged | None = None,
 ) -> FittedCRF:
     """Learn weights as the settings of an estimator say.
 
@@ -97,9 +101,11 @@ def fit_crf(
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
         files: where the state of the run and its log are kept.
+        staged: what a first model says; the sentences have its columns.
     """
     knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale)
-    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary, knowledge)
+    way = crf.features if staged is None else staged.template
+    extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
     numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
@@ -135,7 +141,8 @@ def fit_crf(
     facts = TrainingFacts(seen, len(trained.history), trained.objective, trained.reason, (*notes, *lesson.notes))
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
+    first = None if staged is None else staged.first
+    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, first)
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:

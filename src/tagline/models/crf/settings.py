@@ -25,6 +25,11 @@ def check_crf(crf: CRF) -> None:
     for name in SWITCHES:
         check_switch(name, getattr(crf, name))
     _check_cut(crf)
+    check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
+    if crf.stages == 2 and crf.warm_start:
+        raise InputError("warm_start: expected False beside stages=2, got True; both stages are learned anew")
+    if crf.stages == 2 and crf.dictionary is not None and crf.dictionary.priority == "feature":
+        raise InputError('dictionary: expected priority "over" or "under" beside stages=2, got "feature"')
     check_number("vector_scale", crf.vector_scale, wanted="a finite number")
     check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
     check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
