@@ -45,14 +45,14 @@ class Task:
     source: str
     written: str
     chinese: bool = False
-    rows: tuple[str, ...] = ("plain", "clusters", "vectors", "both", "stages")
+    rows: tuple[str, ...] = ("plain", "clusters", "both", "clusters and stages", "stages")
     more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 ENGLISH = {"c2": 0.3, "scheme": "BIOES", "delta": 1e-3}
 TASKS = {
     "conll2003": Task("conll2003", "english_ner", ENGLISH, "IOB2", "BIOES"),
-    "wnut17": Task("wnut17", "english_ner", ENGLISH, "IOB2", "BIOES", rows=("plain", "clusters", "vectors", "both")),
+    "wnut17": Task("wnut17", "english_ner", ENGLISH, "IOB2", "BIOES", rows=("plain", "clusters", "both", "stages")),
     "resume_ner": Task(
         "resume_ner",
         "chinese_ner",
