@@ -52,7 +52,7 @@ class Task:
 ENGLISH = {"c2": 0.3, "scheme": "BIOES", "delta": 1e-3}
 TASKS = {
     "conll2003": Task("conll2003", "english_ner", ENGLISH, "IOB2", "BIOES"),
-    "wnut17": Task("wnut17", "english_ner", ENGLISH, "IOB2", "BIOES", rows=("plain", "clusters", "both", "stages")),
+    "wnut17": Task("wnut17", "english_ner", ENGLISH, "IOB2", "BIOES", rows=("plain", "clusters", "both")),
     "resume_ner": Task(
         "resume_ner",
         "chinese_ner",

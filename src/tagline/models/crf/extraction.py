@@ -17,6 +17,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Expanded
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS, expand
+from tagline.features.gazetteers import COLUMN
 from tagline.features.items import items_to_features
 from tagline.features.knowledge import Knowledge
 from tagline.features.sets import load_set, sets
@@ -114,9 +115,9 @@ class Extraction:
         return add_vectors(expanded, self.template.vector_lines, vectors, corpus, known)
 
     def corpus(self, X: Any) -> Corpus:
-        """Sentences of tokens as a corpus, with the dictionary's column."""
+        """Sentences of tokens as a corpus, with the dictionary's column; that of `learn_dictionary` stays."""
         corpus = tokens_as_corpus(X, 1 if self.template is None else self.template.num_columns)
-        if self.dictionary is None or self.dictionary.priority != "feature":
+        if self.dictionary is None or self.dictionary.priority != "feature" or COLUMN in corpus.columns:
             return corpus
         tags = corpus.columns.get(TAG)
         bare = Corpus(
@@ -124,7 +125,7 @@ class Extraction:
             corpus.offsets,
             source=corpus.source,
             lines=corpus.lines,
-        ).with_column("dictionary", self.dictionary.column(corpus))
+        ).with_column(COLUMN, self.dictionary.column(corpus))
         place = len(bare.columns) - 1
         if self.template is not None and self.template.num_columns <= place and len(corpus):
             raise InputError(
