@@ -6,6 +6,7 @@
 namespace tagline::bindings {
 
 void bind_baum_welch(nanobind::module_& m);
+void bind_brown(nanobind::module_& m);
 void bind_byte_expressions(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_columns(nanobind::module_& m);

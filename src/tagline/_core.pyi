@@ -35,6 +35,20 @@ def symbol_log_partition(table: Annotated[NDArray, dict(device='cpu', writable=F
 def symbol_viterbi(table: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """Find the best states of symbols: (states [N], scores [B])."""
 
+class Brown:
+    """Brown clusters, a word or a merge at a time."""
+
+    def __init__(self, counts: Annotated[NDArray, dict(device='cpu', writable=False)], firsts: Annotated[NDArray, dict(device='cpu', writable=False)], seconds: Annotated[NDArray, dict(device='cpu', writable=False)], numbers: Annotated[NDArray, dict(device='cpu', writable=False)], num_classes: int) -> None:
+        """Take words by falling counts [V], and their bigrams [M], each once."""
+
+    def run(self, steps: int) -> bool:
+        """Go so many steps; say whether there are more."""
+
+    def merges(self) -> NDArray[numpy.int32]:
+        """
+        Return the merges so far, [2 n], each by the first words of two classes.
+        """
+
 class ByteExpression:
     """A regular expression of Wapiti, which is searched in bytes."""
 

@@ -33,6 +33,11 @@ class Line:
     text: str
     is_edge: bool
 
+    @property
+    def is_vector(self) -> bool:
+        """Whether it gives the numbers of a vector, not a string."""
+        return any(macro.derivation.command == "v" for macro in self.macros)
+
     def expand(self, columns: Sequence[Sequence[str]], token: int) -> str | None:
         """Write the attribute of a token; None where a macro has nothing to say."""
         text = self.literals[0]
@@ -62,7 +67,10 @@ def parse_line(row: str, number: int, source: str) -> Line:
         percent = row.find("%", at)
         if percent < 0:
             literals.append(row[at:])
-            return Line(tuple(literals), tuple(macros), number, row, row[0] == "B")
+            line = Line(tuple(literals), tuple(macros), number, row, row[0] == "B")
+            if line.is_vector and (line.is_edge or len(macros) > 1):
+                raise InputError(f"{source}:{number}: expected %v alone in a U line, got {shown(row)}")
+            return line
         literals.append(row[at:percent])
         try:
             macro, at = parse_macro(row, percent)

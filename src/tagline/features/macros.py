@@ -7,18 +7,21 @@ CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Thre
   ``%m[row,column,"re"]`` gives the text that it matched, empty where there is no match. The dialect is that of Python's
   `re.search`, less what needs backtracking (`tagline.features.patterns`); ``\\"`` is a quote. As in Wapiti, the
   expression also looks at padding (``_B-1``);
-- Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case.
+- Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case;
+- vectors: ``%v[row,column]``, alone in its line, gives the numbers of the word's vector (`tagline.features.vectors`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from tagline.errors import InputError
 from tagline.features import word_functions
+from tagline.features.clusters import Clusters
 from tagline.features.expressions import BacktrackingError, ExpressionError, SizeError
 from tagline.features.patterns import Pattern
 from tagline.types import IntArray
@@ -45,9 +48,10 @@ class Derivation:
     Attributes:
         column: its position.
         functions: built-in columns, the first one first.
-        command: ``x``, ``t`` or ``m``.
+        command: ``x``, ``t``, ``m`` or ``v``.
         lowered: whether the result goes to lower case.
         pattern: the regular expression of ``t`` and ``m``.
+        clusters: the tables of the model, for built-in columns that look at them.
     """
 
     column: int
@@ -55,6 +59,13 @@ class Derivation:
     command: str = "x"
     lowered: bool = False
     pattern: str = ""
+    clusters: tuple[Clusters, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def num_tables(self) -> int:
+        """How many tables of clusters it needs."""
+        places = map(word_functions.table_of, self.functions)
+        return max((place + 1 for place in places if place is not None), default=0)
 
     @property
     def is_plain(self) -> bool:
@@ -78,8 +89,20 @@ class Derivation:
 
     @cached_property
     def _steps(self) -> list[word_functions.WordFunction]:
-        steps = [word_functions.find(name) for name in self.functions]
-        return [step for step in steps if step is not None]
+        return list(map(self._step, self.functions))
+
+    def _step(self, name: str) -> word_functions.WordFunction:
+        place = word_functions.table_of(name)
+        if place is None:
+            step = word_functions.find(name)
+            assert step is not None, name
+            return step
+        if place >= len(self.clusters):
+            raise InputError(
+                f"clusters: expected {place + 1} tables, for the built-in column {name}, got {len(self.clusters)}; "
+                "pass clusters="
+            )
+        return self.clusters[place].of
 
     def of(self, word: str) -> str | None:
         """Take it from a word; None where there is nothing to take, and no attribute then."""
@@ -96,7 +119,7 @@ class Derivation:
         values: list[str | None] = [*words]
         for name in self.functions:
             filled = [value for value in values if value] if not all(values) else values
-            results = word_functions.apply(name, filled)  # type: ignore[arg-type]
+            results = self._apply(name, filled)  # type: ignore[arg-type]
             if len(filled) < len(values):
                 next_results = iter(results)
                 results = [next(next_results) if value else None for value in values]
@@ -105,6 +128,11 @@ class Derivation:
             values = [value or None for value in values]
         values = self._match(values)
         return [value.lower() if value else value for value in values] if self.lowered else values
+
+    def _apply(self, name: str, words: list[str]) -> list[str | None]:
+        if word_functions.table_of(name) is None:
+            return word_functions.apply(name, words)
+        return list(map(self._step(name), words))
 
     @property
     def may_lack_padding(self) -> bool:
@@ -156,10 +184,10 @@ class Macro:
 def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     """Parse the macro that begins with the ``%`` at a place; return it and the place behind it."""
     command = text[at + 1 : at + 2]
-    if command not in set("xtmXTM"):
+    if command not in set("xtmvXTM"):
         raise MacroError(
-            f'expected %x, %t or %m, got "{text[at : at + 2]}"; a template has no other commands and no way to write a '
-            "percent sign"
+            f'expected %x, %t, %m or %v, got "{text[at : at + 2]}"; a template has no other commands and no way to '
+            "write a percent sign"
         )
     if text[at + 2 : at + 3] != "[":
         raise MacroError(f'expected %{command}[row,column], got "{text[at:]}"; put the brackets right behind it')
@@ -173,7 +201,7 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if column is None:
         raise MacroError(f"expected a column from 0 to {MOST_COLUMNS - 1}, got {where[2]:.60}")
     for name in functions:
-        if word_functions.find(name) is None:
+        if word_functions.find(name) is None and word_functions.table_of(name) is None:
             raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
     pattern, end = "", where.end()
     if command in "tTmM":
@@ -181,7 +209,7 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if text[end : end + 1] != "]":
         raise MacroError(
             f'expected ] at the end of %{command}, got "{text[at:]}"'
-            + ('; only %t and %m take a pattern: %t[0,0,"re"]' if command in "xX" else "")
+            + ('; only %t and %m take a pattern: %t[0,0,"re"]' if command in "xXv" else "")
         )
     return Macro(row, Derivation(column, functions, command.lower(), command.isupper(), pattern)), end + 1
 

@@ -13,11 +13,12 @@ meant, `Template.notes` says so. Macros may be more than CRF++ takes: see `tagli
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from tagline.errors import InputError, visible
+from tagline.features.clusters import Clusters
 from tagline.features.lines import Line, parse_line
 from tagline.features.macros import CRFPP_ROWS
 from tagline.features.wapiti_lines import parse_pattern_line
@@ -38,6 +39,7 @@ class Template:
         lines: those that are templates.
         notes: what is allowed but hardly meant, as ``file:line: …``.
         dialect: whose language the file is in, "crfpp" or "wapiti" (`tagline.features.wapiti_lines`).
+        clusters: the tables that its built-in columns look at, where it has them.
 
     >>> template = Template.parse("U00:%x[-1,0]/%x[0,0]\\nB\\n")
     >>> template.strings([["the", "cat"]])
@@ -51,6 +53,7 @@ class Template:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     dialect: str = "crfpp"
+    clusters: tuple[Clusters, ...] = ()
 
     def __repr__(self) -> str:
         return f"Template({visible(self.source.removesuffix('.txt'))}, {len(self.lines)} lines)"
@@ -79,12 +82,33 @@ class Template:
         return cls(text, source, tuple(lines), tuple(notes), dialect)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Template.parse, (self.text, self.source, self.dialect)
+        return _template, (self.text, self.source, self.dialect, self.clusters)
 
     @cached_property
     def states(self) -> tuple[Line, ...]:
-        """The U lines."""
-        return tuple(line for line in self.lines if not line.is_edge)
+        """The U lines that write strings."""
+        return tuple(line for line in self.lines if not line.is_edge and not line.is_vector)
+
+    @cached_property
+    def vector_lines(self) -> tuple[Line, ...]:
+        """The U lines that give the numbers of vectors."""
+        return tuple(line for line in self.lines if line.is_vector)
+
+    @cached_property
+    def num_tables(self) -> int:
+        """How many tables of clusters it looks at."""
+        return max((macro.derivation.num_tables for line in self.lines for macro in line.macros), default=0)
+
+    def with_clusters(self, clusters: tuple[Clusters, ...]) -> Template:
+        """Return the template with the tables that its built-in columns look at."""
+        if not self.num_tables:
+            return self
+
+        def looking(line: Line) -> Line:
+            macros = (replace(m, derivation=replace(m.derivation, clusters=clusters)) for m in line.macros)
+            return replace(line, macros=tuple(macros))
+
+        return replace(self, lines=tuple(map(looking, self.lines)), clusters=clusters)
 
     @cached_property
     def edges(self) -> tuple[Line, ...]:
@@ -130,7 +154,7 @@ class Template:
             columns: the columns of the sentence without the tag, each a list of T words.
 
         Returns:
-            For each token the attributes of U lines, and those of B lines with macros.
+            For each token the attributes of U lines, those of vectors aside, and those of B lines with macros.
         """
         names = list(columns) if isinstance(columns, Mapping) else [str(c) for c in range(len(columns))]
         table = list(columns.values()) if isinstance(columns, Mapping) else list(columns)
@@ -139,6 +163,10 @@ class Template:
         states = [_written(self.states, table, n) for n in range(length)]
         edges = [_written(self.edges, table, n) if n else [] for n in range(length)]
         return states, edges
+
+
+def _template(text: str, source: str, dialect: str, clusters: tuple[Clusters, ...]) -> Template:
+    return Template.parse(text, source, dialect).with_clusters(clusters)
 
 
 def _written(lines: Sequence[Line], table: Sequence[Sequence[str]], token: int) -> list[str]:

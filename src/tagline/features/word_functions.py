@@ -3,7 +3,7 @@
 This is an extension to CRF++. Functions are named behind the column and may be chained, the first one first:
 ``%x[-1,0:lower:suffix3]``. They are computed once for each distinct word of a corpus. A function that has nothing to
 say of a word (``prefix4`` of a word with three characters) gives no attribute at that token; padding (``_B-1``) stays
-as it is.
+as it is. ``cluster`` needs a table, which the model has: `tagline.features.clusters`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ WordFunction = Callable[[str], str | None]
 
 LONGEST_AFFIX = 9
 LONGEST_LENGTH = 10
+LONGEST_BITS = 99
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
+_BITS = re.compile(r"bits([1-9][0-9]?)")
+_CLUSTER = re.compile(r"cluster([2-9]?)")
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 
 _NUMERALS = frozenset("〇零一二两三四五六七八九十百千万亿廿卅壹贰叁肆伍陆柒捌玖拾佰仟萬億兩")
@@ -115,7 +118,18 @@ _FUNCTIONS: dict[str, WordFunction] = {
 
 def names() -> list[str]:
     """Name the built-in columns, as messages list them."""
-    return [*_FUNCTIONS, f"prefix1 … prefix{LONGEST_AFFIX}", f"suffix1 … suffix{LONGEST_AFFIX}"]
+    numbered = (("prefix", LONGEST_AFFIX), ("suffix", LONGEST_AFFIX), ("bits", LONGEST_BITS))
+    return [*_FUNCTIONS, *(f"{name}1 … {name}{last}" for name, last in numbered), "cluster … cluster9"]
+
+
+def table_of(name: str) -> int | None:
+    """Return the position of the table of clusters that a built-in column looks at; None where it needs none.
+
+    >>> table_of("cluster"), table_of("cluster3"), table_of("lower")
+    (0, 2, None)
+    """
+    match = _CLUSTER.fullmatch(name)
+    return None if match is None else int(match[1] or 1) - 1
 
 
 def is_compiled(name: str) -> bool:
@@ -124,11 +138,13 @@ def is_compiled(name: str) -> bool:
 
 
 def find(name: str) -> WordFunction | None:
-    """Return the function of a built-in column; None where there is none of that name.
+    """Return the function of a built-in column; None where there is none of that name, or where it needs a table.
 
-    >>> find("suffix3")("singing"), find("suffix3")("at")
-    ('ing', None)
+    >>> find("suffix3")("singing"), find("suffix3")("at"), find("bits4")("011010"), find("bits4")("01")
+    ('ing', None, '0110', '01')
     """
+    if bits := _BITS.fullmatch(name):
+        return partial(_first, int(bits[1]))
     if affix := _AFFIX.fullmatch(name):
         return partial(_prefix if affix[1] == "prefix" else _suffix, int(affix[2]))
     return _FUNCTIONS.get(name)
@@ -145,6 +161,8 @@ def apply(name: str, words: Sequence[str]) -> list[str | None]:
         if affix[1] == "prefix":
             return [word[:size] if len(word) >= size else None for word in words]
         return [word[-size:] if len(word) >= size else None for word in words]
+    if bits := _BITS.fullmatch(name):
+        return [word[: int(bits[1])] for word in words]
     if not words or text.count("\n") >= len(words):  # a word with a newline in it
         return list(map(_FUNCTIONS[name], words))
     if name == "lower":
@@ -178,6 +196,10 @@ def _prefix(size: int, word: str) -> str | None:
 
 def _suffix(size: int, word: str) -> str | None:
     return word[-size:] if len(word) >= size else None
+
+
+def _first(size: int, word: str) -> str:
+    return word[:size]
 
 
 class _Table(dict[int, str]):

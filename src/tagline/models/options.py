@@ -108,6 +108,11 @@ def _label_weights(text: Any) -> Any:
     return weights
 
 
+def _files(text: Any) -> Any:
+    """Read names of files with commas between."""
+    return text.split(",") if isinstance(text, str) else text
+
+
 _TABLE = (
     Option(
         "template",
@@ -185,6 +190,21 @@ _TABLE = (
         "Number attributes by so many bits of a hash and keep no names.",
         least=1,
         most="tagline.features.expansion:MOST_HASH_BITS",
+    ),
+    Option(
+        "clusters",
+        str,
+        "Words and their clusters, as tagline cluster writes them; several files with commas between.",
+        parse=_files,
+    ),
+    Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not."),
+    Option("vector_scale", float, "What the numbers of --vectors are multiplied by; 1."),
+    Option(
+        "stages",
+        int,
+        "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.",
+        least=1,
+        most=2,
     ),
     Option(
         "smoothing",

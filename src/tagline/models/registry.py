@@ -131,7 +131,7 @@ def kind_of_file(name: str, source: str) -> Kind:
 
 _FEATURE_OPTIONS = (
     *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
-    *("all_possible_states", "start_end", "label_weights", "hash_bits"),
+    *("all_possible_states", "start_end", "label_weights", "hash_bits", "clusters", "vectors", "vector_scale"),
     *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
     *("tolerance", "period", "random_state", *_FILES),
 )
@@ -142,7 +142,9 @@ register(
         "tagline.models.crf.estimator:CRF",
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
-        options_named(*_FEATURE_OPTIONS, "all_possible_transitions", "teacher", "teacher_weight", "unlabelled"),
+        options_named(
+            *(*_FEATURE_OPTIONS, "all_possible_transitions", "stages", "teacher", "teacher_weight", "unlabelled")
+        ),
         tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )

@@ -122,6 +122,36 @@ HELP = {
     "How much sentences with a label count: balanced, or B-PER=2,B-LOC=0.5.": (
         "含某标签的句子占多大分量：balanced，或 B-PER=2,B-LOC=0.5。"
     ),
+    "Words and their clusters, as tagline cluster writes them; several files with commas between.": (
+        "词及其类别，格式如 tagline cluster 的输出；多个文件用逗号隔开。"
+    ),
+    "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.": (
+        "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
+    ),
+    "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
+    "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.": (
+        "2：第一个模型在文档其余部分给出的标注用作特征；-DOCSTART- 表示文档开始。"
+    ),
+    "Texts with a sentence a line, .gz or not; with --vectors one file of word vectors.": (
+        "每行一句的文本，可以是 .gz；加 --vectors 时为一个词向量文件。"
+    ),
+    "The file to write: cluster, TAB, word, TAB, count.": "要写出的文件：类别、TAB、词、TAB、次数。",
+    "How many clusters to make.": "聚成多少类。",
+    "Cluster word vectors by k-means; otherwise text by Brown's algorithm.": (
+        "用 k-means 对词向量聚类；否则用 Brown 算法对文本中的词聚类。"
+    ),
+    "Leave out words of a text that are rarer.": "略去文本中出现更少的词。",
+    "How texts are cut: whitespace, words or characters.": "文本如何切分：whitespace、words 或 characters。",
+    "Of k-means, at most.": "k-means 的最多遍数。",
+    "Of the first centres of k-means.": "k-means 初始中心的随机种子。",
+    "Make clusters of words, from text or from word vectors, for tagline train --clusters.": (
+        "由文本或词向量得到词的类别，供 tagline train --clusters 使用。"
+    ),
+    "Ctrl-C ends it: nothing is written then, and the exit code is 130.": (
+        "按 Ctrl-C 终止：不写出任何文件，退出码为 130。"
+    ),
+    "{}: {} words in {} clusters": "{}：{} 个词，{} 类",
+    "clustering": "聚类",
     "Number attributes by so many bits of a hash and keep no names.": "用这么多位的散列给属性编号，不保存属性名。",
     "Of an HMM's counts: add-k, witten-bell or dirichlet (no prior).": (
         "HMM 计数的平滑：add-k、witten-bell 或 dirichlet（无先验）。"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.features.attributes import Attributes, Features
+from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import WordScorer
 from tagline.models.answers import MOST_TOKENS
@@ -29,9 +30,15 @@ def feature_chains(scorer: Scorer, features: Features) -> Iterator[Chain]:
         yield scorer.chain(block_of(features, first, last))
 
 
-def word_chains(words: WordScorer, scorer: Scorer, corpus: Corpus) -> Iterator[Chain]:
+def word_chains(
+    words: WordScorer, scorer: Scorer, corpus: Corpus, vectors: VectorScorer | None = None
+) -> Iterator[Chain]:
     """Score sentences of words in blocks."""
+    scores, begin = None if vectors is None else vectors.of_corpus(corpus), 0
     for emissions, offsets in words.blocks(corpus, MOST_TOKENS):
+        if scores is not None:
+            scores.add_to(emissions, begin, offsets)
+        begin += len(emissions)
         yield scorer.joined(emissions, offsets)
 
 

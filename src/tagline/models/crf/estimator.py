@@ -19,12 +19,13 @@ from tagline import storage
 from tagline.errors import InputError, TrainingError
 from tagline.features.dictionaries import Dictionary
 from tagline.models.contract import Progress
-from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.settings import check_crf
+from tagline.models.crf.stages import first_stage, staged_inputs, with_stage
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
@@ -65,6 +66,11 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             weight of its labels.
         hash_bits: number attributes by so many bits of their hash and keep no names.
         dictionary: phrases and their types, used as their priority says.
+        clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
+        vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
+        vector_scale: what the numbers of vectors are multiplied by.
+        stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
+            columns for the second. The first looks at clusters, not at vectors.
         max_iterations, max_seconds: limits; None for none.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
@@ -88,7 +94,15 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     [['N', 'V']]
     """
 
-    _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction", "_scorer", "_words")
+    _LEARNED: ClassVar[tuple[str, ...]] = (
+        "parameters_",
+        "training_",
+        "_extraction",
+        "_scorer",
+        "_words",
+        "_vectors",
+        "_first",
+    )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
     algorithms: ClassVar[tuple[str, ...]] = tuple(ALGORITHMS)
@@ -112,6 +126,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         label_weights: Any = None,
         hash_bits: int | None = None,
         dictionary: Dictionary | None = None,
+        clusters: Any = None,
+        vectors: Any = None,
+        vector_scale: float = 1.0,
+        stages: int = 1,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         epsilon: float = 1e-5,
@@ -143,6 +161,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.label_weights = label_weights
         self.hash_bits = hash_bits
         self.dictionary = dictionary
+        self.clusters = clusters
+        self.vectors = vectors
+        self.vector_scale = vector_scale
+        self.stages = stages
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.epsilon = epsilon
@@ -168,6 +190,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         y_dev: Any = None,
         edges: Any = None,
         edges_dev: Any = None,
+        documents: Any = None,
+        documents_dev: Any = None,
         sample_weight: ArrayLike | None = None,
         teacher: Any = None,
         teacher_weight: float = 1.0,
@@ -186,6 +210,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
+            documents, documents_dev: with two stages, how many sentences each document has, or the name of a column;
+                left out, a sentence that begins with -DOCSTART- begins one, and without any each sentence is one.
             sample_weight: how much each sentence counts, ``[B]``; those of `unlabelled` stand behind the others.
             teacher: a model to learn from, which knows the labels: its probabilities of labels and of label pairs stand
                 in the place of labels. In y, None may stand for the labels of a sentence then, or for all.
@@ -201,22 +227,28 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
         """
         check_crf(self)
+        check_teaching(self, teacher, teacher_weight, unlabelled)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
-        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
+        staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
+        inputs = staged_inputs(staged, documents, documents_dev)
+        dev = None
+        if check_dev(X_dev, y_dev, self.patience):
+            dev = Sentences(with_stage(staged, X_dev, documents_dev), y_dev, as_sentences(edges_dev))
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
-        check_teaching(self, teacher, teacher_weight, unlabelled)
         teaching = None
         if teacher is not None:
             known = () if before is None else before.labels
             teaching = taught(self, X, y, teacher, teacher_weight, unlabelled, known)
             X, y = teaching.X, teaching.y
-        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files, "teaching": teaching}
-        self._learn(fit_crf(self, Sentences(X, y, edges), before, **how))
+        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files}
+        how |= {"teaching": teaching, "staged": staged}
+        sentences = Sentences(X if staged is None else staged.sentences, y, edges)
+        self._learn(fit_crf(self, sentences, before, **how))
         self._record(X, y)
         if dev is not None:
-            inputs = {} if dev.edges is None else {"edges": dev.edges}
+            inputs |= {} if dev.edges is None else {"edges": dev.edges}
             self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
         return self
 
@@ -228,6 +260,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         push the rest aside.
         """
         check_crf(self)
+        if self.stages == 2:
+            raise InputError("stages: expected 1 for partial_fit, got 2; a second stage is learned from all documents")
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
         self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
@@ -305,35 +339,45 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         out = cls()
         out._set(saved.settings)
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        out.clusters, out.vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
         with reading(file):
             out._adopt(saved, out.features)
         return out
 
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
-        extraction = Extraction(way, saved.hash_bits, saved.dictionary)
-        self._become(FittedCRF(saved.parameters, extraction, saved.training, vars(self).get("training_log_", ())))
+        extraction = replace(saved, way=way).extraction()
+        self._adopt_first(saved)
+        log = vars(self).get("training_log_", ())
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, log, self._first))
 
     def _become(self, fitted: FittedCRF) -> None:
         """Take over what was learned, and how."""
-        self._take_over(fitted.parameters, fitted.extraction, fitted.training)
+        self._take_over(fitted.parameters, fitted.extraction, fitted.training, fitted.first)
         self.training_log_ = fitted.history
 
     def _with(self, parameters: Parameters) -> Self:
         """A copy with other weights."""
         out = type(self)()
         out.__dict__.update(vars(self))
-        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_))
+        out._become(FittedCRF(parameters, self._extraction, self.training_, self.training_log_, self._first))
         return out
 
     def _settings(self) -> dict[str, Any]:
         """The estimator's settings that may be plain data."""
-        code = ("features", "dictionary", "callbacks")
+        code = ("features", "dictionary", "clusters", "vectors", "callbacks")
         return {name: value for name, value in super()._settings().items() if name not in code}
 
     def _packed(self) -> Packed:
-        p, e = self._fitted(), self._extraction
-        return pack(SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_), self.kind)
+        p, e, first = self._fitted(), self._extraction, self._first
+        inner = None
+        if first is not None:
+            own = first._extraction
+            inner = SavedCRF(first.parameters_, own.way, own.hash_bits, own.dictionary, {}, first.training_)
+        return pack(
+            SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge, inner),
+            self.kind,
+        )
 
     def _take(self, file: storage.ModelFile) -> None:
         saved = unpack(file)

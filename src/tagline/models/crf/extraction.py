@@ -17,9 +17,12 @@ from tagline.errors import InputError
 from tagline.features.attributes import Expanded
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS, expand
+from tagline.features.gazetteers import COLUMN
 from tagline.features.items import items_to_features
+from tagline.features.knowledge import Knowledge
 from tagline.features.sets import load_set, sets
 from tagline.features.templates import Template
+from tagline.features.vectors import add_vectors
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
@@ -43,13 +46,21 @@ class Extraction:
         hash_bits: number attributes by their hash instead of keeping names.
         dictionary: whose matches are one more column for the template, where its priority is "feature"; with the other
             priorities they bind decoding or fill what it leaves.
+        knowledge: clusters and vectors for the template, which gets lines for them where it has none.
     """
 
-    def __init__(self, way: Way, hash_bits: int | None = None, dictionary: Dictionary | None = None) -> None:
+    def __init__(
+        self,
+        way: Way,
+        hash_bits: int | None = None,
+        dictionary: Dictionary | None = None,
+        knowledge: Knowledge | None = None,
+    ) -> None:
         check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
         if dictionary is not None and not isinstance(dictionary, Dictionary):
             raise InputError(f"dictionary: expected a Dictionary or None, got {shown_value(dictionary)}")
-        self.template = as_template(way)
+        self.template, self.knowledge = as_template(way), knowledge or Knowledge()
+        self._check_knowledge(hash_bits)
         self.function = way if callable(way) else None
         self.hash_bits = None if hash_bits is None else int(hash_bits)
         self.dictionary = dictionary
@@ -60,6 +71,14 @@ class Extraction:
                 "dictionary: expected sentences of tokens, by a template or a function, got ready features"
             )
 
+    def _check_knowledge(self, hash_bits: int | None) -> None:
+        if self.template is not None:
+            self.template = self.knowledge.informed(self.template)
+            if self.knowledge.vectors is not None and hash_bits is not None:
+                raise InputError(f"hash_bits: expected None beside vectors, got {hash_bits}")
+        elif self.knowledge:
+            raise InputError("clusters, vectors: expected a template beside them, got features of another kind")
+
     @property
     def way(self) -> Way:
         """The template or the function, None without either."""
@@ -69,7 +88,9 @@ class Extraction:
         """Number the attributes of sentences and keep their names."""
         if self.template is not None:
             least = min(max(1, math.ceil(min_frequency)), MOST_COUNT)
-            return expand(self.template, self.corpus(X), min_frequency=least, hash_bits=self.hash_bits)
+            corpus = self.corpus(X)
+            expanded = expand(self.template, corpus, min_frequency=least, hash_bits=self.hash_bits)
+            return self._with_vectors(expanded, corpus)
         items, edge_items = self._items(X, edges)
         return items_to_features(items, edge_items, min_frequency=float(min_frequency), hash_bits=self.hash_bits)
 
@@ -77,7 +98,9 @@ class Extraction:
         """Number the attributes that are known; the others are left out."""
         if self.template is not None:
             known = None if self.hash_bits else (vocabularies[0], vocabularies[1])
-            return expand(self.template, self.corpus(X), known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
+            corpus = self.corpus(X)
+            expanded = expand(self.template, corpus, known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
+            return self._with_vectors(expanded, corpus, known=True)
         items, edge_items = self._items(X, edges)
         if self.hash_bits:
             return items_to_features(items, edge_items, hash_bits=self.hash_bits)
@@ -85,10 +108,16 @@ class Extraction:
             vocabularies = (vocabularies[0], None)
         return items_to_features(items, edge_items, vocabularies)
 
+    def _with_vectors(self, expanded: Expanded, corpus: Corpus, known: bool = False) -> Expanded:
+        vectors = self.knowledge.vectors
+        if self.template is None or vectors is None:
+            return expanded
+        return add_vectors(expanded, self.template.vector_lines, vectors, corpus, known)
+
     def corpus(self, X: Any) -> Corpus:
-        """Sentences of tokens as a corpus, with the dictionary's column."""
+        """Sentences of tokens as a corpus, with the dictionary's column; that of `learn_dictionary` stays."""
         corpus = tokens_as_corpus(X, 1 if self.template is None else self.template.num_columns)
-        if self.dictionary is None or self.dictionary.priority != "feature":
+        if self.dictionary is None or self.dictionary.priority != "feature" or COLUMN in corpus.columns:
             return corpus
         tags = corpus.columns.get(TAG)
         bare = Corpus(
@@ -96,7 +125,7 @@ class Extraction:
             corpus.offsets,
             source=corpus.source,
             lines=corpus.lines,
-        ).with_column("dictionary", self.dictionary.column(corpus))
+        ).with_column(COLUMN, self.dictionary.column(corpus))
         place = len(bare.columns) - 1
         if self.template is not None and self.template.num_columns <= place and len(corpus):
             raise InputError(

@@ -11,6 +11,9 @@ function the file keeps the name. Whatever a file says is checked before it is u
                         {"function": name}, or null
     hash_bits           of hashed attributes, which have no names
     dictionary          its priority and fold_case; its phrases are the array ``dictionary``, JSON
+    knowledge           how many tables of clusters there are, and whether there are vectors: `knowledge_file`;
+                        not there in older files
+    first               where there are two stages, the settings of the first one's model; its arrays are ``first.*``
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
@@ -21,7 +24,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +33,12 @@ from numpy.typing import NDArray
 from tagline.errors import InputError, StorageError
 from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS
+from tagline.features.knowledge import Knowledge
 from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
-from tagline.models.crf.extraction import Way
+from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.knowledge_file import pack_knowledge, unpack_knowledge
 from tagline.models.crf.parameters import Parameters
 from tagline.models.files import (
     Packed,
@@ -53,6 +58,7 @@ from tagline.storage import ModelFile
 from tagline.types import IntArray
 
 MODEL, VERSION = "crf", 1
+FIRST = "first."  # how names of the arrays of a first stage begin
 
 _UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 _NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
@@ -85,6 +91,8 @@ class SavedCRF:
         hash_bits, dictionary: as the model was trained with.
         settings: the estimator's parameters, by name.
         training: how it was trained.
+        knowledge: clusters and vectors that the template looks at.
+        first: the model of a first stage, which has the clusters of this one.
     """
 
     parameters: Parameters
@@ -93,6 +101,12 @@ class SavedCRF:
     dictionary: Dictionary | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     training: TrainingFacts = field(default_factory=TrainingFacts)
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    first: SavedCRF | None = None
+
+    def extraction(self) -> Extraction:
+        """Return how the model gets its features."""
+        return Extraction(self.way, self.hash_bits, self.dictionary, self.knowledge)
 
 
 def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
@@ -131,6 +145,12 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
     if dictionary is not None:
         phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
         arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
+    if saved.knowledge:
+        own["knowledge"], tables = pack_knowledge(saved.knowledge)
+        arrays.update(tables)
+    if saved.first is not None:
+        own["first"], tables = pack(replace(saved.first, knowledge=Knowledge()))
+        arrays.update({f"{FIRST}{name}": array for name, array in tables.items()})
     return config_of(kind, VERSION, p.labels, own, saved.settings, saved.training), arrays
 
 
@@ -141,6 +161,7 @@ def unpack(file: ModelFile) -> SavedCRF:
         hash_bits = optional(file, "hash_bits", int)
         if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
             raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", hash_bits)
+        knowledge = unpack_knowledge(file)
         return SavedCRF(
             _parameters(file, hash_bits),
             _way(file),
@@ -148,7 +169,21 @@ def unpack(file: ModelFile) -> SavedCRF:
             _dictionary(file),
             settings_of(file),
             facts_of(file),
+            knowledge,
+            _first(file, knowledge),
         )
+
+
+def _first(file: ModelFile, knowledge: Knowledge) -> SavedCRF | None:
+    """The model of a first stage; it is laid out like any other, with another beginning of names."""
+    if "first" not in file.config:
+        return None
+    config = file.setting("first", dict)
+    tensors = {name.removeprefix(FIRST): array for name, array in file.tensors.items() if name.startswith(FIRST)}
+    if "first" in config:
+        raise bad_file(file, "a first stage of one stage", "another first stage in it")
+    inner = unpack(replace(file, config=config, tensors=tensors))
+    return replace(inner, knowledge=Knowledge(knowledge.clusters))
 
 
 # Weights.

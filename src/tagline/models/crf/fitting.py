@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.features.attributes import Features
+from tagline.features.knowledge import Knowledge
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.chains import feature_chains, take_sentences
@@ -46,6 +47,8 @@ from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.stages import Staged
+    from tagline.models.crf.tagger import CRFTagger
 
 RATE = 0.1  # the first step size of partial_fit
 
@@ -61,12 +64,13 @@ class Sentences:
 
 @dataclass(frozen=True, eq=False)
 class FittedCRF:
-    """What was learned, where its features come from, how, and one `Pass` for each pass of training."""
+    """What was learned, where its features come from, how, one `Pass` for each pass; the model of a first stage."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
     history: Sequence[Pass]
+    first: CRFTagger | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,7 @@ def fit_crf(
     increment: bool = False,
     files: RunFiles | None = None,
     teaching: Teaching | None = None,
+    staged: Staged | None = None,
 ) -> FittedCRF:
     """Learn weights as the settings of an estimator say.
 
@@ -100,8 +105,11 @@ def fit_crf(
         increment: learn from these sentences as a share of all that were learned from.
         files: where the state of the run and its log are kept.
         teaching: what a teacher says about the sentences; they are its own then.
+        staged: what a first model says; the sentences have its columns.
     """
-    extraction = Extraction(crf.features, crf.hash_bits, crf.dictionary)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale)
+    way = crf.features if staged is None else staged.template
+    extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
     numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     if teaching is not None:
@@ -158,7 +166,8 @@ def fit_crf(
     )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history)
+    first = None if staged is None else staged.first
+    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, first)
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:

@@ -44,8 +44,10 @@ class CRFRecipe(Recipe):
         return None if self.chosen is None else self.chosen.source
 
     def reads(self) -> dict[str, Any]:
-        """Return the files of the template, of a teacher and of sentences for it."""
-        return {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
+        """Return the files of the template, of clusters, of vectors, of a teacher and of sentences for it."""
+        tables = {f"--clusters {name}": name for name in self.settings.get("clusters") or ()}
+        named = {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
+        return {**named, **tables, "--vectors": self.settings.get("vectors")}
 
     def writes(self) -> dict[str, Any]:
         """Return the folder of compiled data, and what a run leaves on the way."""

@@ -26,6 +26,12 @@ def check_crf(crf: CRF) -> None:
     for name in SWITCHES:
         check_switch(name, getattr(crf, name))
     _check_cut(crf)
+    check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
+    if crf.stages == 2 and crf.warm_start:
+        raise InputError("warm_start: expected False beside stages=2, got True; both stages are learned anew")
+    if crf.stages == 2 and crf.dictionary is not None and crf.dictionary.priority == "feature":
+        raise InputError('dictionary: expected priority "over" or "under" beside stages=2, got "feature"')
+    check_number("vector_scale", crf.vector_scale, wanted="a finite number")
     check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
     check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
     _check_tolerance(crf)
@@ -45,6 +51,8 @@ def _check_kind(crf: CRF) -> None:
             f"algorithm: expected one of {', '.join(crf.algorithms)} for {name}, got {crf.algorithm!r}, which learns "
             "whole labellings; use a CRF for it"
         )
+    if crf.local and crf.stages != 1:
+        raise InputError(f"stages: expected 1 for {name}, got {shown_value(crf.stages)}; a CRF has two stages")
     if crf.chained:
         return
     pairs = {"all_possible_transitions": False, "edge_pairs": "observed"}

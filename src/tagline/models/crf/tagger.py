@@ -14,8 +14,11 @@ import numpy as np
 
 from tagline import storage
 from tagline.chain import constrain
+from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
+from tagline.features.documents import COLUMNS, document_columns, document_numbers
 from tagline.features.local_scores import LocalScorer
+from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import NumberedTemplate, WordScorer
 from tagline.features.wording import legend, meanings
@@ -24,7 +27,7 @@ from tagline.models.contract import Input
 from tagline.models.crf.chains import feature_chains, word_chains
 from tagline.models.crf.explaining import explain
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.file import unpack
+from tagline.models.crf.file import SavedCRF, unpack
 from tagline.models.crf.parameters import Parameters
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts, reading
@@ -47,17 +50,34 @@ class CRFTagger(ChainModel):
     _extraction: Extraction
     _scorer: Scorer
     _words: WordScorer | None
+    _vectors: VectorScorer | None
+    _first: CRFTagger | None
 
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
         """Make the tagger of a file that was read."""
         saved, out = unpack(file), cls()
         with reading(file):
-            out._take_over(saved.parameters, Extraction(saved.way, saved.hash_bits, saved.dictionary), saved.training)
+            out._adopt_first(saved)
+            out._take_over(saved.parameters, saved.extraction(), saved.training, out._first)
         return out
 
-    def _take_over(self, parameters: Parameters, extraction: Extraction, training: TrainingFacts) -> None:
+    def _adopt_first(self, saved: SavedCRF) -> None:
+        """Take over the model of a first stage, where a file has one."""
+        self._first, first = None, saved.first
+        if first is not None:
+            self._first = CRFTagger()
+            self._first._take_over(first.parameters, first.extraction(), first.training)
+
+    def _take_over(
+        self,
+        parameters: Parameters,
+        extraction: Extraction,
+        training: TrainingFacts,
+        first: CRFTagger | None = None,
+    ) -> None:
         """Take over what was learned."""
+        self._first = first
         p, template = parameters, extraction.template
         self.parameters_, self.training_, self._extraction = p, training, extraction
         self._scorer = self.scorer_class(p.structure, p.weights, p.rules)
@@ -65,6 +85,10 @@ class CRFTagger(ChainModel):
         if template is not None and not len(p.structure.edge_pairs):
             numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
             self._words = WordScorer(numbered) if numbered.suits else None
+        self._vectors = None
+        vectors = extraction.knowledge.vectors
+        if template is not None and vectors is not None and p.states is not None and self._words is not None:
+            self._vectors = VectorScorer(template.vector_lines, vectors, p.states, p.structure, p.part("states"))
 
     def _fitted(self) -> Parameters:
         return self.parameters_
@@ -85,7 +109,8 @@ class CRFTagger(ChainModel):
             )
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
-        return Input(max(1, template.num_columns - matches), template.source, by_character)
+        added = matches if self._first is None else len(COLUMNS)
+        return Input(max(1, template.num_columns - added), template.source, by_character)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
@@ -98,12 +123,26 @@ class CRFTagger(ChainModel):
                 return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
         return []
 
-    def _chains(self, X: Any, *, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+    def _staged(self, X: Any, documents: Any) -> Any:
+        """Return sentences with what a first stage says of them, where there is one."""
+        if self._first is None:
+            if documents is not None:
+                raise InputError("documents: expected None for a model of one stage, got some; train it with stages=2")
+            return X
+        if _is_empty(X):
+            return X
+        width = self.input_.columns
+        corpus = tokens_as_corpus(X, width)
+        numbers, scheme = document_numbers(corpus, documents), self._first.parameters_.scheme
+        return document_columns(corpus, width, self._first.predict(corpus), scheme, numbers)
+
+    def _chains(self, X: Any, *, edges: Any = None, documents: Any = None) -> Iterator[Chain]:  # type: ignore[override]
         p, dictionary = self._fitted(), self._extraction.dictionary
+        X = self._staged(X, documents)
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:
-            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X))
+            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X), self._vectors)
         if dictionary is None or dictionary.priority != "over" or _is_empty(X):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
@@ -136,7 +175,7 @@ class CRFTagger(ChainModel):
         """
         p, X = self._fitted(), as_sentences([sentence])
         edge_rows = None if edges is None else [edges]
-        features = self._look_up(X, edge_rows)
+        features = self._look_up(self._staged(X, None), edge_rows)
         words = [str(t) for t in range(features.num_tokens)]
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]

@@ -95,6 +95,8 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
         return
     if crf.local:
         raise InputError(f"teacher: expected None for {type(crf).__name__}, got one; a CRF learns from label pairs")
+    if crf.stages != 1:
+        raise InputError("teacher: expected None with two stages, got one; pass stages=1")
     check_number("teacher_weight", weight, above=0, most=1)
     if not callable(getattr(teacher, "chains", None)) or not hasattr(teacher, "labels_"):
         raise InputError(f"teacher: expected a fitted model, with chains and labels_, got {shown_value(teacher)}")

@@ -1,0 +1,155 @@
+"""What knowledge is worth: a feature CRF with clusters, vectors and two stages, row by row.
+
+    python benchmarks/knowledge.py --only conll2003          # on held-back training data: settings are chosen here
+    python benchmarks/knowledge.py --only conll2003 --valid  # on the valid file, once
+
+Clusters and vectors come from the GloVe file of the corpora: k-means with 100 and 1,000 clusters, as
+``tagline cluster --vectors`` makes them. Chinese has no vectors here: Brown clusters of the characters of the training
+texts, and of other corpora's, stand for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from feature_crf import corpora
+
+from tagline import CRF, Corpus
+from tagline.evaluation import evaluate_spans
+from tagline.features.brown import brown_clusters
+from tagline.features.clusters import Clusters
+from tagline.features.embeddings import read_embeddings
+from tagline.features.kmeans import cluster_vectors
+from tagline.readers import read_columns
+from tagline.readers.schemes import convert
+
+GLOVE = "embeddings/glove.6B.50d.top100k.txt.gz"
+HELD_BACK = 0.15  # of the documents
+CHINESE = ("resume_ner/train.txt", "weibo_ner/train.txt", "msra_ner/train.txt.gz")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A corpus: its folder, its template, the settings of all rows, the scheme of its files and that of training."""
+
+    folder: str
+    features: str
+    settings: Mapping[str, Any]
+    source: str
+    written: str
+    chinese: bool = False
+    rows: tuple[str, ...] = ("plain", "clusters", "both", "clusters and stages", "stages")
+    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+ENGLISH = {"c2": 0.3, "scheme": "BIOES", "delta": 1e-3}
+TASKS = {
+    "conll2003": Task("conll2003", "english_ner", ENGLISH, "IOB2", "BIOES"),
+    "wnut17": Task("wnut17", "english_ner", ENGLISH, "IOB2", "BIOES", rows=("plain", "clusters", "both")),
+    "resume_ner": Task(
+        "resume_ner",
+        "chinese_ner",
+        {"c1": 0.05, "c2": 0.03, "scheme": "BMES", "on_illegal": "repair"},
+        "BMES",
+        "BMES",
+        chinese=True,
+        rows=("plain", "clusters"),
+    ),
+    "weibo_ner": Task(
+        "weibo_ner",
+        "chinese_ner",
+        {"c2": 0.1, "scheme": "auto", "on_illegal": "repair"},
+        "IOB2",
+        "IOB2",
+        chinese=True,
+        rows=("plain", "clusters"),
+    ),
+}
+
+
+def read(path: str, task: Task) -> tuple[Corpus, list[int]]:
+    """Read a file in the scheme of training, and how many sentences its documents have."""
+    place = corpora.find(path)
+    corpus = read_columns(place)
+    if task.source != task.written:
+        corpus = convert(corpus, task.source, task.written)
+    beside = Path(place).with_suffix(".documents")
+    sizes = list(map(int, beside.read_text().split())) if beside.exists() else [1] * len(corpus)
+    return corpus, sizes
+
+
+def parts(task: Task, valid: bool) -> tuple[Corpus, list[int], Corpus, list[int]]:
+    """Training sentences and those that score, each with documents."""
+    train, sizes = read(f"{task.folder}/train.txt", task)
+    if valid:
+        return train, sizes, *read(f"{task.folder}/valid.txt", task)
+    cut = int(len(sizes) * (1 - HELD_BACK))
+    first = int(np.sum(sizes[:cut]))
+    return train[:first], sizes[:cut], train[first:], sizes[cut:]
+
+
+def tables(task: Task, counts: tuple[int, ...]) -> list[Clusters]:
+    """Clusters for a task."""
+    if task.chinese:
+        texts = [sentence for path in CHINESE for sentence in read_columns(corpora.find(path)).tokens]
+        return [brown_clusters(texts, 200, min_count=2)]
+    embeddings = read_embeddings(corpora.find(GLOVE))
+    return [cluster_vectors(embeddings, count) for count in counts]
+
+
+def settings_of(row: str, task: Task, clusters: list[Clusters]) -> dict[str, Any]:
+    """The settings that a row adds."""
+    vectors = {"vectors": corpora.find(GLOVE), "vector_scale": 0.3}
+    own = {
+        "plain": {},
+        "clusters": {"clusters": clusters},
+        "vectors": vectors,
+        "both": {"clusters": clusters, **vectors},
+        "stages": {"clusters": clusters, **vectors, "stages": 2},
+        "clusters and stages": {"clusters": clusters, "stages": 2},
+    }[row]
+    return {**task.settings, **own, **task.more.get(row, {})}
+
+
+def measure(row: str, task: Task, data: tuple[Corpus, list[int], Corpus, list[int]], clusters: list[Clusters]) -> Any:
+    """Train and score one row."""
+    train, sizes, test, test_sizes = data
+    settings = settings_of(row, task, clusters)
+    staged = settings.get("stages") == 2
+    began = time.perf_counter()
+    model = CRF(task.features, **settings).fit(train, **({"documents": sizes} if staged else {}))
+    trained = time.perf_counter() - began
+    inputs = {"documents": test_sizes} if staged else {}
+    model.predict(test, **inputs)
+    began = time.perf_counter()
+    predicted = model.predict(test, **inputs)
+    speed = test.num_tokens / (time.perf_counter() - began)
+    f1 = evaluate_spans(test.tags, predicted, f"conlleval:{task.written}").overall.f1
+    return {"row": row, "f1": round(100 * f1, 2), "trained": round(trained), "tokens a second": round(speed)}
+
+
+def main() -> None:
+    """Print a line of JSON a row."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--rows", nargs="+")
+    parser.add_argument("--clusters", nargs="+", type=int, default=[100, 1000])
+    parser.add_argument("--valid", action="store_true", help="score the valid file; otherwise held-back training data")
+    asked = parser.parse_args()
+    for name in asked.only:
+        task = TASKS[name]
+        data = parts(task, asked.valid)
+        clusters = tables(task, tuple(asked.clusters))
+        for row in asked.rows or task.rows:
+            print(json.dumps({"corpus": name, "valid": asked.valid, **measure(row, task, data, clusters)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""`tagline cluster`: words to clusters, for the features of a CRF."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tagline.cli.options import Encoding
+from tagline.cli.speech import say
+
+
+def command(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Texts with a sentence a line, .gz or not; with --vectors one file of word vectors."),
+    ],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The file to write: cluster, TAB, word, TAB, count.")
+    ] = "clusters.txt",
+    count: Annotated[int, typer.Option("-k", "--clusters", help="How many clusters to make.")] = 1000,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Cluster word vectors by k-means; otherwise text by Brown's algorithm.")
+    ] = False,
+    min_count: Annotated[int, typer.Option(help="Leave out words of a text that are rarer.")] = 2,
+    tokens: Annotated[str, typer.Option(help="How texts are cut: whitespace, words or characters.")] = "whitespace",
+    passes: Annotated[int, typer.Option(help="Of k-means, at most.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of the first centres of k-means.")] = 0,
+    encoding: Encoding = "auto",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing.")] = False,
+) -> None:
+    """Make clusters of words, from text or from word vectors, for tagline train --clusters.
+
+    Ctrl-C ends it: nothing is written then, and the exit code is 130.
+
+    \b
+    Examples:
+      tagline cluster text.txt.gz -o brown.txt -k 1000 --min-count 5
+      tagline cluster --vectors glove.txt.gz -o glove-500.txt -k 500
+    """
+    from tagline.cli.clustering import clusters_of_texts, clusters_of_vectors
+    from tagline.cli.training import check_writable
+
+    if output != "-":
+        check_writable(output)
+    try:
+        if vectors:
+            table = clusters_of_vectors(files, count, passes=passes, seed=seed, quiet=quiet)
+        else:
+            table = clusters_of_texts(files, count, min_count=min_count, tokens=tokens, encoding=encoding, quiet=quiet)
+    except KeyboardInterrupt:
+        say(f"interrupted, nothing was saved: {output} was not written", err=True)
+        raise typer.Exit(130) from None
+    table.write(output)
+    if not quiet:
+        say(f"{output}: {len(table):,} words in {len(table.names):,} clusters", err=True)

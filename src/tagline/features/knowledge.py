@@ -1,0 +1,85 @@
+"""What a feature CRF is told beside its training data: clusters of words, and vectors of words.
+
+A template says which of it a model looks at. Where it has no line for clusters, or for vectors, lines are added that
+do well in most tasks (`cluster_lines`, `vector_lines`); they are part of the template from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tagline.errors import InputError
+from tagline.features.clusters import Clusters, as_clusters
+from tagline.features.templates import Template
+from tagline.features.vectors import WordVectors
+
+PREFIXES = (4, 6, 10, 20)  # bits of Brown clusters
+ROWS = (-2, -1, 0, 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Tables of clusters, and vectors."""
+
+    clusters: tuple[Clusters, ...] = ()
+    vectors: WordVectors | None = None
+
+    @classmethod
+    def of(cls, clusters: object = None, vectors: object = None, scale: float = 1.0) -> Knowledge:
+        """Return the knowledge that settings stand for."""
+        return cls(as_clusters(clusters), None if vectors is None else WordVectors.of(vectors, scale))
+
+    def __bool__(self) -> bool:
+        return bool(self.clusters) or self.vectors is not None
+
+    def informed(self, template: Template) -> Template:
+        """Return the template with these tables; with further lines where it looks at none of them."""
+        lines: list[str] = []
+        if self.clusters and not template.num_tables:
+            lines += ["", "# clusters", *cluster_lines(self.clusters)]
+        if self.vectors is not None and not template.vector_lines:
+            lines += ["", "# vectors", *vector_lines()]
+        if lines:
+            if template.dialect != "crfpp":
+                raise InputError(
+                    "clusters, vectors: expected a template in the language of CRF++, or None, got one of Wapiti's"
+                )
+            text = "\n".join([template.text.rstrip("\n"), *lines, ""])
+            template = Template.parse(text, template.source)
+        if template.num_tables > len(self.clusters):
+            raise InputError(
+                f"clusters: expected {template.num_tables} tables, which {template.source} looks at, got "
+                f"{len(self.clusters)}; pass clusters="
+            )
+        if template.vector_lines and self.vectors is None:
+            raise InputError(
+                f"vectors: expected some, for {template.source} has the line {template.vector_lines[0].text}, got none"
+            )
+        return template.with_clusters(self.clusters)
+
+
+def cluster_lines(clusters: tuple[Clusters, ...]) -> list[str]:
+    """Write the lines that are added for clusters.
+
+    >>> cluster_lines((Clusters({"rome": 1}),))[:2]
+    ['UC1-2:%x[-2,0:cluster]', 'UC1-1:%x[-1,0:cluster]']
+    """
+    lines = []
+    for number, table in enumerate(clusters, 1):
+        name = "cluster" if number == 1 else f"cluster{number}"
+        if table.is_bits:
+            lines += [f"UC{number}.{size}{row:+d}:%x[{row},0:{name}:bits{size}]" for size in PREFIXES for row in ROWS]
+        else:
+            lines += [f"UC{number}{row:+d}:%x[{row},0:{name}]" for row in ROWS]
+        here = f"{name}:bits10" if table.is_bits else name
+        lines += [
+            f"UC{number}a:%x[-1,0:{here}]/%x[0,0:{here}]",
+            f"UC{number}b:%x[0,0:{here}]/%x[1,0:{here}]",
+            f"UC{number}c:%x[0,0:shortshape]/%x[0,0:{here}]",
+        ]
+    return lines
+
+
+def vector_lines() -> list[str]:
+    """Write the lines that are added for vectors."""
+    return [f"UV{row:+d}:%v[{row},0]" for row in (-1, 0, 1)]

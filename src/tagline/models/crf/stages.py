@@ -1,0 +1,102 @@
+"""Two stages: a first model labels a document, and a second one looks at what it says of a word elsewhere in it.
+
+In training the second must see labels as good as those that it will get. So the documents are dealt into five parts,
+and each is labelled by a model that has learned from the other four (cross-fitting); a sixth, which has learned from
+all, is the first stage of the fitted model. `tagline.features.documents` makes columns of the labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.errors import InputError
+from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers
+from tagline.features.templates import Template
+from tagline.models.crf.extraction import as_template
+from tagline.models.crf.tagger import CRFTagger
+from tagline.models.sentences import tokens_as_corpus
+from tagline.readers.corpus import TAG, Corpus
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """What the second stage learns from.
+
+    Attributes:
+        sentences: those of training with the columns of documents.
+        template: of the second stage.
+        first: the model of the first.
+    """
+
+    sentences: Corpus
+    template: Template
+    first: CRFTagger
+
+
+def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLike | None = None) -> Staged:
+    """Train the first stage; label the sentences by models that have not seen their documents."""
+    template = as_template(crf.features)
+    if template is None:
+        raise InputError("stages: expected 1 without a template, got 2; pass features= a template or a ready-made set")
+    corpus = tokens_as_corpus(X, template.num_columns)
+    numbers = document_numbers(corpus, documents)
+    if len(np.unique(numbers)) < 2:
+        raise InputError("documents: expected 2 or more to learn two stages from, got 1; pass stages=1")
+    template.check_columns([name for name in corpus.names if name != TAG])
+    width = max(1, template.num_columns)
+    settings = {**crf.get_params(deep=False), "features": _without_vectors(template), "vectors": None, "stages": 1}
+    settings |= {"patience": None, "callbacks": (), "verbose": False}
+    rows = corpus.tags if y is None else list(y)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    bare = corpus.with_columns({name: column for name, column in corpus.columns.items() if name != TAG})
+
+    def fitted(which: Any) -> CRF:
+        share = None if weights is None else weights[which]
+        return type(crf)(**settings).fit(bare.take(which), [rows[b] for b in which], sample_weight=share)
+
+    labels: list[list[str]] = [[] for _ in rows]
+    part = numbers % FOLDS
+    for fold in np.unique(part):
+        held = np.flatnonzero(part == fold).tolist()
+        model = fitted(np.flatnonzero(part != fold).tolist())
+        for b, labelling in zip(held, model.predict(bare.take(held)), strict=True):
+            labels[b] = labelling
+    first = fitted(list(range(len(rows))))
+    tagger = CRFTagger()
+    tagger._take_over(first.parameters_, first._extraction, first.training_)
+    staged = document_columns(corpus, width, labels, first.parameters_.scheme, numbers)
+    return Staged(staged, document_lines(template, width), tagger)
+
+
+def with_stage(staged: Staged | None, X: Any, documents: Any) -> Any:
+    """Return the sentences of a dev set as the second stage sees them."""
+    if staged is None:
+        return X
+    width, first = staged.template.num_columns - len(COLUMNS), staged.first
+    corpus = tokens_as_corpus(X, width)
+    numbers = document_numbers(corpus, documents)
+    return document_columns(corpus, width, first.predict(corpus), first.parameters_.scheme, numbers)
+
+
+def staged_inputs(staged: Staged | None, documents: Any, documents_dev: Any) -> dict[str, Any]:
+    """Return what answers about the dev set are given beside its sentences."""
+    if staged is None and (documents is not None or documents_dev is not None):
+        raise InputError("documents: expected None with one stage, got some; pass stages=2 to CRF")
+    return {} if documents_dev is None else {"documents": documents_dev}
+
+
+def _without_vectors(template: Template) -> Template:
+    """Return the template of the first stage, which looks at no vectors: they take most of the time."""
+    if not template.vector_lines:
+        return template
+    text = "\n".join([*(line.text for line in template.lines if not line.is_vector), ""])
+    return Template.parse(text, template.source)

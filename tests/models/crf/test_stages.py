@@ -1,0 +1,109 @@
+"""Two stages: a document tells what a sentence alone cannot; files, doors, and labels that were not peeked at."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tagline
+from tagline import CRF, InputError, StorageError, storage
+from tagline.features.documents import COLUMNS
+from tagline.models.crf.file import unpack
+from tagline.models.crf.stages import first_stage
+from tagline.models.crf.tagger import CRFTagger
+
+TEMPLATE = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[0,0:case]\nB\n"
+
+
+def documents(count: int, seed: int = 0) -> tuple[list[list[str]], list[list[str]], list[int]]:
+    """Each has a new name, which a title tells apart in the first sentence and nothing in the second."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for n in range(count):
+        person, name = rng.random() < 0.5, f"N{seed}x{n}"
+        X += [["visit" if not person else "Mr", name], ["then", name, "won"]]
+        y += [["O", "B-PER" if person else "B-LOC"], ["O", "B-PER" if person else "B-LOC", "O"]]
+    return X, y, [2] * count
+
+
+def two_stages(**settings: Any) -> CRF:
+    X, y, sizes = documents(60)
+    return CRF(TEMPLATE, c2=0.1, scheme="IOB2", stages=2, **settings).fit(X, y, documents=sizes)
+
+
+def test_the_document_tells() -> None:
+    X, y, sizes = documents(40, seed=1)
+    train_X, train_y, _ = documents(60)
+    alone = CRF(TEMPLATE, c2=0.1, scheme="IOB2").fit(train_X, train_y)
+    crf = two_stages()
+    assert alone.score(X, y) <= 0.9
+    assert crf.score(X, y, documents=sizes) == 1.0
+    marked = [sentence for b in range(0, len(X), 2) for sentence in (["-DOCSTART-"], X[b], X[b + 1])]
+    assert [row for n, row in enumerate(crf.predict(marked)) if n % 3] == y
+
+
+def test_files_and_pickles_keep_both_stages(tmp_path: Path) -> None:
+    X, _, sizes = documents(20, seed=1)
+    crf = two_stages(clusters={"mr": "title"})
+    crf.save(tmp_path / "one")
+    loaded = tagline.load(tmp_path / "one")
+    loaded.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    for other in (loaded, CRFTagger.from_file(storage.read(tmp_path / "one")), pickle.loads(pickle.dumps(crf))):
+        assert other.predict(X, documents=sizes) == crf.predict(X, documents=sizes)
+        assert other.input_.columns == 1
+    file = storage.read(tmp_path / "one")
+    for config in ({**file.config, "first": 3}, {**file.config, "first": file.config}):
+        with pytest.raises(StorageError):
+            unpack(storage.loads(storage.dumps(config, file.tensors)))
+
+
+def test_training_labels_come_from_models_that_have_not_seen_them() -> None:
+    # Every word is new, with a random label: only who has learned from a sentence knows it.
+    rng = np.random.default_rng(0)
+    X = [[f"w{n}", f"w{n}"] for n in range(50)]
+    y = [[str(label)] * 2 for label in rng.choice(["A", "B"], 50)]
+    crf = CRF("U00:%x[0,0]\nB\n", c2=0.01, stages=2)
+    column = first_stage(crf, X, y, [1] * 50).sentences.column(COLUMNS[0]).strings
+    agreement = np.mean([seen == row[0] for seen, row in zip(column[::2], y, strict=True)])
+    assert agreement < 0.8
+    assert CRF("U00:%x[0,0]\nB\n", c2=0.01).fit(X, y).predict(X) == y
+
+
+def test_dev_sets_and_explanations_see_the_stage() -> None:
+    X, y, sizes = documents(60)
+    X_dev, y_dev, sizes_dev = documents(10, seed=2)
+    crf = CRF(TEMPLATE, c2=0.1, scheme="IOB2", stages=2, max_iterations=30)
+    crf.fit(X, y, documents=sizes, X_dev=X_dev, y_dev=y_dev, documents_dev=sizes_dev)
+    assert crf.training_log_[-1].dev_score == 1.0
+    assert len(crf.explain(["Mr", "Who"]).tokens) == 2
+    assert crf.predict([]) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "inputs", "message"),
+    [
+        ({"stages": 3}, {}, "stages: expected 1 or 2, got 3"),
+        ({"stages": 1}, {"documents": [1]}, "documents: expected None with one stage"),
+        ({"stages": 2, "features": None}, {}, "stages: expected 1 without a template"),
+        ({"stages": 2, "warm_start": True}, {}, "warm_start: expected False beside stages=2"),
+        ({"stages": 2}, {"documents": [4]}, "documents: expected 2 or more to learn two stages from, got 1"),
+        ({"stages": 2}, {"documents": [4, 4]}, "documents: expected numbers of sentences that add up to 4"),
+    ],
+)
+def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], message: str) -> None:
+    X, y, _ = documents(2)
+    with pytest.raises(InputError, match=message):
+        CRF(**{"features": TEMPLATE, **settings}).fit(X, y, **inputs)
+
+
+def test_documents_need_two_stages() -> None:
+    X, y, sizes = documents(4)
+    with pytest.raises(InputError, match="documents: expected None for a model of one stage"):
+        CRF(TEMPLATE).fit(X, y).predict(X, documents=sizes)
+    with pytest.raises(InputError, match="stages: expected 1 for partial_fit, got 2"):
+        CRF(TEMPLATE, stages=2).partial_fit(X, y)
