@@ -100,15 +100,15 @@ public:
         return share(last_.data(), s.L, 1);
     }
 
-    // Probabilities, after forward with a finite log Z. `segments` [T, D, L] and `entropy` may be null; the counts are
-    // added to.
-    void backward(const Sentence& s, double* segments, double* entropy, double* transitions, double* start,
-                  double* end) {
+    // Probabilities times `weight`, after forward with a finite log Z. `segments` [T, D, L] and `entropy` may be null, the
+    // entropy for a weight of 1 only; the counts are added to.
+    void backward(const Sentence& s, double weight, double* segments, double* entropy, double* transitions,
+                  double* start, double* end) {
         ends_.assign(size_t(s.T + 1) * size_t(s.L), 0.0);
         begins_.assign(ends_.size(), 0.0);
-        std::copy(last_.begin(), last_.end(), ends_.begin() + s.T * s.L);
         double h = entropy_of(last_.data(), s.L, 1);
-        for (int64_t j = 0; j < s.L; ++j) end[j] += last_[size_t(j)];
+        double* closing = ends_.data() + s.T * s.L;
+        for (int64_t j = 0; j < s.L; ++j) end[j] += closing[j] = weight * last_[size_t(j)];
         for (int64_t t = s.T; t >= 1; --t) {
             const int64_t most = std::min(s.D, t);
             const double* q = lengths_.data() + t * s.D * s.L;
@@ -175,8 +175,8 @@ Outcome segment_posterior(const SegmentBatch& batch, const SegmentAnswers& want,
                 if (segments) std::fill(segments, segments + s.T * s.D * s.L, 0.0);
                 if (want.entropy) want.entropy[b] = 0;
             } else if (probabilities) {
-                sums.backward(s, segments, want.entropy ? want.entropy + b : nullptr, own, own + L * L,
-                              own + L * L + L);
+                sums.backward(s, want.weights ? want.weights[b] : 1.0, segments,
+                              want.entropy ? want.entropy + b : nullptr, own, own + L * L, own + L * L + L);
             }
         }
     });

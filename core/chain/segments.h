@@ -25,6 +25,7 @@ struct SegmentAnswers {
     double* start_counts = nullptr;       // [L]
     double* end_counts = nullptr;         // [L]
     double* entropy = nullptr;            // [B]
+    const double* weights = nullptr;      // [B], how much each sentence counts in segments and counts; 1 for all
 };
 
 // Forward sums, and the probabilities that follow from them.

@@ -34,7 +34,8 @@ class Contribution:
     """One term in which the predicted labelling and its rival differ.
 
     Attributes:
-        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest".
+        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest"; of a semi-CRF
+            "segment", what a whole segment or the step to it adds.
         name: of the attribute, ``#7`` where names were hashed away; the word; empty for the other kinds.
         token: where it counts; a transition leads into this token.
         labels: (label,) or (previous, label) in the predicted labelling.
@@ -53,7 +54,7 @@ class Contribution:
         """Say it in words."""
         labels = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
         what = {"state": self.name, "edge": f"{self.name} with {labels}", "transition": labels}
-        what |= {"input": f"the word {self.name}", "rest": self.name}
+        what |= {"input": f"the word {self.name}", "rest": self.name, "segment": self.name}
         return what.get(self.kind, f"{self.kind} with {labels}")
 
 

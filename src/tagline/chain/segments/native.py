@@ -28,7 +28,7 @@ def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float6
 
 def expected_counts(chain: SegmentChain) -> SegmentCounts:
     """Compute how often each score is used on average."""
-    return SegmentCounts(*call_core(_core.segment_counts, *_arrays(chain)))
+    return SegmentCounts(*call_core(_core.segment_counts, *_arrays(chain), None))
 
 
 def entropy(chain: SegmentChain) -> Float64Array:
