@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagline.models.hmm.estimator import HMM
     from tagline.models.neural.bilstm import BiLSTMCRF
     from tagline.models.neural.transformer import TransformerCRF
+    from tagline.models.semicrf.estimator import SemiCRF
     from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.showing import show
@@ -63,6 +64,7 @@ __all__ = [
     "NoPathError",
     "Paths",
     "RankedPaths",
+    "SemiCRF",
     "Sentence",
     "StorageError",
     "TaglineError",

@@ -325,6 +325,27 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
 
+def segment_log_partition(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool) -> NDArray[numpy.float64]:
+    """Compute log Z [B] of segment chains with scores [N, D, L]."""
+
+def segment_counts(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Compute (segments [N, D, L], transitions [L, L], start [L], end [L], log Z [B]); all but log Z are weighed by sentence, where weights [B] are given.
+    """
+
+def segment_entropy(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """Compute the entropy [B] in nats."""
+
+def segment_viterbi(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.bool_], NDArray[numpy.float64]]:
+    """
+    Find the best segmentation: (labels [N], whether a segment begins [N], scores [B]).
+    """
+
+def row_sums(offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], values: Annotated[NDArray, dict(device='cpu', writable=False)] | None, table: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """
+    Sum the rows of a table [A, K] that ids name, times values, in each of the rows that offsets [R + 1] make.
+    """
+
 class ItemSequence:
     """The attributes of a sentence, read once."""
 

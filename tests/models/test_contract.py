@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline import CRF, HMM, MEMM, InputError, MaxEnt, TrigramTagger, chain, compiled
+from tagline import CRF, HMM, MEMM, InputError, MaxEnt, SemiCRF, TrigramTagger, chain, compiled
 from tagline.models.answers import Answer
 from tagline.models.contract import Input, Model
 from tagline.models.registry import kinds
@@ -36,6 +36,7 @@ def fitted(kind: str) -> Any:
         "memm": MEMM(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
         "maxent": MaxEnt(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
         "hmm": HMM(scheme="IOB2", k=0.2),
+        "semicrf": SemiCRF(TEMPLATE, c2=0.5),
         "trigram": TrigramTagger(),
     }
     return estimators[kind].fit(X, Y)
@@ -47,7 +48,12 @@ def model(request: pytest.FixtureRequest, one_thread: None) -> Any:
 
 
 def first_order(model: Any) -> bool:
-    return bool(model.kind != "trigram")
+    """Whether the labels of its chains are its labels."""
+    return model.kind not in ("semicrf", "trigram")
+
+
+def finds_spans(model: Any) -> bool:
+    return bool(model.finds_spans)
 
 
 def test_it_has_everything_that_the_contract_names(model: Model) -> None:
@@ -98,14 +104,14 @@ def test_known_labels_bind_chains(model: Any) -> None:
 
 def test_one_answer_is_all_answers(model: Any) -> None:
     asked: dict[str, Any] = {"marginals": True, "k_best": 3}
-    if first_order(model):
+    if finds_spans(model):
         asked["spans"] = True
     answers = model.answer(NEW, **asked)
     assert [answer.labels for answer in answers] == list(model.predict(NEW))
     assert [answer.k_best for answer in answers] == model.predict_k_best(NEW, 3)
     for ours, theirs in zip(answers, model.marginal_arrays(NEW), strict=True):
         np.testing.assert_array_equal(ours.marginals, theirs)
-    if first_order(model):
+    if finds_spans(model):
         assert [answer.entities for answer in answers] == model.predict_spans(NEW)
     assert model.answer(NEW) == [Answer(row) for row in model.predict(NEW)]
 

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline import chain as engine
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.evaluation.report import Report, evaluate
@@ -27,11 +26,10 @@ from tagline.models.entities import (
     FoundSpans,
     Reading,
     characters_of,
-    find_entities,
-    probable_spans,
 )
 from tagline.models.known import KnownLabels, constrained
 from tagline.models.labelled import LabelledTokens, check_sample_weight, match_lengths, read_labels
+from tagline.models.questions import Questions
 from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, sized
 from tagline.models.texts import TextModel
@@ -110,6 +108,8 @@ class PerSentence(list[Any]):
 class ChainModel(TextModel, DescribedModel):
     """Questions to a model that has been fitted."""
 
+    _questions: ClassVar[Questions] = Questions()
+
     def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
         """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
 
@@ -129,6 +129,10 @@ class ChainModel(TextModel, DescribedModel):
     def _chains(self, X: Any, **inputs: Any) -> Iterator[Chain]:
         """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time."""
         raise NotImplementedError
+
+    def _scored(self, X: Any, **inputs: Any) -> Iterator[Any]:
+        """The blocks that `_questions` are about: the chains, unless a model has a form of its own."""
+        return self.chains(X, **inputs)
 
     def _known(self, known: Any, X: Any, **inputs: Any) -> Any:
         """What is known of each sentence, as `KnownLabels` takes it."""
@@ -169,17 +173,19 @@ class ChainModel(TextModel, DescribedModel):
         X, characters = _with_texts(X)
         answers: list[Answer] = []
         ranks = Ranks(k_best, "k_best") if k_best else None
-        for chain in self.chains(X, known=known, **inputs):
-            best = engine.viterbi(chain).labels
+        for chain in self._scored(X, known=known, **inputs):
+            best = self._questions.viterbi(chain).labels
             labellings = lists_of(names, best, chain.offsets)
-            nodes: Any = chain.split(engine.marginals(chain).nodes) if marginals else repeat(None)
+            nodes: Any = chain.split(self._questions.marginals(chain).nodes) if marginals else repeat(None)
             entities: Any = repeat(None)
             if reading is not None:
-                spans_here = probable_spans(chain, reading, min_probability, best)
+                spans_here = self._questions.probable_spans(chain, reading, min_probability, best)
                 entities = spans_here.entities(chain.num_sentences, _shifted(characters, len(answers)))
             ranked: Any = repeat(None)
             if ranks is not None:
-                ranked = _labellings(names, engine.k_best(chain, ranks.of_chain(chain)))
+                ranked = _labellings(
+                    names, self._questions.k_best(chain, ranks.of_chain(chain, self._questions.log_counts))
+                )
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
         best_labellings = [answer.labels for answer in answers]
         finished = self._finished(X, best_labellings)
@@ -204,13 +210,13 @@ class ChainModel(TextModel, DescribedModel):
             return _numbered(names, self.predict(X, **inputs))
         reading = self._reading(min_probability) if spans else None
         labels, lengths, nodes, found, B = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [], [], 0
-        for chain in self.chains(X, **inputs):
-            labels.append(engine.viterbi(chain).labels)
+        for chain in self._scored(X, **inputs):
+            labels.append(self._questions.viterbi(chain).labels)
             lengths.append(chain.lengths)
             if marginals:
-                nodes.append(engine.marginals(chain).nodes)
+                nodes.append(self._questions.marginals(chain).nodes)
             if reading is not None:
-                found.append(probable_spans(chain, reading, min_probability, labels[-1], B))
+                found.append(self._questions.probable_spans(chain, reading, min_probability, labels[-1], B))
             B += chain.num_sentences
         answer = AnswerArrays(names, offsets_of(np.concatenate(lengths)), np.concatenate(labels))
         finished = self._finished(X, answer.labellings)
@@ -240,8 +246,8 @@ class ChainModel(TextModel, DescribedModel):
         """
         X = as_sentences(X)
         labellings: list[list[str]] = []
-        for chain in self.chains(X, known=known, **inputs):
-            labellings.extend(lists_of(self.labels_, engine.viterbi(chain).labels, chain.offsets))
+        for chain in self._scored(X, known=known, **inputs):
+            labellings.extend(lists_of(self.labels_, self._questions.viterbi(chain).labels, chain.offsets))
         return PerSentence(self._finished(X, labellings))
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
@@ -261,8 +267,8 @@ class ChainModel(TextModel, DescribedModel):
 
     def marginal_arrays(self, X: Any, *, known: Any = None, **inputs: Any) -> list[NDArray[Any]]:
         """Return for each sentence the probabilities ``[T, L]``, labels in the order of `labels_`."""
-        chains = self.chains(X, known=known, **inputs)
-        return [nodes for chain in chains for nodes in chain.split(engine.marginals(chain).nodes)]
+        chains = self._scored(X, known=known, **inputs)
+        return [nodes for chain in chains for nodes in chain.split(self._questions.marginals(chain).nodes)]
 
     def predict_spans(
         self, X: Any, *, known: Any = None, min_probability: float = 0.0, **inputs: Any
@@ -277,8 +283,9 @@ class ChainModel(TextModel, DescribedModel):
         reading = self._reading(min_probability)
         X, characters = _with_texts(X)
         out: list[list[Entity]] = []
-        for chain in self.chains(X, known=known, **inputs):
-            out.extend(find_entities(chain, reading, characters, len(out), min_probability))
+        for chain in self._scored(X, known=known, **inputs):
+            spans = self._questions.probable_spans(chain, reading, min_probability)
+            out.extend(spans.entities(chain.num_sentences, _shifted(characters, len(out))))
         return out
 
     def _reading(self, min_probability: float) -> Reading:
@@ -290,8 +297,12 @@ class ChainModel(TextModel, DescribedModel):
         """Return the k best labellings of each sentence, with their probabilities among all labellings."""
         ranks = Ranks(k)
         out: list[list[Labelling]] = []
-        for chain in self.chains(X, known=known, **inputs):
-            out.extend(_labellings(self.labels_, engine.k_best(chain, ranks.of_chain(chain))))
+        for chain in self._scored(X, known=known, **inputs):
+            out.extend(
+                _labellings(
+                    self.labels_, self._questions.k_best(chain, ranks.of_chain(chain, self._questions.log_counts))
+                )
+            )
         return out
 
     def predict_samples(
@@ -300,8 +311,8 @@ class ChainModel(TextModel, DescribedModel):
         """Draw n labellings of each sentence from the model's distribution."""
         random, draws = random_generator(seed), Ranks(n, "n", least=0)
         out: list[list[list[str]]] = []
-        for chain in self.chains(X, known=known, **inputs):
-            drawn = engine.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
+        for chain in self._scored(X, known=known, **inputs):
+            drawn = self._questions.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
             rows = [lists_of(self.labels_, labels, chain.offsets) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
@@ -311,19 +322,19 @@ class ChainModel(TextModel, DescribedModel):
         X = as_sentences(X)
         parts = [np.zeros(0)]
         if y is None:
-            parts += [engine.log_partition(chain) for chain in self.chains(X, **inputs)]
+            parts += [self._questions.log_partition(chain) for chain in self._scored(X, **inputs)]
         else:
-            rows = KnownLabels(self._known(y, X, **inputs), self._names(), sized(X))
-            for chain in self.chains(X, **inputs):
-                of_y = engine.log_partition(rows.hold(chain), allow_no_path=True)
-                parts.append(of_y - engine.log_partition(chain))
+            rows = KnownLabels(self._known(y, X, **inputs), self._names(), sized(X), self._questions.constrain)
+            for chain in self._scored(X, **inputs):
+                of_y = self._questions.log_partition(rows.hold(chain), allow_no_path=True)
+                parts.append(of_y - self._questions.log_partition(chain))
             rows.finish()
         return np.concatenate(parts)
 
     def entropy(self, X: Any, *, known: Any = None, **inputs: Any) -> Float64Array:
         """Return the entropy of each sentence's labelling in nats: how unsure the model is."""
         return np.concatenate(
-            [np.zeros(0), *(engine.entropy(chain) for chain in self.chains(X, known=known, **inputs))]
+            [np.zeros(0), *(self._questions.entropy(chain) for chain in self._scored(X, known=known, **inputs))]
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **inputs: Any) -> float:

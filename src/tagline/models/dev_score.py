@@ -15,7 +15,7 @@ from tagline.evaluation.scores import Score
 from tagline.evaluation.spans import evaluate_spans
 from tagline.models.labelled import LabelledTokens
 from tagline.readers.corpus import Column, Corpus
-from tagline.types import Chain
+from tagline.types import Chain, IntArray
 
 
 def check_dev(X: Any, y: Any, patience: int | None) -> bool:
@@ -65,7 +65,10 @@ class DevSet:
         Arguments:
             chains: the sentences as a model scores them, over its labels.
         """
-        best = [engine.viterbi(chain).labels for chain in chains]
+        return self.score_labels(engine.viterbi(chain).labels for chain in chains)
+
+    def score_labels(self, best: Iterable[IntArray]) -> float:
+        """Return the same for blocks of labels ``[N]``, numbers of the model's."""
         ids = np.concatenate([np.zeros(0, np.int64), *best]).astype(np.int32)
         if self._rule is not None:
             return evaluate_spans(self.gold, Column(self._names, ids), self._rule, offsets=self.offsets).f1

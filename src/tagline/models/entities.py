@@ -363,19 +363,6 @@ def probable_spans(
     return FoundSpans(sentence, start, end, kind, reading.types, p)
 
 
-def find_entities(
-    chain: Chain, reading: Reading, characters: Characters, first: int = 0, min_probability: float = 0.0
-) -> list[list[Entity]]:
-    """Return the spans of the best labelling of each sentence that are probable enough.
-
-    Arguments:
-        characters: tells the text of a span.
-        first: the number of the chain's first sentence, for `characters`.
-    """
-    spans = probable_spans(chain, reading, min_probability)
-    return spans.entities(chain.num_sentences, lambda b, start, end: characters(first + b, start, end))
-
-
 def characters_of(X: Any) -> Characters:
     """Say how to find the text of a span in what a model is given: known of a corpus or sentences with texts."""
     if isinstance(X, Corpus):

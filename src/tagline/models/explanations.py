@@ -35,7 +35,8 @@ class Contribution:
 
     Attributes:
         kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest"; of models that
-            are normalised at each token "normaliser", what the label before this token costs.
+            are normalised at each token "normaliser", what the label before this token costs; of a semi-CRF "segment",
+            what a whole segment or the step to it adds.
         name: of the attribute, ``#7`` where names were hashed away; the word; empty for the other kinds.
         token: where it counts; a transition leads into this token.
         labels: (label,) or (previous, label) in the predicted labelling.
@@ -54,7 +55,8 @@ class Contribution:
         """Say it in words."""
         labels = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
         what = {"state": self.name, "edge": f"{self.name} with {labels}", "transition": labels}
-        what |= {"input": f"the word {self.name}", "rest": self.name, "normaliser": f"normaliser after {labels}"}
+        what |= {"input": f"the word {self.name}", "rest": self.name, "segment": self.name}
+        what |= {"normaliser": f"normaliser after {labels}"}
         return what.get(self.kind, f"{self.kind} with {labels}")
 
 

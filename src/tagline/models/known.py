@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,18 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, IntArray
+from tagline.types import BoolArray, IntArray
 
 
 def constrained(
-    chains: Iterator[Chain], known: Any, labels: Sequence[str], count: int | None = None
-) -> Iterator[Chain]:
+    chains: Iterator[Any],
+    known: Any,
+    labels: Sequence[str],
+    count: int | None = None,
+    constrain: Callable[[Any, BoolArray], Any] | None = None,
+) -> Iterator[Any]:
     """Forbid in each chain what contradicts the labels that are known; see `KnownLabels` for the arguments."""
-    rows = KnownLabels(known, labels, count)
+    rows = KnownLabels(known, labels, count, constrain)
     for chain in chains:
         yield rows.hold(chain)
     rows.finish()
@@ -31,12 +35,20 @@ class KnownLabels:
         known: for each sentence a list with, for each token, its label, a set of labels, or None; or None.
         labels: the names of the chains' labels.
         count: how many sentences there are, where it is known beforehand.
+        constrain: forbids in a block of sentences all labels but some ``[N, L]``; the engine's where left out.
     """
 
-    def __init__(self, known: Any, labels: Sequence[str], count: int | None = None) -> None:
+    def __init__(
+        self,
+        known: Any,
+        labels: Sequence[str],
+        count: int | None = None,
+        constrain: Callable[[Any, BoolArray], Any] | None = None,
+    ) -> None:
         if not is_listing(known):
             raise InputError(f"known: expected a list for each sentence, got {shown_value(known)}")
         self.rows, self.labels, self.done = list(known), labels, 0
+        self._constrain = constrain or (lambda chain, allowed: engine.constrain(chain, allowed=allowed))
         self.numbers = {label: number for number, label in enumerate(labels)}
         if count is not None and count != len(self.rows):
             self._refuse(count)
@@ -44,13 +56,13 @@ class KnownLabels:
     def _refuse(self, count: int) -> None:
         raise InputError(f"known: expected one list for each of {count} sentences, got {len(self.rows)}")
 
-    def hold(self, chain: Chain) -> Chain:
+    def hold(self, chain: Any) -> Any:
         """Return the next block of sentences with −∞ at all labels that contradict what is known."""
         first, last = self.done, self.done + chain.num_sentences
         if last > len(self.rows):
             self._refuse(last)
         self.done = last
-        return engine.constrain(chain, allowed=self.allowed(first, last, chain.offsets))
+        return self._constrain(chain, self.allowed(first, last, chain.offsets))
 
     def finish(self) -> None:
         """Refuse rows for which there was no sentence."""

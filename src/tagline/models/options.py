@@ -175,6 +175,13 @@ _TABLE = (
         0,
         least=0,
     ),
+    Option(
+        "max_length",
+        int,
+        "Tokens of the longest segment of a semicrf; that of the training data, up to 12, if left out.",
+        least=1,
+        most="tagline.models.semicrf.settings:MOST_TOKENS",
+    ),
     Option("all_possible_states", bool, "Weights for attributes with labels never seen together.", False),
     Option("all_possible_transitions", bool, "Weights for label pairs that were never seen.", False),
     Option("start_end", bool, "Weights for the first and the last label.", False),

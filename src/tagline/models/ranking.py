@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.training.checks import check_whole
-from tagline.types import Chain, Float64Array, FloatArray, IntArray
+from tagline.types import Float64Array, IntArray
 
 PATH_BYTES, TOKEN_BYTES = 300, 72  # that a labelling takes, and each of its tokens, in the core and as lists
 UNKNOWN_MEMORY = 2**33
@@ -30,10 +30,14 @@ class Ranks:
         self.name, self.k = name, int(k)
         self._bytes, self._most = 0.0, memory() / 2
 
-    def of_chain(self, chain: Chain) -> int:
-        """Return k, or raise where the labellings of these sentences and of those before take too much memory."""
+    def of_chain(self, chain: Any, log_counts: Callable[[Any], Float64Array]) -> int:
+        """Return k, or raise where the labellings of these sentences and of those before take too much memory.
+
+        Arguments:
+            log_counts: tells the logarithm of the number of labellings of each sentence.
+        """
         if not self._fits(self._size(np.diff(chain.offsets), np.inf)):
-            self._add(np.diff(chain.offsets), _log_counts(chain))
+            self._add(np.diff(chain.offsets), log_counts(chain))
         return self.k
 
     def of_candidates(self, candidates: IntArray, offsets: IntArray) -> int:
@@ -82,13 +86,3 @@ def memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on every system
         return UNKNOWN_MEMORY
-
-
-def _log_counts(chain: Chain) -> Float64Array:
-    """Return the logarithm of the number of legal labellings of each sentence, ``[B]``."""
-
-    def legal(scores: FloatArray) -> FloatArray:
-        return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
-
-    emissions, transitions, start, end = map(legal, (chain.emissions, chain.transitions, chain.start, chain.end))
-    return engine.log_partition(Chain(emissions, transitions, start, end, chain.offsets), allow_no_path=True)

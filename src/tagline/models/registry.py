@@ -173,6 +173,19 @@ register(
 )
 register(
     Kind(
+        "semicrf",
+        "tagline.models.semicrf.estimator:SemiCRF",
+        "a CRF whose units are whole segments, words or names, with features of the segment: its string, length, "
+        "words beside it, how often it was seen. For word segmentation and long names; slower than crf",
+        options_named(
+            *("template", "scheme", "on_illegal", "min_frequency", "max_length", "label_weights"),
+            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period"),
+        ),
+        recipe="tagline.models.semicrf.recipe:SemiCRFRecipe",
+    )
+)
+register(
+    Kind(
         "hmm",
         "tagline.models.hmm.estimator:HMM",
         "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With "

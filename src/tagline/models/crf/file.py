@@ -122,29 +122,27 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
             "weights: expected finite numbers to save, got -inf, the logarithm of 0; fit the HMM that it was made of "
             "with smoothing or priors"
         )
-    dictionary = saved.dictionary
+    described, phrases = packed_dictionary(saved.dictionary)
     own = {
         "scheme": p.scheme,
         "start": s.start,
         "end": s.end,
-        "features": _described(saved.way),
+        "features": described_way(saved.way),
         "hash_bits": saved.hash_bits,
-        "dictionary": dictionary and {"priority": dictionary.priority, "fold_case": dictionary.fold_case},
+        "dictionary": described,
     }
     arrays: dict[str, NDArray[Any]] = {
         "weights": p.weights.astype(np.float32),
-        "states.counts": _smallest(np.diff(s.state_offsets)),
-        "states.labels": _smallest(s.state_labels),
-        "transitions": _smallest(s.transitions),
-        "edges.counts": _smallest(np.diff(s.edge_offsets)),
-        "edges.pairs": _smallest(s.edge_pairs),
+        "states.counts": smallest(np.diff(s.state_offsets)),
+        "states.labels": smallest(s.state_labels),
+        "transitions": smallest(s.transitions),
+        "edges.counts": smallest(np.diff(s.edge_offsets)),
+        "edges.pairs": smallest(s.edge_pairs),
     }
     for part, names in (("states", p.states), ("edges", p.edges)):
         for name, array in ({} if names is None else names.arrays()).items():
             arrays[f"{part}.names.{name}"] = array
-    if dictionary is not None:
-        phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
-        arrays["dictionary"] = np.frombuffer(json.dumps(phrases, ensure_ascii=False).encode(), np.uint8)
+    arrays |= phrases
     if saved.knowledge:
         own["knowledge"], tables = pack_knowledge(saved.knowledge)
         arrays.update(tables)
@@ -164,9 +162,9 @@ def unpack(file: ModelFile) -> SavedCRF:
         knowledge = unpack_knowledge(file)
         return SavedCRF(
             _parameters(file, hash_bits),
-            _way(file),
+            way_of_file(file),
             hash_bits,
-            _dictionary(file),
+            dictionary_of_file(file),
             settings_of(file),
             facts_of(file),
             knowledge,
@@ -203,10 +201,10 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
 
 
 def _structure(file: ModelFile, L: int) -> Structure:
-    counts = _numbers(file, "states.counts", None)
-    labels = _numbers(file, "states.labels", None).astype(np.int32)
+    counts = whole_numbers(file, "states.counts", None)
+    labels = whole_numbers(file, "states.labels", None).astype(np.int32)
     transitions = _pairs(file, "transitions", L)
-    edge_counts = _numbers(file, "edges.counts", None)
+    edge_counts = whole_numbers(file, "edges.counts", None)
     pairs = _pairs(file, "edges.pairs", L)
     if labels.max(initial=0) >= L:
         raise bad_file(file, f"label numbers below {L}", int(labels.max()))
@@ -226,15 +224,15 @@ def _structure(file: ModelFile, L: int) -> Structure:
     return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
 
 
-def _numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
-    """An array of whole numbers of one of the types that `_smallest` chooses."""
+def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
+    """Return an array of whole numbers of one of the types that `smallest` chooses."""
     array = file.tensors.get(name)
     kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
     return file.tensor(name, kind, *shape)
 
 
 def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
-    pairs = _numbers(file, name, None, 2)
+    pairs = whole_numbers(file, name, None, 2)
     if pairs.max(initial=0) >= L:
         raise bad_file(file, f"label numbers below {L} in {name}", int(pairs.max()))
     return pairs.astype(np.int32)
@@ -271,7 +269,8 @@ def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Voca
     return names
 
 
-def _smallest(numbers: NDArray[Any]) -> NDArray[Any]:
+def smallest(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in the smallest type that holds them."""
     kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
     return numbers.astype(kind)
 
@@ -279,7 +278,8 @@ def _smallest(numbers: NDArray[Any]) -> NDArray[Any]:
 # Where features come from.
 
 
-def _described(way: Way) -> dict[str, str] | None:
+def described_way(way: Way) -> dict[str, str] | None:
+    """Say where features come from: a template as a text, a function by its name."""
     if way is None:
         return None
     if isinstance(way, Template):
@@ -291,7 +291,8 @@ def _described(way: Way) -> dict[str, str] | None:
     return {"function": f"{kind.__module__}.{kind.__qualname__}"}
 
 
-def _way(file: ModelFile) -> Way:
+def way_of_file(file: ModelFile) -> Way:
+    """Return where features come from, as a file says it."""
     described = optional(file, "features", dict)
     if described is None:
         return None
@@ -307,7 +308,18 @@ def _way(file: ModelFile) -> Way:
     raise bad_file(file, "features by a template or a function", described)
 
 
-def _dictionary(file: ModelFile) -> Dictionary | None:
+def packed_dictionary(dictionary: Dictionary | None) -> tuple[dict[str, Any] | None, dict[str, NDArray[Any]]]:
+    """Return what a file says of a dictionary, and its phrases as an array."""
+    if dictionary is None:
+        return None, {}
+    phrases = [[list(tokens), kind] for tokens, kind in dictionary.entries().items()]
+    text = json.dumps(phrases, ensure_ascii=False).encode()
+    described = {"priority": dictionary.priority, "fold_case": dictionary.fold_case}
+    return described, {"dictionary": np.frombuffer(text, np.uint8)}
+
+
+def dictionary_of_file(file: ModelFile) -> Dictionary | None:
+    """Return the dictionary of a file, if it has one."""
     described = optional(file, "dictionary", dict)
     if described is None:
         return None

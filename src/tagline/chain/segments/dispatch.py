@@ -1,0 +1,239 @@
+"""The questions about segment chains, with their documentation; the engine that `tagline.chain` has chosen answers.
+
+`naive` is the definition in NumPy, `native` the compiled core; what the core does not have, `naive` answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagline.chain.checks import as_count, as_label_array, forbidden_gold
+from tagline.chain.dispatch import engine
+from tagline.chain.segments import naive
+from tagline.chain.segments.types import (
+    RankedSegmentations,
+    Segmentation,
+    SegmentChain,
+    SegmentCounts,
+    SegmentGradients,
+    SegmentMarginals,
+    gold_counts,
+    token_sums,
+)
+from tagline.errors import InputError
+from tagline.ragged import first_entries
+from tagline.readers.arguments import random_generator
+from tagline.readers.sources import shown_value
+from tagline.types import BoolArray, Float64Array, IntArray, as_array
+
+SegmentQuery = tuple[int, int, int, int]
+"""(sentence, first token, token after the last, label)."""
+
+
+def _backend() -> ModuleType:
+    if engine() == "naive":
+        return naive
+    from tagline.chain.segments import native
+
+    return native
+
+
+def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float64Array:
+    """Compute log Z, the log of the summed exp(score) of all segmentations.
+
+    Arguments:
+        allow_no_path: return −∞ for a sentence without a legal segmentation instead of an error.
+
+    Returns:
+        ``[B]``, 0 for an empty sentence.
+
+    >>> from tagline.chain import segments
+    >>> chain = segments.SegmentChain(np.zeros((4, 4, 1)), [[0.0]])  # 2³ ways to cut four tokens
+    >>> np.exp(segments.log_partition(chain)).round(9).tolist()
+    [8.0]
+    """
+    log_z: Float64Array = _backend().log_partition(chain, allow_no_path=allow_no_path)
+    return log_z
+
+
+def viterbi(chain: SegmentChain) -> Segmentation:
+    """Find the best segmentation of each sentence.
+
+    Among equal scores that one wins which is smaller when read from its end: by label, then by length.
+
+    >>> from tagline.chain import segments
+    >>> chain = segments.SegmentChain([[[0.0], [0.0]], [[0.0], [1.0]]], [[0.0]])  # both tokens together score 1
+    >>> segments.viterbi(chain).segments(chain.offsets)
+    [[(0, 2, 0)]]
+    """
+    best: Segmentation = _backend().viterbi(chain)
+    return best
+
+
+def expected_counts(chain: SegmentChain) -> SegmentCounts:
+    """Compute how often each score is used on average.
+
+    >>> from tagline.chain import segments
+    >>> counts = segments.expected_counts(segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]]))
+    >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
+    ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
+    """
+    counts: SegmentCounts = _backend().expected_counts(chain)
+    return counts
+
+
+def marginals(chain: SegmentChain) -> SegmentMarginals:
+    """Compute the probability of each segment, and of each label of each token.
+
+    >>> from tagline.chain import segments
+    >>> segments.marginals(segments.SegmentChain(np.zeros((1, 1, 2)), np.zeros((2, 2)))).tokens.tolist()
+    [[0.5, 0.5]]
+    """
+    counts = expected_counts(chain)
+    return SegmentMarginals(counts.segments, token_sums(counts.segments), counts.log_z)
+
+
+def span_probability(chain: SegmentChain, spans: Sequence[SegmentQuery]) -> Float64Array:
+    """Compute the probability that a segmentation has each of these segments, ``[M]``.
+
+    Arguments:
+        spans: (sentence, first token, token after the last, label) each.
+
+    >>> from tagline.chain import segments
+    >>> chain = segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]])
+    >>> segments.span_probability(chain, [(0, 0, 2, 0)]).round(9).tolist()
+    [0.5]
+    """
+    rows = np.array([_as_segment(chain, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 3)
+    return np.asarray(expected_counts(chain).segments[tuple(rows.T)])
+
+
+def _as_segment(chain: SegmentChain, m: int, span: SegmentQuery) -> tuple[int, int, int]:
+    """(last token of the batch, length − 1, label) of a segment."""
+    try:
+        b, first, last, label = (int(number) for number in span)
+    except (TypeError, ValueError):
+        raise InputError(f"spans[{m}]: expected (sentence, start, end, label), got {shown_value(span)}") from None
+    if not 0 <= b < chain.num_sentences:
+        raise InputError(f"spans[{m}]: expected a sentence from 0 to {chain.num_sentences - 1}, got {b}")
+    most = min(chain.max_length, int(chain.lengths[b]) - first)
+    if first < 0 or not 1 <= last - first <= most:
+        raise InputError(
+            f"spans[{m}]: expected 1 to {chain.max_length} tokens within the {chain.lengths[b]} of sentence {b}, got "
+            f"tokens {first} to {last - 1}"
+        )
+    if not 0 <= label < chain.num_labels:
+        raise InputError(f"spans[{m}]: expected a label from 0 to {chain.num_labels - 1}, got {label}")
+    return int(chain.offsets[b]) + last - 1, last - first - 1, label
+
+
+def entropy(chain: SegmentChain) -> Float64Array:
+    """Compute the entropy of each sentence's segmentation in nats.
+
+    >>> from tagline.chain import segments
+    >>> segments.entropy(segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]])).round(6).tolist()  # log 2
+    [0.693147]
+    """
+    values: Float64Array = _backend().entropy(chain)
+    return values
+
+
+def score(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> Float64Array:
+    """Sum the scores of a segmentation, ``[B]``; −∞ where it is forbidden.
+
+    Arguments:
+        labels: ``[N]``, the label of the segment that each token lies in.
+        begins: ``[N]``, whether a segment begins at the token.
+
+    >>> from tagline.chain import segments
+    >>> segments.score(segments.SegmentChain([[[1.0], [0.0]], [[2.0], [5.0]]], [[0.5]]), [0, 0], [True, True]).tolist()
+    [3.5]
+    """
+    numbers, cuts = as_segmentation(chain, labels, begins)
+    return gold_counts(chain, numbers, cuts).log_z
+
+
+def gradients(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> SegmentGradients:
+    """Compute the gradient of Σ_b log p(segmentation of sentence b): what it uses less what is expected.
+
+    Arguments:
+        labels, begins: as for `score`.
+
+    >>> from tagline.chain import segments
+    >>> chain = segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]])
+    >>> segments.gradients(chain, [0, 0], [True, False]).segments.round(9).tolist()
+    [[[-0.5], [0.0]], [[-0.5], [0.5]]]
+    """
+    numbers, cuts = as_segmentation(chain, labels, begins)
+    gold, counts = gold_counts(chain, numbers, cuts), expected_counts(chain)
+    forbidden = np.flatnonzero(np.isneginf(gold.log_z))
+    if len(forbidden):
+        raise forbidden_gold(int(forbidden[0]))
+    return SegmentGradients(
+        gold.segments - counts.segments,
+        gold.transitions - counts.transitions,
+        gold.start - counts.start,
+        gold.end - counts.end,
+        gold.log_z - counts.log_z,
+    )
+
+
+def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> tuple[IntArray, BoolArray]:
+    """Return labels and begins ``[N]``, or say what is wrong with them."""
+    numbers = as_label_array(labels, chain.num_tokens, chain.num_labels)
+    cuts = as_array("begins", begins)
+    if cuts.shape != (chain.num_tokens,) or (cuts.size and cuts.dtype != np.bool_):
+        raise InputError(
+            f"begins: expected booleans of shape [{chain.num_tokens}], got {cuts.dtype} {list(cuts.shape)}"
+        )
+    cuts = cuts.astype(np.bool_)
+    first = first_entries(chain.offsets)
+    wrong = np.flatnonzero(first & ~cuts)
+    if len(wrong):
+        raise InputError(f"begins[{wrong[0]}]: expected True at the first token of a sentence, got False")
+    changes = np.flatnonzero(~cuts[1:] & (numbers[1:] != numbers[:-1])) + 1
+    if len(changes):
+        raise InputError(f"labels[{changes[0]}]: expected the label of the token before, in the same segment")
+    starts = np.flatnonzero(cuts)
+    sizes = np.diff(np.append(starts, chain.num_tokens))
+    long = np.flatnonzero(sizes > chain.max_length)
+    if len(long):
+        raise InputError(
+            f"begins[{starts[long[0]]}]: expected segments of up to {chain.max_length} tokens, got {sizes[long[0]]}"
+        )
+    return numbers, cuts
+
+
+def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
+    """Find the k best segmentations of each sentence, fewer where there are fewer.
+
+    >>> from tagline.chain import segments
+    >>> ranked = segments.k_best(segments.SegmentChain([[[0.0], [0.0]], [[0.0], [1.0]]], [[0.0]]), 5)[0]
+    >>> ranked.begins.tolist(), ranked.scores.tolist()
+    ([[True, False], [True, True]], [1.0, 0.0])
+    """
+    return naive.k_best(chain, as_count("k", k, 1))
+
+
+def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator | None = None) -> list[Segmentation]:
+    """Draw segmentations by their probability.
+
+    Arguments:
+        count: how many.
+        seed: of the random numbers, or what draws them.
+
+    >>> from tagline.chain import segments
+    >>> drawn = segments.sample(segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]]), 3, seed=0)
+    >>> [draw.begins.tolist() for draw in drawn]
+    [[True, False], [True, True], [True, False]]
+    """
+    number = as_count("count", count, 0)
+    uniforms = random_generator(seed).random((number, chain.num_tokens))
+    labels, begins = naive.sample(chain, uniforms)
+    return [
+        Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)
+    ]

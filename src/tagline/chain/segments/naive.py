@@ -1,0 +1,282 @@
+"""The definition: float64 NumPy, one sentence at a time, as a textbook writes it.
+
+With s and t between tokens, from 0 to T, and d the tokens of a segment, at most D:
+
+    γ_0(j) = start(j)      γ_s(j) = log Σ_i exp(α_s(i) + T(i, j))
+    α_t(j) = log Σ_d exp(γ_(t−d)(j) + segment(t, d, j))      log Z = log Σ_j exp(α_T(j) + end(j))
+    β_T(i) = end(i)        β_s(i) = log Σ_j exp(T(i, j) + η_s(j))
+    η_s(j) = log Σ_d exp(segment(s + d, d, j) + β_(s+d)(j))
+    P(segment t, d, j) = exp(γ_(t−d)(j) + segment(t, d, j) + β_t(j) − log Z)
+
+in T·(D·L + L²) steps, for transitions know nothing of lengths. Sarawagi and Cohen, Semi-Markov Conditional Random
+Fields for Information Extraction, NIPS 2004. An empty sentence has one segmentation, the empty one, with score 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagline.chain.checks import no_path
+from tagline.chain.naive import logsumexp
+from tagline.chain.segments.types import (
+    RankedSegmentations,
+    Segmentation,
+    SegmentChain,
+    SegmentCounts,
+)
+from tagline.types import BoolArray, Float64Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Sentence:
+    """The scores of one sentence: ``scores[t − 1, d − 1, j]`` is the segment(t, d, j) of the formulas."""
+
+    index: int
+    tokens: slice
+    scores: Float64Array
+    transitions: Float64Array
+    start: Float64Array
+    end: Float64Array
+
+    @property
+    def T(self) -> int:
+        return len(self.scores)
+
+    def longest(self, t: int) -> int:
+        """Tokens of the longest segment that ends at t."""
+        return min(int(self.scores.shape[1]), t)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """α, γ, β, η as ``[T + 1, L]``, and log Z."""
+
+    alpha: Float64Array
+    gamma: Float64Array
+    beta: Float64Array
+    eta: Float64Array
+    log_z: float
+
+
+def _sentences(chain: SegmentChain) -> Iterator[_Sentence]:
+    for b, (first, last) in enumerate(zip(chain.offsets[:-1], chain.offsets[1:], strict=True)):
+        tokens = slice(int(first), int(last))
+        yield _Sentence(b, tokens, chain.scores[tokens], chain.transitions, chain.start, chain.end)
+
+
+def _into(s: _Sentence, gamma: Float64Array, t: int) -> Float64Array:
+    """γ_(t−d)(j) + segment(t, d, j) for d = 1, 2, …: ``[d, L]``."""
+    most = s.longest(t)
+    return gamma[t - most : t][::-1] + s.scores[t - 1, :most]
+
+
+def _onward(s: _Sentence, beta: Float64Array, start: int) -> Float64Array:
+    """segment(s + d, d, j) + β_(s+d)(j) for d = 1, 2, …: ``[d, L]``."""
+    sizes = np.arange(min(s.scores.shape[1], s.T - start))
+    return np.asarray(s.scores[start + sizes, sizes] + beta[start + 1 + sizes], np.float64)
+
+
+def _forward(s: _Sentence) -> tuple[Float64Array, Float64Array, float]:
+    """α and γ ``[T + 1, L]``, and log Z; the rows α_0 and γ_T are −∞, for nothing uses them."""
+    alpha, gamma = np.full((2, s.T + 1, len(s.start)), -np.inf)
+    gamma[0] = s.start
+    for t in range(1, s.T + 1):
+        alpha[t] = logsumexp(_into(s, gamma, t), axis=0)
+        if t < s.T:
+            gamma[t] = logsumexp(alpha[t][:, None] + s.transitions, axis=0)
+    return alpha, gamma, float(logsumexp(alpha[s.T] + s.end, axis=0)) if s.T else 0.0
+
+
+def _tables(s: _Sentence) -> _Tables:
+    alpha, gamma, log_z = _forward(s)
+    if log_z == -np.inf:
+        raise no_path(s.index)
+    beta, eta = np.full((2, s.T + 1, len(s.start)), -np.inf)
+    beta[s.T] = s.end
+    for t in range(s.T - 1, -1, -1):
+        eta[t] = logsumexp(_onward(s, beta, t), axis=0)
+        beta[t] = logsumexp(s.transitions + eta[t], axis=1)
+    return _Tables(alpha, gamma, beta, eta, log_z)
+
+
+def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float64Array:
+    """Compute log Z."""
+    out = np.zeros(chain.num_sentences)
+    for s in _sentences(chain):
+        out[s.index] = _forward(s)[2]
+        if out[s.index] == -np.inf and not allow_no_path:
+            raise no_path(s.index)
+    return out
+
+
+def expected_counts(chain: SegmentChain) -> SegmentCounts:
+    """Compute how often each score is used on average."""
+    L = chain.num_labels
+    segments = np.zeros(chain.scores.shape)
+    transitions, start, end = np.zeros((L, L)), np.zeros(L), np.zeros(L)
+    log_z = np.zeros(chain.num_sentences)
+    for s in _sentences(chain):
+        if not s.T:
+            continue
+        tables = _tables(s)
+        log_z[s.index] = tables.log_z
+        probabilities = segments[s.tokens]
+        for t in range(1, s.T + 1):
+            probabilities[t - 1, : s.longest(t)] = np.exp(_into(s, tables.gamma, t) + (tables.beta[t] - tables.log_z))
+        transitions += _pairs(s, tables).sum(axis=0)
+        start += np.exp(s.start + tables.eta[0] - tables.log_z)
+        end += np.exp(tables.alpha[s.T] + s.end - tables.log_z)
+    return SegmentCounts(segments, transitions, start, end, log_z)
+
+
+def _pairs(s: _Sentence, tables: _Tables) -> Float64Array:
+    """P(a segment with label i ends at s, one with label j begins): ``[T − 1, L, L]``, s from 1 on."""
+    inner = tables.alpha[1 : s.T, :, None] + s.transitions + tables.eta[1 : s.T, None, :]
+    return np.asarray(np.exp(inner - tables.log_z), np.float64)
+
+
+def entropy(chain: SegmentChain) -> Float64Array:
+    """Compute the entropy of p(segmentation | sentence).
+
+    A segmentation is drawn from the start on: after label i at s the label j by p = exp(T(i, j) + η_s(j) − β_s(i)), and
+    its length by p = exp(segment(s + d, d, j) + β_(s+d)(j) − η_s(j)). The entropy is the mean of −log p of all choices.
+    """
+    out = np.zeros(chain.num_sentences)
+    for s in _sentences(chain):
+        if not s.T:
+            continue
+        tables = _tables(s)
+        first = s.start + tables.eta[0] - tables.log_z
+        total = _mean(np.exp(first), first)
+        steps = s.transitions + tables.eta[1 : s.T, None, :] - _finite(tables.beta[1 : s.T, :, None])
+        total += _mean(_pairs(s, tables), steps)
+        for t in range(s.T):
+            lengths = _onward(s, tables.beta, t)
+            probabilities = np.exp(_finite(tables.gamma[t]) + lengths - tables.log_z)
+            probabilities[:, np.isneginf(tables.gamma[t])] = 0.0
+            total += _mean(probabilities, lengths - _finite(tables.eta[t]))
+        out[s.index] = total
+    return out
+
+
+def _finite(values: Float64Array) -> Float64Array:
+    """0 in the place of −∞, where a probability of 0 decides."""
+    return np.where(np.isneginf(values), 0.0, values)
+
+
+def _mean(probabilities: Float64Array, logs: Float64Array) -> float:
+    """−Σ p·log q, 0 where p is."""
+    used = probabilities > 0
+    return float(-(probabilities[used] * logs[used]).sum())
+
+
+def viterbi(chain: SegmentChain) -> Segmentation:
+    """Find the best segmentation; among equals the one that is smaller read from its end, by label, then length."""
+    labels, begins = np.zeros(chain.num_tokens, np.int64), np.zeros(chain.num_tokens, np.bool_)
+    scores = np.zeros(chain.num_sentences)
+    for s in _sentences(chain):
+        if s.T:
+            labels[s.tokens], begins[s.tokens], scores[s.index] = _best(s)
+    return Segmentation(labels, begins, scores)
+
+
+def _best(s: _Sentence) -> tuple[IntArray, BoolArray, float]:
+    alpha, gamma = np.full((2, s.T + 1, len(s.start)), -np.inf)
+    lengths, previous = np.zeros((2, s.T + 1, len(s.start)), np.int64)
+    gamma[0] = s.start
+    for t in range(1, s.T + 1):
+        terms = _into(s, gamma, t)
+        lengths[t], alpha[t] = terms.argmax(axis=0) + 1, terms.max(axis=0)
+        if t < s.T:
+            steps = alpha[t][:, None] + s.transitions
+            previous[t], gamma[t] = steps.argmax(axis=0), steps.max(axis=0)
+    label = int((alpha[s.T] + s.end).argmax())
+    score = float(alpha[s.T, label] + s.end[label])
+    if score == -np.inf:
+        raise no_path(s.index)
+    labels, begins, t = np.zeros(s.T, np.int64), np.zeros(s.T, np.bool_), s.T
+    while t:
+        begin = t - int(lengths[t, label])
+        labels[begin:t], begins[begin] = label, True
+        label, t = int(previous[begin, label]), begin
+    return labels, begins, score
+
+
+_Step = tuple[float, int, int, int]
+"""Score, length of the segment, label before it (−1 for none), rank of what comes before."""
+
+
+def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
+    """Find the k best segmentations of each sentence, ranked as `viterbi` ranks."""
+    return [_ranked(s, k) for s in _sentences(chain)]
+
+
+def _ranked(s: _Sentence, k: int) -> RankedSegmentations:
+    """The best k ways to each (t, j), from those before; a way names the rank of the one that it goes on."""
+    L = len(s.start)
+    if not s.T:
+        return RankedSegmentations(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.bool_), np.zeros(1), np.ones(1))
+    log_z = _forward(s)[2]
+    if log_z == -np.inf:
+        raise no_path(s.index)
+    into: list[list[list[tuple[float, int, int]]]] = [[[(float(s.start[j]), -1, 0)] for j in range(L)]]
+    until: list[list[list[_Step]]] = [[[] for _ in range(L)]]
+    for t in range(1, s.T + 1):
+        until.append([_best_steps(s, into, t, j, k) for j in range(L)])
+        into.append([_best_labels(s, until[t], j, k) for j in range(L)])
+    last = [(way[0] + float(s.end[j]), j, rank) for j in range(L) for rank, way in enumerate(until[s.T][j])]
+    last = sorted((way for way in last if way[0] > -np.inf), key=lambda way: (-way[0], way[1], way[2]))[:k]
+    labels, begins = np.zeros((len(last), s.T), np.int64), np.zeros((len(last), s.T), np.bool_)
+    for row, (_, label, rank) in enumerate(last):
+        t = s.T
+        while t:
+            _, size, before, rank = until[t][label][rank]
+            labels[row, t - size : t], begins[row, t - size] = label, True
+            label, t = before, t - size
+    scores = np.array([way[0] for way in last])
+    return RankedSegmentations(labels, begins, scores, np.exp(np.minimum(scores - log_z, 0.0)))
+
+
+def _best_steps(s: _Sentence, into: list[list[list[tuple[float, int, int]]]], t: int, j: int, k: int) -> list[_Step]:
+    steps = [
+        (score + float(s.scores[t - 1, d - 1, j]), d, label, rank)
+        for d in range(1, s.longest(t) + 1)
+        for score, label, rank in into[t - d][j]
+    ]
+    return sorted((step for step in steps if step[0] > -np.inf), key=lambda step: -step[0])[:k]
+
+
+def _best_labels(s: _Sentence, ways: list[list[_Step]], j: int, k: int) -> list[tuple[float, int, int]]:
+    steps = [
+        (way[0] + float(s.transitions[i, j]), i, rank) for i in range(len(s.start)) for rank, way in enumerate(ways[i])
+    ]
+    return sorted((step for step in steps if step[0] > -np.inf), key=lambda step: -step[0])[:k]
+
+
+def sample(chain: SegmentChain, uniforms: Float64Array) -> tuple[IntArray, BoolArray]:
+    """Draw labels and begins ``[S, N]`` by uniform numbers ``[S, N]``, a segment by that of its first token."""
+    labels, begins = np.zeros(uniforms.shape, np.int64), np.zeros(uniforms.shape, np.bool_)
+    for s in _sentences(chain):
+        if s.T:
+            tables = _tables(s)
+            for row, numbers in enumerate(uniforms[:, s.tokens]):
+                labels[row, s.tokens], begins[row, s.tokens] = _drawn(s, tables, numbers)
+    return labels, begins
+
+
+def _drawn(s: _Sentence, tables: _Tables, uniforms: Float64Array) -> tuple[IntArray, BoolArray]:
+    labels, begins = np.zeros(s.T, np.int64), np.zeros(s.T, np.bool_)
+    into, t = s.start, 0
+    while t < s.T:
+        terms = (_onward(s, tables.beta, t) + into).T  # [L, d]
+        shares = np.exp(terms - terms.max()).ravel().cumsum()
+        choice = min(int(np.searchsorted(shares, uniforms[t] * shares[-1], side="right")), len(shares) - 1)
+        while not np.isfinite(terms.flat[choice]):  # rounding at the very end
+            choice -= 1
+        label, size = divmod(choice, terms.shape[1])
+        labels[t : t + size + 1], begins[t] = label, True
+        into, t = s.transitions[label], t + size + 1
+    return labels, begins
