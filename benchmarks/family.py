@@ -150,15 +150,18 @@ def table_of(parts: Parts) -> str:
         trained = [gpu if "f1" in gpu else cpu for cpu, gpu in zip(on_cpu, on_gpu, strict=True)]
         gpu_trained = any("training" in part for part in on_gpu)
         clock = 1 if facts.network else 0
-        training = joined(seconds(part["training"][clock]) for part in trained if "training" in part)
+        training = joined(seconds(part["training"][clock]) if "training" in part else "" for part in trained)
         lines.append(
             [
                 facts.title,
                 *(f1_of(part.get("f1", {})) for part in trained),
                 training + (" (GPU)" if gpu_trained else ""),
-                joined(rate(part["tagging"][0]) for part in on_cpu if "tagging" in part),
-                joined(rate(part["tagging"][1]) for part in on_gpu if "tagging" in part),
-                joined(f"{(cpu or gpu)['bytes'] / 1e6:.2g}" for cpu, gpu in zip(*columns, strict=True) if cpu or gpu),
+                joined(rate(part["tagging"][0]) if "tagging" in part else "" for part in on_cpu),
+                joined(rate(part["tagging"][1]) if "tagging" in part else "" for part in on_gpu),
+                joined(
+                    f"{(cpu or gpu)['bytes'] / 1e6:.2g}" if cpu or gpu else ""
+                    for cpu, gpu in zip(*columns, strict=True)
+                ),
             ]
         )
     return markdown([HEAD[0], *(f"{corpus}, F1" for corpus in TASKS), *HEAD[1:]], lines)
@@ -180,8 +183,9 @@ def mean_of(scores: list[float]) -> str:
 
 
 def joined(texts: Iterable[str]) -> str:
-    """The numbers of the corpora, in their order."""
-    return " / ".join(texts)
+    """The numbers of the corpora, in their order; a dash where there is none, nothing where there are none at all."""
+    numbers = list(texts)
+    return " / ".join(number or "–" for number in numbers) if any(numbers) else ""
 
 
 def seconds(value: float) -> str:
@@ -190,7 +194,7 @@ def seconds(value: float) -> str:
     >>> seconds(0.0843), seconds(5.23), seconds(72.8)
     ('0.084 s', '5.2 s', '73 s')
     """
-    return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
 
 
 def rate(value: float) -> str:
