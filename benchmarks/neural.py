@@ -346,6 +346,9 @@ CASES = {
     "weibo": Case("weibo_ner", CHINESE, vectors="m3e"),
     "resume-alone": Case("resume_ner", {**CHINESE, "epochs": 40}),
     "minilm-conll2003": Case("conll2003", FINE_TUNED, "minilm", bioes=True, bar=92.0),
+    "minilm-conll2003-context": Case(
+        "conll2003", {**FINE_TUNED, "context": 150, "max_tokens": 16384}, "minilm", bioes=True, bar=93.0
+    ),
     "minilm-conll2003-softmax": Case(
         "conll2003", {**FINE_TUNED, "head": "softmax", "scheme": None}, "minilm", bioes=True
     ),
@@ -388,8 +391,14 @@ def trained(case: Case, encoders: Path, others: dict[str, Any]) -> float:
     elif case.vectors is not None:
         settings["embeddings"] = encoders / case.vectors
     make = BiLSTMCRF(**settings) if case.encoder is None else TransformerCRF(encoders / case.encoder, **settings)
-    make.fit(train, X_dev=dev)
-    return make.evaluate(scored).spans.f1
+    if not settings.get("context"):
+        make.fit(train, X_dev=dev)
+        return make.evaluate(scored).spans.f1
+    # One document a line: how many sentences it has.
+    files = [find(f"{case.corpus}/{part}.documents") for part in ("train", "valid")]
+    counts = [[int(line) for line in file.read_text().split()] for file in files]
+    make.fit(train, X_dev=dev, documents=counts[0], documents_dev=counts[1])
+    return make.evaluate(scored, documents=counts[1]).spans.f1
 
 
 def main() -> int:

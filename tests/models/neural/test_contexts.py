@@ -96,9 +96,12 @@ def test_documents_are_not_crossed():
     assert np.abs(joined[6:] - ours[6:]).max() > 1e-3
 
 
-def test_without_documents_sentences_stand_alone():
+def test_without_documents_sentences_stand_alone_and_that_is_said(caplog):
     np.testing.assert_array_equal(emissions(with_context(10), WORDS), emissions(transformer(), WORDS))
+    assert "each sentence is read alone" in caplog.text
+    caplog.clear()
     each = emissions(with_context(10), WORDS, documents=[1] * 6)
+    assert not caplog.text
     np.testing.assert_allclose(each, emissions(transformer(), WORDS), atol=1e-6)
 
 

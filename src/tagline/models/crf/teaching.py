@@ -154,7 +154,7 @@ def _known(X: Any, y: Any) -> tuple[BoolArray, list[Any]]:
         if isinstance(X, Corpus) and TAG in X.columns:
             y = X.tags
         elif is_listing(X) or isinstance(X, Corpus):
-            y = [None] * len(X)
+            y = [None] * sum(1 for _ in X)
         else:
             raise InputError(f"X: expected sentences that a teacher can read, got {type(X).__name__}")
     if not is_listing(y):
@@ -204,8 +204,8 @@ def _scheme(name: str | None, teacher: Any, X: Any, y: Any, complete: bool) -> s
 def _ordered(chain: Chain, order: IntArray) -> Chain:
     """A chain with its labels in another order, in float64."""
     pairs = chain.transitions[..., order[:, None], order]
-    parts = (chain.emissions[:, order], pairs, chain.start[order], chain.end[order])
-    return Chain(*(np.asarray(part, np.float64) for part in parts), chain.offsets)
+    emissions = chain.emissions[:, order].astype(np.float64)
+    return Chain(emissions, pairs.astype(np.float64), chain.start[order], chain.end[order], chain.offsets)
 
 
 def _best(chains: Sequence[Chain], labels: Sequence[str]) -> list[list[str]]:

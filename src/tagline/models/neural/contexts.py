@@ -50,7 +50,8 @@ def documents_of(corpus: Corpus, documents: Any = None, name: str = "documents")
     filled = np.diff(corpus.offsets) > 0
     begins = np.zeros(B, bool)
     begins[filled] = words.ids[corpus.offsets[:-1][filled]] == words.vocabulary.index(MARKER)
-    return np.maximum(np.cumsum(begins) - 1, 0)
+    numbers: IntArray = np.maximum(np.cumsum(begins) - 1, 0)
+    return numbers
 
 
 def with_neighbours(

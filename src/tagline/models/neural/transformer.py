@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,8 @@ from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
 from tagline.training.checks import check_whole
 from tagline.types import IntArray
+
+logger = logging.getLogger("tagline.models")
 
 _TOKENIZER = "tokenizer"
 _WINDOW = ("unknown", "padding", "max_length", "stride")
@@ -256,6 +259,12 @@ class TransformerCRF(FolderModel, NeuralTagger):
             raise InputError(
                 f"{name}: expected how many sentences each document has, as context is {self.context}, got none, and "
                 f"no sentence begins with {MARKER}"
+            )
+        if numbers is None and len(corpus) > 1:
+            logger.warning(
+                "context is %d, and nothing says where documents begin: each sentence is read alone, which costs "
+                "accuracy; pass documents=",
+                self.context,
             )
         return numbers
 
