@@ -4,8 +4,8 @@
     python benchmarks/knowledge.py --only conll2003 --valid  # on the valid file, once
 
 Clusters and vectors come from the GloVe file of the corpora: k-means with 100 and 1,000 clusters, as
-``tagline cluster --vectors`` makes them. Chinese has no vectors here: Brown clusters of the characters of the training
-texts, and of other corpora's, stand for them.
+``tagline cluster --vectors`` makes them. For Chinese there are 200 Brown clusters of the characters of three corpora,
+and as a dictionary the words of a fourth, cws_pku.
 """
 
 from __future__ import annotations
@@ -14,24 +14,31 @@ import argparse
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from feature_crf import corpora
 
-from tagline import CRF, Corpus
+from tagline import CRF, Corpus, Dictionary
 from tagline.evaluation import evaluate_spans
 from tagline.features.brown import brown_clusters
 from tagline.features.clusters import Clusters
 from tagline.features.embeddings import read_embeddings
 from tagline.features.kmeans import cluster_vectors
+from tagline.features.sets import load_set
 from tagline.readers import read_columns
 from tagline.readers.schemes import convert
 
 GLOVE = "embeddings/glove.6B.50d.top100k.txt.gz"
 HELD_BACK = 0.15  # of the documents
+WORDS = "cws_pku/train.txt.gz"
+LEXICON_LINES = (
+    *("UD0:%x[0,1]", "UD1:%x[-1,1]", "UD2:%x[1,1]", "UD3:%x[-1,1]/%x[0,1]", "UD4:%x[0,1]/%x[1,1]"),
+    *("UD5:%x[0,1]/%x[0,0]", "UD6:%x[-2,1]", "UD7:%x[2,1]"),
+)
 CHINESE = ("resume_ner/train.txt", "weibo_ner/train.txt", "msra_ner/train.txt.gz")
 
 
@@ -46,9 +53,9 @@ class Task:
     written: str
     chinese: bool = False
     rows: tuple[str, ...] = ("plain", "clusters", "both", "clusters and stages", "stages")
-    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+BY_CHARACTER = ("plain", "clusters", "lexicon", "lexicon and clusters")
 ENGLISH = {"c2": 0.3, "scheme": "BIOES", "delta": 1e-3}
 TASKS = {
     "conll2003": Task("conll2003", "english_ner", ENGLISH, "IOB2", "BIOES"),
@@ -56,20 +63,20 @@ TASKS = {
     "resume_ner": Task(
         "resume_ner",
         "chinese_ner",
-        {"c1": 0.05, "c2": 0.03, "scheme": "BMES", "on_illegal": "repair"},
+        {"c2": 0.1, "delta": 1e-3, "scheme": "BMES", "on_illegal": "repair"},
         "BMES",
         "BMES",
         chinese=True,
-        rows=("plain", "clusters"),
+        rows=BY_CHARACTER,
     ),
     "weibo_ner": Task(
         "weibo_ner",
         "chinese_ner",
-        {"c2": 0.1, "scheme": "auto", "on_illegal": "repair"},
+        {"c2": 0.1, "delta": 1e-3, "scheme": "IOB2", "on_illegal": "repair"},
         "IOB2",
         "IOB2",
         chinese=True,
-        rows=("plain", "clusters"),
+        rows=BY_CHARACTER,
     ),
 }
 
@@ -77,7 +84,7 @@ TASKS = {
 def read(path: str, task: Task) -> tuple[Corpus, list[int]]:
     """Read a file in the scheme of training, and how many sentences its documents have."""
     place = corpora.find(path)
-    corpus = read_columns(place)
+    corpus = one_column(read_columns(place))
     if task.source != task.written:
         corpus = convert(corpus, task.source, task.written)
     beside = Path(place).with_suffix(".documents")
@@ -114,8 +121,32 @@ def settings_of(row: str, task: Task, clusters: list[Clusters]) -> dict[str, Any
         "both": {"clusters": clusters, **vectors},
         "stages": {"clusters": clusters, **vectors, "stages": 2},
         "clusters and stages": {"clusters": clusters, "stages": 2},
+        "lexicon": {},
+        "lexicon and clusters": {"clusters": clusters},
     }[row]
-    return {**task.settings, **own, **task.more.get(row, {})}
+    if "lexicon" in row:
+        own |= {"dictionary": lexicon(), "features": "\n".join([load_set(task.features).text, *LEXICON_LINES, ""])}
+    return {"features": task.features, **task.settings, **own}
+
+
+@cache
+def lexicon() -> Dictionary:
+    """The words of a segmented text, of two characters and more, by their length."""
+    corpus = read_columns(corpora.find(WORDS))
+    entries = {}
+    for tokens, tags in zip(corpus.tokens, corpus.tags, strict=True):
+        begin = 0
+        for place, tag in enumerate(tags, 1):
+            if tag[0] in "ES":
+                if place - begin > 1:
+                    entries[tuple(tokens[begin:place])] = str(min(place - begin, 5))
+                begin = place
+    return Dictionary(entries)
+
+
+def one_column(corpus: Corpus) -> Corpus:
+    """The first column and the tags."""
+    return corpus.with_columns({name: corpus.columns[name] for name in (corpus.names[0], "tag")})
 
 
 def measure(row: str, task: Task, data: tuple[Corpus, list[int], Corpus, list[int]], clusters: list[Clusters]) -> Any:
@@ -124,7 +155,7 @@ def measure(row: str, task: Task, data: tuple[Corpus, list[int], Corpus, list[in
     settings = settings_of(row, task, clusters)
     staged = settings.get("stages") == 2
     began = time.perf_counter()
-    model = CRF(task.features, **settings).fit(train, **({"documents": sizes} if staged else {}))
+    model = CRF(**settings).fit(train, **({"documents": sizes} if staged else {}))
     trained = time.perf_counter() - began
     inputs = {"documents": test_sizes} if staged else {}
     model.predict(test, **inputs)

@@ -33,8 +33,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tagline import BiLSTMCRF, Corpus, TransformerCRF
-from tagline.models.neural.network import padded, words_of
+from tagline.models.sentences import words_of
 from tagline.nn.heads import Tagger
+from tagline.ragged import padded
 from tagline.readers import read
 from tagline.readers.conversion import convert
 from tagline.training.neural.batching import bucketed

@@ -21,6 +21,7 @@ from tagline.features.attributes import Attributes, Expanded
 from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.expansion import compact
 from tagline.features.lines import Line
+from tagline.features.macros import Derivation
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -198,23 +199,35 @@ class VectorScorer:
     def of_corpus(self, corpus: Corpus) -> VectorScores:
         """Score the distinct words of a corpus."""
         scores = []
+        known: dict[Derivation, tuple[Column, IntArray, FloatArray]] = {}  # words, those with vectors, vectors
         for line, weights in zip(self._lines, self._weights, strict=True):
-            column = compact(_column(line, corpus))
-            rows = _rows_of(line, self._vectors, column.vocabulary)
-            table = np.zeros((len(rows), weights.shape[1]), np.float32)  # [words, L]
-            table[rows >= 0] = self._vectors.table[rows[rows >= 0]].astype(np.float32) @ weights
+            derivation = line.macros[0].derivation
+            if derivation not in known:
+                column = compact(_column(line, corpus))
+                rows = _rows_of(line, self._vectors, column.vocabulary)
+                filled = np.flatnonzero(rows >= 0)
+                known[derivation] = column, filled, self._vectors.table[rows[filled]].astype(np.float32)
+            column, filled, vectors = known[derivation]
+            table = np.zeros((len(column.vocabulary) + 1, weights.shape[1]), np.float32)  # [words + 1, L]
+            table[filled] = vectors @ weights
             scores.append((line.macros[0].row, column.ids, table))
         return VectorScores(scores)
 
 
 @dataclass(frozen=True, eq=False)
 class VectorScores:
-    """What vectors add to the emissions of one corpus: for each line its row, words ``[N]``, scores ``[words, L]``."""
+    """What vectors add to the emissions of one corpus: for each line its row, words ``[N]``, scores ``[words + 1, L]``.
+
+    The last row of scores is 0, for places beyond a sentence.
+    """
 
     lines: list[tuple[int, NDArray[np.int32], FloatArray]]
 
     def add_to(self, emissions: FloatArray, begin: int, offsets: IntArray) -> None:
         """Add them to a block of tokens, ``[N, L]``, that begins at a token of the corpus."""
         for row, words, scores in self.lines:
-            place, inside = _places(row, offsets)
-            emissions[inside] += scores[words[place[inside] + begin]]
+            here = words[begin : begin + len(emissions)]
+            if row:
+                place, inside = _places(row, offsets)
+                here = np.where(inside, here[np.where(inside, place, 0)], len(scores) - 1)
+            emissions += scores[here]

@@ -12,6 +12,7 @@ import pytest
 import tagline
 from tagline import CRF, InputError, StorageError, storage
 from tagline.features.documents import COLUMNS
+from tagline.interop.formats import write_model
 from tagline.models.crf.file import unpack
 from tagline.models.crf.stages import first_stage
 from tagline.models.crf.tagger import CRFTagger
@@ -99,6 +100,13 @@ def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], 
     X, y, _ = documents(2)
     with pytest.raises(InputError, match=message):
         CRF(**{"features": TEMPLATE, **settings}).fit(X, y, **inputs)
+
+
+def test_crfsuite_holds_one_stage(tmp_path: Path) -> None:
+    X, y, sizes = documents(12)
+    crf = CRF(TEMPLATE, stages=2).fit(X, y, documents=sizes)
+    with pytest.raises(InputError, match="model: expected one stage, as CRFsuite has it, got two"):
+        write_model(crf, tmp_path / "model", "crfsuite")
 
 
 def test_documents_need_two_stages() -> None:
