@@ -42,9 +42,7 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)"
     r"|(?P<line>\n)"
 )
-_SIGN = re.compile(
-    r"[。！？｡.!?…\n]"
-)  # what an end begins with: `re` finds one set faster than four ends
+_SIGN = re.compile(r"[。！？｡.!?…\n]")  # what an end begins with: `re` finds one set faster than four ends
 _STOPS = re.compile(r"[.!?…]+")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NO_WORD = re.compile(r"[^\w.]")

@@ -84,18 +84,34 @@ class SegmentLikelihood:
 
     def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[size]``."""
-        tables = self.weights.tables(np.asarray(weights, np.float64))
-        sums = _Sums(self, tables)
-        emissions, row_scores = self._states.scores(tables.states), self._rows.scores(tables.segments)
-        for first, last in self._blocks:
-            self._add_block(sums, tables, emissions, row_scores, first, last)
+        sums = self._expected(weights)
         gradient = self.weights.flat(self._tables_of(sums))
         if self._gold is None:
             return sums.value, gradient
         return sums.value - float(self._gold @ weights), gradient - self._gold
 
+    def curvature(self, weights: Float64Array) -> Float64Array:
+        """Return about Σ p (1 − p) for each weight, what the diagonal of the Hessian is like."""
+        sums = self._expected(weights, variance=True)
+        return np.maximum(self.weights.flat(self._tables_of(sums)), 0.0)
+
+    def _expected(self, weights: Float64Array, variance: bool = False) -> _Sums:
+        tables = self.weights.tables(np.asarray(weights, np.float64))
+        sums = _Sums(self, tables)
+        emissions, row_scores = self._states.scores(tables.states), self._rows.scores(tables.segments)
+        for first, last in self._blocks:
+            self._add_block(sums, tables, emissions, row_scores, first, last, variance)
+        return sums
+
     def _add_block(
-        self, sums: _Sums, tables: Tables, emissions: Float64Array, row_scores: Float64Array, first: int, last: int
+        self,
+        sums: _Sums,
+        tables: Tables,
+        emissions: Float64Array,
+        row_scores: Float64Array,
+        first: int,
+        last: int,
+        variance: bool,
     ) -> None:
         offsets, D, L = self.numbered.offsets, self._D, self._L
         begin, end = int(offsets[first]), int(offsets[last])
@@ -105,10 +121,13 @@ class SegmentLikelihood:
         weights = None if self.targets.weights is None else self.targets.weights[first:last]
         part = _Part(slice(begin, end), rows, which, seen, offsets[first : last + 1] - begin, weights)
         segments = sums.add(scores, tables, part, 1.0)
-        if self.targets.allowed is not None:
+        if self.targets.allowed is not None and not variance:
             legal = self.tags.legal_segments(self.targets.allowed[begin:end], D)
             segments = segments + sums.add(np.where(legal, scores, -np.inf), tables, part, -1.0)
-        sums.tokens[begin:end] = self.tags.tag_sums(segments)
+        tokens = self.tags.tag_sums(segments)
+        if variance:
+            tokens, segments = tokens * (1 - tokens), segments * (1 - segments)
+        sums.tokens[begin:end] = tokens
         sums.rows[which] = segments.reshape(-1, L)[rows.places]
         sums.length += segments.sum(axis=0)
         if seen is not None:
