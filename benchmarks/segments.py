@@ -4,9 +4,9 @@
     python benchmarks/segments.py --words cws_pku/train.txt.gz     # instead: quality on words, the last tenth scored
 
 torch-struct (0.5) is not installed with the package: ``pip install --no-deps torch-struct``, or ``--torch-struct
-FOLDER`` for one that was put elsewhere. Its potentials are ``[batch, tokens, lengths, labels, labels]``, of a segment with the
-label before it; ours, which do not depend on both at once, are spread out to that shape before the clock starts. Both
-sides answer for the same sentences, values are compared first, and no time is printed where they differ.
+FOLDER`` for one that was put elsewhere. Its potentials are ``[batch, tokens, lengths, labels, labels]``, of a segment
+with the label before it; ours, which do not depend on both at once, are spread out to that shape before the clock
+starts. Both sides answer for the same sentences, values are compared first, and no time is printed where they differ.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -65,7 +66,7 @@ def row(size: tuple[int, int, int, int], repeat: int, rival: Any) -> list[str]:
     theirs = potentials(chain, B, T, L)
 
     def model() -> Any:
-        return rival.SemiMarkovCRF(theirs.clone(), validate_args=False)
+        return rival.SemiMarkovCRF(theirs.clone())
 
     counts, our_time = timed(lambda: segments.expected_counts(chain), repeat)
     np.testing.assert_allclose(counts.log_z, model().partition.detach().numpy(), rtol=1e-9)
@@ -116,6 +117,8 @@ def main() -> None:
     if options.torch_struct:
         sys.path.insert(0, options.torch_struct)
     import torch_struct
+
+    warnings.filterwarnings("ignore", message=".*arg_constraints.*")
 
     torch.set_num_threads(options.threads)
     head = ["sentences × tokens, longest, labels", "log Z and probabilities, ms", "torch-struct", "ratio"]

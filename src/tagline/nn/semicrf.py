@@ -1,4 +1,4 @@
-"""The semi-CRF layer: scores of segments in, losses, segmentations and probabilities out; plain PyTorch with autograd."""
+"""The semi-CRF layer: scores of segments in, losses, segmentations and probabilities out; plain PyTorch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class SemiCRF(nn.Module):
         longest: ``[labels]``, the longest segment of each label, where it is shorter: 1 for an "outside" of single
             tokens.
 
-    All methods take ``scores [batch, tokens, lengths, labels]``, where entry ``[b, t, d, j]`` is of the segment that ends
-    with token t, has d + 1 tokens and the label j, and ``lengths [batch]``, all tokens when left out. A score of −∞
-    forbids. The layer adds transitions between the labels of neighbouring segments, start and end.
+    All methods take ``scores [batch, tokens, lengths, labels]``, where entry ``[b, t, d, j]`` is of the segment that
+    ends with token t, has d + 1 tokens and the label j, and ``lengths [batch]``, all tokens when left out. A score of
+    −∞ forbids. The layer adds transitions between the labels of neighbouring segments, start and end.
 
     >>> layer = SemiCRF(2, max_length=3)
     >>> scores = torch.zeros(1, 4, 3, 2)
@@ -66,8 +66,8 @@ class SemiCRF(nn.Module):
         if sizes.shape != (B,) or (B and not bool(((sizes >= 0) & (sizes <= T)).all())):
             raise InputError(f"lengths: expected {B} numbers from 0 to {T}, got {sizes.tolist()!s:.60}")
         scores = scores.masked_fill(self._forbidden, -torch.inf)
-        parts = (part.to(scores.dtype) for part in (self.transitions, self.start, self.end))
-        return TensorSegments(scores, *parts, sizes)
+        transitions, start, end = (part.to(scores.dtype) for part in (self.transitions, self.start, self.end))
+        return TensorSegments(scores, transitions, start, end, sizes)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Compute log Z, ``[batch]``."""
@@ -90,7 +90,7 @@ class SemiCRF(nn.Module):
         """Compute the negative log-likelihood, as its mean over sentences, its sum, or one number a sentence."""
         if reduction not in REDUCTIONS:
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
-        losses = -self(scores, labels, begins, lengths)
+        losses: Tensor = -self(scores, labels, begins, lengths)
         return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
 
     def decode(self, scores: Tensor, lengths: Tensor | None = None) -> list[list[tuple[int, int, int]]]:

@@ -78,8 +78,8 @@ def marginals(chain: TensorSegments) -> Tensor:
     """Compute the probability of each segment, ``[B, T, D, L]``: the gradient of log Z."""
     with torch.enable_grad():
         scores = chain.scores.detach().clone().requires_grad_()
-        rest = (part.detach() for part in (chain.transitions, chain.start, chain.end))
-        total = log_partition(TensorSegments(scores, *rest, chain.lengths)).sum()
+        transitions, start, end = (part.detach() for part in (chain.transitions, chain.start, chain.end))
+        total = log_partition(TensorSegments(scores, transitions, start, end, chain.lengths)).sum()
         if not scores.numel():
             return scores.detach()
         return torch.autograd.grad(total, scores)[0]

@@ -48,7 +48,7 @@ class _Transposed:
         self.offsets, self.ids, self.values = offsets, ids, values
         order = np.argsort(ids, kind="stable")
         rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-        self._offsets, self._rows = row_offsets(ids[order], width), rows[order]
+        self._offsets, self._rows = row_offsets(ids[order].astype(np.int64), width), rows[order]
         self._values = None if values is None else values[order]
 
     def scores(self, table: Float64Array) -> Float64Array:
@@ -200,7 +200,12 @@ class _Sums:
         assert compiled.core is not None
         segments, transitions, start, end, log_z = call_core(
             compiled.core.segment_counts,
-            *(scores, tables.transitions, tables.start, tables.end, part.offsets, part.weights),
+            scores,
+            tables.transitions,
+            tables.start,
+            tables.end,
+            part.offsets,
+            part.weights,
         )
         weighed = log_z if part.weights is None else log_z * part.weights
         self.value += sign * float(weighed.sum())
