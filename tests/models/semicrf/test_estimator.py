@@ -182,7 +182,7 @@ def test_functions_of_features_stay_outside(tmp_path: Path) -> None:
     model = SemiCRF(words, c2=0.3).fit(X, Y)
     path = tmp_path / "model.tagline"
     model.save(path)
-    with pytest.raises(InputError, match="expected the function .*words that the model was trained with"):
+    with pytest.raises(InputError, match=r"expected the function .*words that the model was trained with"):
         tagline.load(path).predict(NEW)
     assert tagline.load(path, features=words).predict(NEW) == model.predict(NEW)
 

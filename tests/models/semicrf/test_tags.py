@@ -1,4 +1,4 @@
-"""Segments and tags: every scheme writes a segmentation as one labelling and reads it back; sums are sums over tokens."""
+"""Segments and tags: every scheme writes a segmentation as one labelling and reads it back; sums run over tokens."""
 
 from __future__ import annotations
 
