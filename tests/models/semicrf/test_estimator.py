@@ -14,6 +14,7 @@ import pytest
 
 import tagline
 from tagline import Corpus, Dictionary, InputError, SemiCRF, chain, storage
+from tagline.cli import main
 from tagline.errors import TaglineError
 from tagline.models.files import loads
 from tests.chain.segments.enumeration import AllSegmentations
@@ -158,6 +159,23 @@ def test_dev_score_and_patience() -> None:
     assert model.best_pass_ is not None
     assert model.best_pass_.dev_score == 1.0
     assert model.kept_pass_ is model.best_pass_
+    assert len(model.training_log_) == model.best_pass_.number + 2
+
+
+def test_the_command_line_trains_and_tags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["\n".join(map(" ".join, zip(*pair, strict=True))) for pair in zip(X, Y, strict=True)]
+    file, path = tmp_path / "train.txt", tmp_path / "model.tagline"
+    file.write_text("\n\n".join(rows) + "\n", encoding="utf-8")
+    for words in (
+        ["train", file, "-o", path, "--model", "semicrf", "--max-length", 4, "--max-iterations", 10],
+        ["tag", "-m", path, file, "--spans"],
+    ):
+        monkeypatched = ["tagline", *map(str, words)]
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(SystemExit):
+            patch.setattr("sys.argv", monkeypatched)
+            main()
+    assert tagline.load(path).max_length_ == 4
+    assert "LOC" in capsys.readouterr().out
 
 
 def test_files_keep_everything(model: SemiCRF, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def fit_semicrf(
     monitor = _monitor(model)
     if dev is not None:
         monitor.dev = _Held(start, extraction, model.dictionary, weights, dev).score
+        monitor.patience = model.patience
     with narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell:
         monitor.reports = [tell.passed]
         trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), monitor)
