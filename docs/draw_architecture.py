@@ -37,6 +37,7 @@ ROOMS = {
     "nn": "PyTorch: the CRF layer, encoders, heads",
     "models": "contract, registry, labelled data, answers, files",
     "models/crf": "the feature CRF",
+    "models/semicrf": "the CRF over segments",
     "models/hmm": "hidden Markov models and their emissions",
     "models/trigram": "the trigram tagger",
     "models/neural": "BiLSTM-CRF, CRF on transformers",

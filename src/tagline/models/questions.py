@@ -58,5 +58,7 @@ class Questions:
         def legal(scores: FloatArray) -> FloatArray:
             return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
 
-        arrays = map(legal, (scored.emissions, scored.transitions, scored.start, scored.end))
-        return engine.log_partition(Chain(*arrays, scored.offsets), allow_no_path=True)
+        emissions, transitions, start, end = map(
+            legal, (scored.emissions, scored.transitions, scored.start, scored.end)
+        )
+        return engine.log_partition(Chain(emissions, transitions, start, end, scored.offsets), allow_no_path=True)

@@ -1,7 +1,7 @@
 """PyTorch modules: vectors or scores of tokens in, losses, labels and probabilities out.
 
-`CRF` is the layer for your own networks, `losses` are its objectives; encoders (`bilstm`, `transformer`) and `heads`
-make up the networks of `tagline.models`. Everything is answered by `tagline.chain.tensors`.
+`CRF` is the layer for your own networks, `SemiCRF` the one over segments, `losses` are objectives; encoders (`bilstm`,
+`transformer`) and `heads` make up the networks of `tagline.models`. Everything is answered by `tagline.chain.tensors`.
 """
 
 from tagline import compiled
@@ -18,5 +18,6 @@ from tagline.chain.tensors import tensor_engine, use_tensor_engine, using_tensor
 from tagline.nn import losses
 from tagline.nn.crf import CRF
 from tagline.nn.decoded import Decoded, Ranked
+from tagline.nn.semicrf import SemiCRF
 
-__all__ = ["CRF", "Decoded", "Ranked", "losses", "tensor_engine", "use_tensor_engine", "using_tensor_engine"]
+__all__ = ["CRF", "Decoded", "Ranked", "SemiCRF", "losses", "tensor_engine", "use_tensor_engine", "using_tensor_engine"]

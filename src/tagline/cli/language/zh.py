@@ -113,6 +113,9 @@ HELP = {
         "违反规则的标签：repair（修复）、drop（丢弃句子）或 error（报错）。"
     ),
     "Leave out attributes that are rarer.": "出现次数少于此数的属性不用。",
+    "Tokens of the longest segment of a semicrf; that of the training data, up to 12, if left out.": (
+        "semicrf 的片段最多含多少个词元；不给时取训练数据中最长的片段，但不超过 12。"
+    ),
     "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.": (
         "属性与标签的组合或标签对，出现次数少于此数的不用；即 CRFsuite 的 feature.minfreq。"
     ),
@@ -215,6 +218,11 @@ HELP = {
     "what transitions are worth": "用 CRF 的特征，但每个词例单独标注：适合标签与邻近标签无关的情形，或看转移值多少",
     "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data": (
         "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时"
+    ),
+    "a CRF whose units are whole segments, words or names, with features of the segment: its string, length, words "
+    "beside it, how often it was seen. For word segmentation and long names; slower than crf": (
+        "以整个片段（词或名称）为单位的 CRF，特征取自整段：字符串、长度、两侧的词、出现过多少次。"
+        "适合分词和较长的名称；比 crf 慢"
     ),
     "parts of speech by two tags before and word endings: counted in seconds, tags the fastest": (
         "看前两个标签和词尾来标词性：几秒内数完，标注最快"

@@ -158,10 +158,10 @@ class SegmentReader:
             last = np.flatnonzero(inside) + d
             if kind in ("string", "shape"):
                 chosen = joined[inside]
+            elif kind in ("first", "before"):
+                chosen = (values if kind == "first" else before)[last - d]
             else:
-                chosen = {"first": values[last - d], "last": values[last], "before": before[last - d]}.get(
-                    kind, after[last + 1] if kind == "after" else values[:0]
-                )
+                chosen = values[last] if kind == "last" else after[last + 1]
             yield d, last, _mixed(chosen + salt)
 
     def _dictionary_keys(self) -> Iterator[tuple[int, IntArray, Keys]]:
@@ -300,7 +300,7 @@ def _find(keys: Keys, wanted: Keys) -> IntArray:
 def _hashes(strings: Sequence[str]) -> Keys:
     """Hash each string to 64 bits."""
     digests = (hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest() for text in strings)
-    return np.frombuffer(b"".join(digests), np.uint64)
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def _mixed(values: Keys) -> Keys:

@@ -66,13 +66,15 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         epsilon, period, delta: when training has converged, as in CRFsuite.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
         memory: steps that L-BFGS remembers.
+        random_state: seed of the stochastic passes of a first-order CRF that training begins with.
         verbose: True shows on stderr how training goes.
         callbacks: called with a `TrainingState` after each pass; True stops.
 
     After `fit`: `labels_` (tags), `segment_labels_`, `max_length_`, `parameters_`, `training_log_`, `stop_reason_`,
-    `objective_`, `notes_`. Training is by L-BFGS, by OWL-QN where c1 > 0.
+    `objective_`, `notes_`. Training is by L-BFGS, by OWL-QN where c1 > 0, and begins with a first-order CRF's weights.
 
-    >>> X, y = [["the", "New", "York", "Times"], ["New", "York", "wins"]], [["O", "B-ORG", "I-ORG", "I-ORG"], ["B-LOC", "I-LOC", "O"]]
+    >>> X = [["the", "New", "York", "Times"], ["New", "York", "wins"]]
+    >>> y = [["O", "B-ORG", "I-ORG", "I-ORG"], ["B-LOC", "I-LOC", "O"]]
     >>> SemiCRF("U00:%x[0,0]", c2=0.1).fit(X, y).predict([["New", "York", "Times"]])
     [['B-ORG', 'I-ORG', 'I-ORG']]
     """
@@ -107,6 +109,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         delta: float = 1e-5,
         patience: int | None = None,
         memory: int = 10,
+        random_state: int = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
@@ -128,6 +131,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.patience = patience
         self.memory = memory
+        self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
 

@@ -10,16 +10,17 @@ settings:
     dictionary          its fold_case and priority; its phrases are the array ``dictionary``
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
-and the arrays ``lexicon [8, D, L]``, ``length [D, L]``, ``transitions [L, L]``, ``start [L]``, ``end [L]``; for the sparse
-tables of token and segment attributes ``states.counts``, ``states.labels``, ``states.weights`` and ``segments.*``; names
-``states.names.*`` as `Vocabulary` has them, ``segments.keys [M]``, ``segments.names.bytes`` and ``segments.names.lengths``;
-``strings.keys [S]`` and ``strings.counts [S, L]`` for the lexicon.
+and the arrays ``lexicon [8, D, L]``, ``length [D, L]``, ``transitions [L, L]``, ``start [L]``, ``end [L]``; for the
+sparse tables of token and segment attributes ``states.counts``, ``states.labels``, ``states.weights`` and
+``segments.*``; names ``states.names.*`` as `Vocabulary` has them, ``segments.keys [M]``, ``segments.names.bytes`` and
+``segments.names.lengths``; ``strings.keys [S]`` and ``strings.counts [S, L]`` for the lexicon.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ def _names(file: ModelFile) -> SegmentNames:
     if ends[-1] != len(data):
         raise bad_file(file, f"names of {ends[-1]} bytes", len(data))
     try:
-        names = tuple(data[low:high].decode(errors="surrogatepass") for low, high in zip(ends, ends[1:], strict=False))
+        names = tuple(data[low:high].decode(errors="surrogatepass") for low, high in pairwise(ends))
     except UnicodeDecodeError as error:
         raise InputError(f"segments.names: expected UTF-8, got other bytes ({error.reason})") from None
     return SegmentNames(keys, names)

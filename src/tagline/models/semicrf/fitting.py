@@ -26,15 +26,21 @@ from tagline.models.semicrf.scoring import best_tags, number
 from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
+from tagline.readers.rules import legal
 from tagline.training.lbfgs import lbfgs
-from tagline.training.monitor import Monitor, Pass
+from tagline.training.likelihood import Likelihood
+from tagline.training.likelihood import Targets as CRFTargets
+from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
 from tagline.training.progress import Budget, narrating
+from tagline.training.stochastic_descent import sgd
 from tagline.types import BoolArray, Float64Array, IntArray
 
 if TYPE_CHECKING:
     from tagline.models.semicrf.estimator import SemiCRF
 
+STOCHASTIC_PASSES = 5
+LEAST_CURVATURE = 0.05  # of weights that neither data nor penalty hold back
 LONGEST = 12
 """Tokens of the longest segment, where nothing is said and training segments are longer."""
 
@@ -82,13 +88,10 @@ def fit_semicrf(
     monitor = _monitor(model)
     if dev is not None:
         monitor.dev = _Held(start, extraction, model.dictionary, weights, dev).score
+        monitor.patience = model.patience
     with narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell:
         monitor.reports = [tell.passed]
-        zeros, settings = np.zeros(weights.size), {"c2": float(model.c2), "memory": int(model.memory)}
-        if model.c1 > 0:
-            trained = owlqn(likelihood, zeros, c1=float(model.c1), monitor=monitor, **settings)
-        else:
-            trained = lbfgs(likelihood, zeros, monitor=monitor, **settings)
+        trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), monitor)
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
     facts = TrainingFacts(
         data.features.num_sentences, len(trained.history), trained.objective, trained.reason, tuple(notes)
@@ -96,6 +99,54 @@ def fit_semicrf(
     learned = trained.weights.astype(np.float32).astype(np.float64)  # as files keep them
     parameters = start.with_tables(weights.tables(learned))
     return FittedSemiCRF(parameters, extraction, facts, trained.history)
+
+
+def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, monitor: Monitor) -> Trained:
+    c1, c2 = float(model.c1), float(model.c2)
+
+    def diagonal(at: Float64Array) -> Float64Array:
+        return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
+
+    how: dict[str, Any] = {"c2": c2, "memory": int(model.memory), "diagonal": diagonal, "monitor": monitor}
+    return owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
+
+
+def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begins: BoolArray) -> Float64Array:
+    """Weights to begin with: those of a first-order CRF over the tags, after a few stochastic passes.
+
+    They cost a few evaluations and save three quarters of the passes: 30 instead of 120 on 1.6 million characters. A
+    step inside a segment becomes part of the weight of its length, one between two segments their transition.
+    """
+    tags, offsets = data.tags, data.features.offsets
+    numbers = np.where(data.lesson.numbers() < 0, -1, tags.tags(targets.labels, begins, offsets)).astype(np.int32)
+    all_states = bool(data.lesson.labelled.sets)
+    K = len(tags.labels)
+    structure = structure_of(data.features, numbers, K, len(data.states), all_states=all_states, all_transitions=True)
+    rules = legal(tags.labels, tags.scheme)
+    crf_targets = CRFTargets(numbers, targets.allowed, targets.weights)
+    likelihood = Likelihood(structure, data.features, crf_targets, rules)
+    seed = int(model.random_state)
+    trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=STOCHASTIC_PASSES, seed=seed)
+    begin = weights.tables(np.zeros(weights.size))
+    places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
+    begin.states.ravel()[places] = trained.weights[structure.parts["states"]]
+    steps = np.zeros((K, K))
+    steps[tuple(structure.transitions.T)] = trained.weights[structure.parts["transitions"]]
+    _add_steps(begin, steps, tags)
+    return weights.flat(begin)
+
+
+def _add_steps(tables: Tables, steps: Float64Array, tags: SegmentTags) -> None:
+    """Turn the transitions of tags ``[K, K]`` into weights of lengths and of steps between segments."""
+    S, D = tags.spans, len(tables.length)
+    first, inner, last = tags.roles[1:, :S]
+    if D > 1:
+        tables.length[1, :S] = steps[first, last]
+    for d in range(2, D):
+        tables.length[d, :S] = steps[first, inner] + (d - 2) * steps[inner, inner] + steps[inner, last]
+    # The last tag of a segment and the first of the next, be they of one token or of several: the mean of all four.
+    ends, starts = (np.where(tags.roles[[0, role]] < 0, tags.roles[0], tags.roles[[0, role]]) for role in (3, 1))
+    tables.transitions[:] = steps[ends[:, None, :, None], starts[None, :, None, :]].mean(axis=(0, 1))
 
 
 def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight: ArrayLike | None) -> _Data:

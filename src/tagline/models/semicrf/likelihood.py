@@ -48,7 +48,7 @@ class _Transposed:
         self.offsets, self.ids, self.values = offsets, ids, values
         order = np.argsort(ids, kind="stable")
         rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-        self._offsets, self._rows = row_offsets(ids[order], width), rows[order]
+        self._offsets, self._rows = row_offsets(ids[order].astype(np.int64), width), rows[order]
         self._values = None if values is None else values[order]
 
     def scores(self, table: Float64Array) -> Float64Array:
@@ -84,18 +84,34 @@ class SegmentLikelihood:
 
     def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
         """Return the value and the gradient ``[size]``."""
-        tables = self.weights.tables(np.asarray(weights, np.float64))
-        sums = _Sums(self, tables)
-        emissions, row_scores = self._states.scores(tables.states), self._rows.scores(tables.segments)
-        for first, last in self._blocks:
-            self._add_block(sums, tables, emissions, row_scores, first, last)
+        sums = self._expected(weights)
         gradient = self.weights.flat(self._tables_of(sums))
         if self._gold is None:
             return sums.value, gradient
         return sums.value - float(self._gold @ weights), gradient - self._gold
 
+    def curvature(self, weights: Float64Array) -> Float64Array:
+        """Return about Σ p (1 − p) for each weight, what the diagonal of the Hessian is like."""
+        sums = self._expected(weights, variance=True)
+        return np.maximum(self.weights.flat(self._tables_of(sums)), 0.0)
+
+    def _expected(self, weights: Float64Array, variance: bool = False) -> _Sums:
+        tables = self.weights.tables(np.asarray(weights, np.float64))
+        sums = _Sums(self, tables)
+        emissions, row_scores = self._states.scores(tables.states), self._rows.scores(tables.segments)
+        for first, last in self._blocks:
+            self._add_block(sums, tables, emissions, row_scores, first, last, variance)
+        return sums
+
     def _add_block(
-        self, sums: _Sums, tables: Tables, emissions: Float64Array, row_scores: Float64Array, first: int, last: int
+        self,
+        sums: _Sums,
+        tables: Tables,
+        emissions: Float64Array,
+        row_scores: Float64Array,
+        first: int,
+        last: int,
+        variance: bool,
     ) -> None:
         offsets, D, L = self.numbered.offsets, self._D, self._L
         begin, end = int(offsets[first]), int(offsets[last])
@@ -105,10 +121,13 @@ class SegmentLikelihood:
         weights = None if self.targets.weights is None else self.targets.weights[first:last]
         part = _Part(slice(begin, end), rows, which, seen, offsets[first : last + 1] - begin, weights)
         segments = sums.add(scores, tables, part, 1.0)
-        if self.targets.allowed is not None:
+        if self.targets.allowed is not None and not variance:
             legal = self.tags.legal_segments(self.targets.allowed[begin:end], D)
             segments = segments + sums.add(np.where(legal, scores, -np.inf), tables, part, -1.0)
-        sums.tokens[begin:end] = self.tags.tag_sums(segments)
+        tokens = self.tags.tag_sums(segments)
+        if variance:
+            tokens, segments = tokens * (1 - tokens), segments * (1 - segments)
+        sums.tokens[begin:end] = tokens
         sums.rows[which] = segments.reshape(-1, L)[rows.places]
         sums.length += segments.sum(axis=0)
         if seen is not None:
@@ -181,7 +200,12 @@ class _Sums:
         assert compiled.core is not None
         segments, transitions, start, end, log_z = call_core(
             compiled.core.segment_counts,
-            *(scores, tables.transitions, tables.start, tables.end, part.offsets, part.weights),
+            scores,
+            tables.transitions,
+            tables.start,
+            tables.end,
+            part.offsets,
+            part.weights,
         )
         weighed = log_z if part.weights is None else log_z * part.weights
         self.value += sign * float(weighed.sum())

@@ -110,14 +110,16 @@ class SegmentQuestions(Questions):
         counts = segments.expected_counts(scored.chain).segments
         p = np.minimum(counts[last, spans.end - spans.start - 1, label[last]], 1.0)
         likely = p >= min_probability
-        columns = (spans.sentence + first, spans.start, spans.end, kinds)
-        return FoundSpans(*(column[likely] for column in columns), reading.types, p[likely])
+        sentence = spans.sentence[likely] + first
+        return FoundSpans(sentence, spans.start[likely], spans.end[likely], kinds[likely], reading.types, p[likely])
 
     def log_counts(self, scored: TaggedSegments) -> Float64Array:
         """Compute the logarithm of the number of legal segmentations of each sentence, ``[B]``."""
         chain = scored.chain
-        arrays = (chain.scores, chain.transitions, chain.start, chain.end)
-        legal = SegmentChain(*(np.where(np.isneginf(scores), scores, 0.0) for scores in arrays), chain.offsets)
+        scores, transitions, start, end = (
+            np.where(np.isneginf(part), part, 0.0) for part in (chain.scores, chain.transitions, chain.start, chain.end)
+        )
+        legal = SegmentChain(scores, transitions, start, end, chain.offsets)
         return segments.log_partition(legal, allow_no_path=True)
 
 

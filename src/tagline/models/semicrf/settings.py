@@ -41,5 +41,6 @@ def check_semicrf(model: SemiCRF) -> None:
     check_whole("max_iterations", model.max_iterations, 0, optional=True, wanted="0 or more")
     check_whole("patience", model.patience, 1, optional=True, wanted="1 or more")
     check_whole("memory", model.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
+    check_whole("random_state", model.random_state, 0)
     check_functions("callbacks", model.callbacks)
     check_verbose(model.verbose)

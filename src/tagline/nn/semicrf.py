@@ -1,0 +1,124 @@
+"""The semi-CRF layer: scores of segments in, losses, segmentations and probabilities out; plain PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from tagline.chain.checks import as_count
+from tagline.chain.tensors import segments
+from tagline.chain.tensors.segments import TensorSegments
+from tagline.errors import InputError, NoPathError
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+class SemiCRF(nn.Module):
+    """A conditional random field over segments, on top of a network.
+
+    Arguments:
+        num_labels: of segments.
+        max_length: tokens of the longest segment.
+        longest: ``[labels]``, the longest segment of each label, where it is shorter: 1 for an "outside" of single
+            tokens.
+
+    All methods take ``scores [batch, tokens, lengths, labels]``, where entry ``[b, t, d, j]`` is of the segment that
+    ends with token t, has d + 1 tokens and the label j, and ``lengths [batch]``, all tokens when left out. A score of
+    −∞ forbids. The layer adds transitions between the labels of neighbouring segments, start and end.
+
+    >>> layer = SemiCRF(2, max_length=3)
+    >>> scores = torch.zeros(1, 4, 3, 2)
+    >>> labels, begins = torch.tensor([[0, 0, 1, 1]]), torch.tensor([[True, False, True, False]])
+    >>> bool(layer.loss(scores, labels, begins) > 0)
+    True
+    >>> [segment[:2] for segment in layer.decode(scores + 5 * torch.eye(3)[1][:, None])[0]]  # two tokens each
+    [(0, 2), (2, 4)]
+    """
+
+    def __init__(self, num_labels: int, max_length: int, *, longest: ArrayLike | None = None) -> None:
+        super().__init__()
+        self.num_labels = as_count("num_labels", num_labels, 1)
+        self.max_length = as_count("max_length", max_length, 1)
+        L = self.num_labels
+        self.transitions = nn.Parameter(torch.empty(L, L).uniform_(-0.1, 0.1))
+        self.start = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
+        self.end = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
+        most = torch.full((L,), self.max_length) if longest is None else torch.as_tensor(longest)
+        if most.shape != (L,) or most.is_floating_point() or bool((most < 1).any()):
+            raise InputError(f"longest: expected {L} whole numbers of 1 or more, one a label, got {longest!r:.60}")
+        self.register_buffer("_forbidden", torch.arange(self.max_length)[:, None] >= most, persistent=False)
+
+    _forbidden: Tensor
+
+    def extra_repr(self) -> str:
+        """Name the sizes."""
+        return f"num_labels={self.num_labels}, max_length={self.max_length}"
+
+    def _chain(self, scores: Tensor, lengths: Tensor | None) -> TensorSegments:
+        wanted = (self.max_length, self.num_labels)
+        if scores.ndim != 4 or scores.shape[2:] != wanted:
+            raise InputError(
+                f"scores: expected shape [batch, tokens, {wanted[0]}, {wanted[1]}], got {list(scores.shape)}"
+            )
+        B, T = scores.shape[:2]
+        sizes = torch.full((B,), T, device=scores.device) if lengths is None else lengths.to(scores.device).long()
+        if sizes.shape != (B,) or (B and not bool(((sizes >= 0) & (sizes <= T)).all())):
+            raise InputError(f"lengths: expected {B} numbers from 0 to {T}, got {sizes.tolist()!s:.60}")
+        scores = scores.masked_fill(self._forbidden, -torch.inf)
+        transitions, start, end = (part.to(scores.dtype) for part in (self.transitions, self.start, self.end))
+        return TensorSegments(scores, transitions, start, end, sizes)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Compute log Z, ``[batch]``."""
+        return segments.log_partition(self._chain(scores, lengths))
+
+    def forward(self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Compute the log-likelihood of segmentations, ``[batch]``; −∞ for one that is forbidden.
+
+        Arguments:
+            labels: ``[batch, tokens]``, the label of the segment that each token lies in.
+            begins: booleans ``[batch, tokens]``, whether a segment begins at the token.
+        """
+        chain = self._chain(scores, lengths)
+        self._check(chain, labels, begins)
+        return segments.score(chain, labels, begins) - segments.log_partition(chain)
+
+    def loss(
+        self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None, reduction: str = "mean"
+    ) -> Tensor:
+        """Compute the negative log-likelihood, as its mean over sentences, its sum, or one number a sentence."""
+        if reduction not in REDUCTIONS:
+            raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        losses: Tensor = -self(scores, labels, begins, lengths)
+        return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+
+    def decode(self, scores: Tensor, lengths: Tensor | None = None) -> list[list[tuple[int, int, int]]]:
+        """Find the best segmentation of each sentence: (first token, token after the last, label) each."""
+        ways, best = segments.viterbi(self._chain(scores, lengths))
+        dead = torch.nonzero(torch.isneginf(best))
+        if len(dead):
+            raise NoPathError(f"sentence {int(dead[0])}: expected at least one legal segmentation, got none")
+        return ways
+
+    def marginals(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Compute the probability of each segment, ``[batch, tokens, lengths, labels]``; no gradient flows through."""
+        return segments.marginals(self._chain(scores, lengths))
+
+    def _check(self, chain: TensorSegments, labels: Tensor, begins: Tensor) -> None:
+        B, T = chain.scores.shape[:2]
+        if labels.shape != (B, T) or labels.is_floating_point() or labels.dtype == torch.bool:
+            raise InputError(f"labels: expected integers [{B}, {T}], got {labels.dtype} {list(labels.shape)}")
+        if begins.shape != (B, T) or begins.dtype != torch.bool:
+            raise InputError(f"begins: expected booleans [{B}, {T}], got {begins.dtype} {list(begins.shape)}")
+        tokens = torch.arange(T, device=labels.device)
+        inside = tokens < chain.lengths[:, None]
+        if bool((((labels < 0) | (labels >= self.num_labels)) & inside).any()):
+            raise InputError(f"labels: expected 0 to {self.num_labels - 1} inside sentences, got others")
+        if T and bool((~begins[:, 0] & inside[:, 0]).any()):
+            raise InputError("begins: expected True at the first token of each sentence, got False")
+        first = torch.where(begins, tokens, torch.zeros_like(tokens)).cummax(1).values if T else tokens.expand(B, 0)
+        if bool(((tokens - first >= self.max_length) & inside).any()):
+            raise InputError(f"begins: expected segments of up to {self.max_length} tokens, got longer ones")
+        if T and bool((labels.gather(1, first) != labels)[inside].any()):
+            raise InputError("labels: expected one label for all tokens of a segment, got several")
