@@ -1,6 +1,6 @@
 """The Chinese texts of the command line, by their English ones; see `tables` for how gaps are written.
 
-The words: 标注 labelling, 标签 tag, 句子 sentence, 词例 token, 片段 span, 实体 entity, 开发集 dev set.
+The words: 标注 labelling, 标签 tag, 句子 sentence, 词元 token, 片段 span, 实体 entity, 开发集 dev set.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ HELP = {
         "对 HMM：每个标签最常发射什么、哪个标签之后是哪个标签，附概率。"
     ),
     "Say why each token got its tag and not the runner-up: what spoke for it (+) and against it (−).": (
-        "说明每个词例为什么得到这个标签而不是第二名：支持的理由（+）和反对的理由（−）。"
+        "说明每个词元为什么得到这个标签而不是第二名：支持的理由（+）和反对的理由（−）。"
     ),
     "Train a tagger for English and Chinese on generated sentences, score it, tag two sentences, explain one tag.": (
         "用生成的句子训练一个中英文标注器，评测，标注两个句子，并解释一个标签。"
     ),
     "Say which engine answers, on which instruction set and how many threads.": "显示所用的引擎、指令集和线程数。",
     "Count sentences, tokens, labels and entities of a corpus, and name its tag scheme.": (
-        "统计语料的句子、词例、标签和实体，并指出标注体系。"
+        "统计语料的句子、词元、标签和实体，并指出标注体系。"
     ),
     "Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures.": (
-        "评测预测的标签：片段（按 conlleval 的规则，或严格计分）、分词、词例、显著性、图。"
+        "评测预测的标签：片段（按 conlleval 的规则，或严格计分）、分词、词元、显著性、图。"
     ),
     "Rewrite the tags of a column file in another scheme.": "把列文件的标签改写成另一种标注体系。",
     # tagline train.
@@ -169,7 +169,7 @@ HELP = {
         "用于 transformer：预训练编码器的目录，或它在 Hugging Face hub 上的名称。"
     ),
     "Size of the LSTM in each direction; 200.": "LSTM 每个方向的大小；200。",
-    "crf, or softmax, which decides on each token by itself; crf.": "crf，或逐个词例单独判断的 softmax；crf。",
+    "crf, or softmax, which decides on each token by itself; crf.": "crf，或逐个词元单独判断的 softmax；crf。",
     "Passes at most; 30 for bilstm, 5 for transformer.": "最多训练几遍；bilstm 30，transformer 5。",
     "Sentences of a step; 16 for bilstm, 32 for transformer.": "每步的句子数；bilstm 16，transformer 32。",
     "The highest; 2e-3 for bilstm, 5e-5 for transformer.": "最高学习率；bilstm 2e-3，transformer 5e-5。",
@@ -212,10 +212,10 @@ HELP = {
     ),
     "a CRF's features, each token normalised by itself after the label before it: passes are shorter with many labels, "
     "label bias costs accuracy; a baseline": (
-        "用 CRF 的特征，但每个词例在前一个标签之后各自归一化：标签多时每遍更快，标注偏置使准确率下降；适合作基线"
+        "用 CRF 的特征，但每个词元在前一个标签之后各自归一化：标签多时每遍更快，标注偏置使准确率下降；适合作基线"
     ),
     "a CRF's features, each token labelled by itself: for labels that do not depend on their neighbours, and to see "
-    "what transitions are worth": "用 CRF 的特征，但每个词例单独标注：适合标签与邻近标签无关的情形，或看转移值多少",
+    "what transitions are worth": "用 CRF 的特征，但每个词元单独标注：适合标签与邻近标签无关的情形，或看转移值多少",
     "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data": (
         "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时"
     ),
@@ -240,7 +240,7 @@ HELP = {
     "A model that tagline train wrote.": "tagline train 写出的模型。",
     "Files, .gz or not; - or none for standard input.": "文件，可为 .gz；- 或省略表示标准输入。",
     "columns (a token a line), jsonl, text (a sentence a line) or words (segmented text); by the file's name and its "
-    "look.": "columns（一行一个词例）、jsonl、text（一行一句）或 words（分好词的文本）；省略时按文件名和内容判断。",
+    "look.": "columns（一行一个词元）、jsonl、text（一行一句）或 words（分好词的文本）；省略时按文件名和内容判断。",
     "How text is cut: words, characters, whitespace; auto as the model's tokens were.": (
         "文本如何切分：words（词）、characters（字）、whitespace（空白）；auto 与模型训练时一样。"
     ),
@@ -269,8 +269,8 @@ HELP = {
     "A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns.": (
         "一个句子，或 - 表示从标准输入读取；模型看多列时写成 词/列1/……。"
     ),
-    "This token only: the word, or its number from 0.": "只看这个词例：词本身，或从 0 起的序号。",
-    "Reasons for each token.": "每个词例显示多少条理由。",
+    "This token only: the word, or its number from 0.": "只看这个词元：词本身，或从 0 起的序号。",
+    "Reasons for each token.": "每个词元显示多少条理由。",
     # tagline demo, describe, eval and convert-tags.
     "Keep the corpus and the model in this folder, to try the other commands on.": (
         "把语料和模型留在此目录，供试用其他命令。"
@@ -291,10 +291,10 @@ HELP = {
     "Read spans as the CoNLL script to the letter, whatever the scheme.": "完全按 CoNLL 脚本读取片段，不论标注体系。",
     "Count well-formed spans only, as seqeval's strict mode.": "只计合乎体系的片段，与 seqeval 的严格模式相同。",
     "Score tokens only; so are tags that are of no scheme, such as NN.": (
-        "只评测词例；不属于任何体系的标签（如 NN）也是这样评测。"
+        "只评测词元；不属于任何体系的标签（如 NN）也是这样评测。"
     ),
     "Print a line for each type.": "每个类型输出一行。",
-    "Add tokens, partial matches and mistakes.": "加上词例、部分匹配和错误。",
+    "Add tokens, partial matches and mistakes.": "加上词元、部分匹配和错误。",
     "Another output of the same sentences, to be tested against.": "同样句子的另一份输出，与之比较。",
     "Bootstrap samples for an interval of F1; 0 for none.": "F1 置信区间的自助抽样次数；0 为不做。",
     "Of the random samples.": "随机抽样的种子。",
@@ -330,7 +330,7 @@ HELP = {
         "存放令牌的文件，请求必须带上它；环境变量 TAGLINE_TOKEN 作用相同。"
     ),
     "Listen on other addresses without a token.": "没有令牌也监听其他地址。",
-    "Tokens that a request may have.": "一个请求最多多少个词例。",
+    "Tokens that a request may have.": "一个请求最多多少个词元。",
     "Bytes that a request may have.": "一个请求最多多少字节。",
     "Requests that may wait; more are refused for a while.": "最多多少个请求排队；再多的暂时拒绝。",
     "Seconds that a request may take.": "一个请求最多用多少秒。",
@@ -452,7 +452,7 @@ SAID = {
     "rule: {}": "规则：{:t}",
     "words, both ends right": "词的首尾都正确",
     "{}: {} distinct words": "{}：{} 个不同的词",
-    "the tags are of no tag scheme and mark no spans: tokens are scored": "标签不属于任何体系，没有片段：按词例评测",
+    "the tags are of no tag scheme and mark no spans: tokens are scored": "标签不属于任何体系，没有片段：按词元评测",
     "wrote {}": "已写入 {}",
     "wrote {}: {}": "已写入 {}：{}",
     "{}; it needs {}: pip install {}": "{:t}；它需要 {}：pip install {}",
@@ -470,7 +470,7 @@ SAID = {
     "interrupted, nothing was saved: {} was not written": "已中断，没有保存：未写出 {}",
     "{}: no sentences": "{}：没有句子",
     "{}: read as raw text, a sentence a line; say --format columns where each line is a token": (
-        "{}：按生文本读取，一行一句；如果每行是一个词例，请加 --format columns"
+        "{}：按生文本读取，一行一句；如果每行是一个词元，请加 --format columns"
     ),
     "tagging": "标注中",
     "left": "剩余",
@@ -488,14 +488,14 @@ SAID = {
     "training": "训练中",
     "numbering features": "正在给特征编号",
     "making the network": "正在建立网络",
-    "compiling {}: {} tokens": "正在编译 {}：{} 个词例",
+    "compiling {}: {} tokens": "正在编译 {}：{} 个词元",
     "using {}, compiled before": "使用以前编译的 {}",
     "going on from {}": "从 {} 继续",
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
-    "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词例",
+    "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
     "template {}": "模板 {}",
     "asking {}": "询问 {}",
-    "and from {} sentences, {} tokens, of {} without tags": "另有 {2} 中无标签的 {0} 个句子，{1} 个词例",
+    "and from {} sentences, {} tokens, of {} without tags": "另有 {2} 中无标签的 {0} 个句子，{1} 个词元",
     "template {}: {}; --template names another": "模板 {}：{:t}；可用 --template 另选",
     "network with {}: {}; --config sets others": "网络设置 {}：{:t}；可用 --config 另设",
     "looking at the column {} alone; --model crf looks at the others, too": (
@@ -505,7 +505,7 @@ SAID = {
     "the tags mark words without types": "标签标记的是没有类型的词",
     "the tags mark spans of words": "标签标记的是由词组成的片段",
     "the tags mark noun phrases, and there is a second column": "标签标记名词短语，并且有第二列",
-    "most tokens are single characters that are not ASCII": "大多数词例是单个的非 ASCII 字符",
+    "most tokens are single characters that are not ASCII": "大多数词元是单个的非 ASCII 字符",
     "pass {#}": "第 {} 遍",
     "epoch {#}": "第 {} 遍",
     "epoch {#} of {#}": "第 {}/{} 遍",
@@ -513,7 +513,7 @@ SAID = {
     "within {} %": "距最优值不超过 {} %",
     "loss {#}": "损失 {}",
     "dev {#}": "开发集 {}",
-    "{#} tokens/s": "每秒 {} 个词例",
+    "{#} tokens/s": "每秒 {} 个词元",
     "about {} left": "约剩 {:t}",
     "{#} s": "{} 秒",
     "{#} min {#} s": "{} 分 {} 秒",
@@ -543,7 +543,7 @@ SAID = {
     ),
     "saved {} ({} MB)": "已保存 {}（{} MB）",
     "saved {}, its configuration": "已保存配置 {}",
-    "accuracy {} of {} tokens": "正确率 {}，共 {} 个词例",
+    "accuracy {} of {} tokens": "正确率 {}，共 {} 个词元",
     "precision  recall      F1    gold": "   准确率  召回率      F1    总数",
     "next:": "接下来：",
     "  {}  tags a file": "  {}  标注一个文件",
@@ -552,7 +552,7 @@ SAID = {
     "  {}  scores the model": "  {}  评测模型",
     # The demonstration.
     "A corpus that the package writes itself, English and Chinese in turn": "自动生成的语料，中英文交替",
-    "Training on {} such sentences, {} tokens": "用 {} 个这样的句子训练，共 {} 个词例",
+    "Training on {} such sentences, {} tokens": "用 {} 个这样的句子训练，共 {} 个词元",
     "{}, {} passes, {} weights": "{:t}，{} 遍，{} 个权重",
     "features: the ready-made template {}; tags: {}": "特征：现成的模板 {}；标签：{}",
     "Scores on {} unseen sentences, all of whose names are unseen too": (
@@ -573,12 +573,12 @@ SAID = {
         "tagline serve -m MODEL         以 HTTP 回答其他程序，带有那个网页"
     ),
     "tagline train --help           trains on your own sentences: a token and its tag a line": (
-        "tagline train --help           用自己的句子训练：每行一个词例和它的标签"
+        "tagline train --help           用自己的句子训练：每行一个词元和它的标签"
     ),
     # What is in a corpus and in a model.
     "source     {}": "来源    {}",
     "sentences  {}": "句子    {}",
-    "tokens     {} ({} distinct)": "词例    {}（不同的 {}）",
+    "tokens     {} ({} distinct)": "词元    {}（不同的 {}）",
     "columns    {}": "列      {}",
     "length     {} on average, longest {} ({})": "长度    平均 {}，最长 {}（{}）",
     "scheme     {}: {}": "体系    {}：{:t}",
@@ -652,13 +652,13 @@ ERRORS = {
     "gold and predicted labels in the last two columns": "最后两列为正确标签和预测标签",
     "one column": "只有一列",
     "two tags or more to learn": "至少两种标签",
-    "{} at all {} tokens": "{1} 个词例全是 {0}",
+    "{} at all {} tokens": "{1} 个词元全是 {0}",
     "tags that come back": "重复出现的标签",
-    "{} different ones at {} tokens, such as {}": "{1} 个词例有 {0} 种，例如 {2}",
+    "{} different ones at {} tokens, such as {}": "{1} 个词元有 {0} 种，例如 {2}",
     "tags to learn": "要学习的标签",
     "sentences with tags": "带标签的句子",
     "raw text": "生文本",
-    "a token a line": "一行一个词例",
+    "a token a line": "一行一个词元",
     "{}, which may be text": "{}，可能是文本",
     "a second file with the words that were found": "第二个文件，即分词结果",
     "one": "一个",
@@ -687,13 +687,13 @@ ERRORS = {
     "name the right encoding, such as encoding='gb18030'": "请指定正确的编码，例如 gb18030",
     "name the column of the tags with --tag-column, counted from 0": "请用 --tag-column 指定标签列，从 0 数起",
     "say --format text (a sentence a line) or --format columns (a token a line)": (
-        "请加 --format text（一行一句）或 --format columns（一行一个词例）"
+        "请加 --format text（一行一句）或 --format columns（一行一个词元）"
     ),
     "this looks like segmented text, a sentence a line with blanks between words: say --format words": (
         "这像是分好词的文本（一行一句，词间空格）：请加 --format words"
     ),
     "this looks like text, a sentence a line, not like a token and its tag on each line": (
-        "这像是文本（一行一句），而不是每行一个词例和它的标签"
+        "这像是文本（一行一句），而不是每行一个词元和它的标签"
     ),
 }
 
