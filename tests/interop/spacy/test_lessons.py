@@ -149,7 +149,7 @@ def test_the_rules_of_entities_hold_unless_others_are_asked_for() -> None:
 def test_refused() -> None:
     docs = annotated("en", 5)
     for data, how, message in (
-        (docs, {"kind": "svm"}, "kind: expected one of crf, hmm, trigram, bilstm, transformer, got 'svm'"),
+        (docs, {"kind": "svm"}, "kind: expected one of crf, semicrf, hmm, trigram, bilstm, transformer, got 'svm'"),
         (docs, {"depth": 3}, "settings: expected those of the kind crf, got others .*depth"),
         (docs, {"columns": ["x"]}, "columns: expected a list of text"),
         (docs, {"columns": "text"}, "columns: expected a list of text"),
