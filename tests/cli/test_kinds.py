@@ -127,7 +127,10 @@ def test_a_second_column_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--model svm", "--model: expected one of crf, memm, maxent, hmm, trigram, bilstm, transformer, got 'svm'"),
+        (
+            "--model svm",
+            "--model: expected one of crf, memm, maxent, semicrf, hmm, trigram, bilstm, transformer, got 'svm'",
+        ),
         (
             "--model hmm --c2 0.5",
             "--c2: expected an option of --model hmm (--scheme, --on-illegal, --smoothing, --add-k",

@@ -152,7 +152,7 @@ def test_refused() -> None:
         (
             docs,
             {"kind": "svm"},
-            "kind: expected one of crf, memm, maxent, hmm, trigram, bilstm, transformer, got 'svm'",
+            "kind: expected one of crf, memm, maxent, semicrf, hmm, trigram, bilstm, transformer, got 'svm'",
         ),
         (docs, {"depth": 3}, "settings: expected those of the kind crf, got others .*depth"),
         (docs, {"columns": ["x"]}, "columns: expected a list of text"),

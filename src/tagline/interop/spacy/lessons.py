@@ -40,7 +40,7 @@ def train(
     Arguments:
         examples: of spaCy, whose references are taken; or documents, such as ``DocBin.get_docs(nlp.vocab)`` gives.
         task: "ner" for entities, "pos" for tags; "auto" for entities where there are any.
-        kind: of model: crf, hmm, trigram, bilstm or transformer.
+        kind: of model: crf, semicrf, hmm, trigram, bilstm or transformer.
         columns: what a model looks at, as for the component.
         attribute: "tag" or "pos", of tokens; "auto" for the first that is there.
         settings: of the estimator. The rules of IOB2 hold for entities unless there is another ``scheme``. A CRF

@@ -114,8 +114,9 @@ def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array,
 def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begins: BoolArray) -> Float64Array:
     """Weights to begin with: those of a first-order CRF over the tags, after a few stochastic passes.
 
-    They cost a few evaluations and save three quarters of the passes: 30 instead of 120 on 1.6 million characters. A
-    step inside a segment becomes part of the weight of its length, one between two segments their transition.
+    With them and the curvature of each weight 30 passes over 1.6 million characters give the dev score of 138 passes
+    from zero without either. A step inside a segment becomes part of the weight of its length, one between two
+    segments their transition.
     """
     tags, offsets = data.tags, data.features.offsets
     numbers = np.where(data.lesson.numbers() < 0, -1, tags.tags(targets.labels, begins, offsets)).astype(np.int32)
@@ -156,7 +157,7 @@ def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight:
             "features: expected a template or a function for sentences of tokens, got None; segments are made of words"
         )
     labelled = read_labels(X, y)
-    corpus = words_corpus(extraction, X)
+    corpus = extraction.corpus(X)
     match_lengths(corpus.offsets, labelled)
     scheme = scheme_of(labelled, model.scheme)
     if scheme is None:
@@ -188,11 +189,6 @@ def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight:
         lesson,
         SegmentTags.of(used_labels(lesson.labelled), scheme),
     )
-
-
-def words_corpus(extraction: Extraction, X: Any) -> Corpus:
-    """Return sentences of words as a corpus."""
-    return extraction.corpus(X)
 
 
 def _segmentation(data: _Data) -> tuple[IntArray, BoolArray, BoolArray]:
@@ -284,7 +280,7 @@ class _Held:
         dev: tuple[Any, Any],
     ) -> None:
         labelled = read_labels(*dev)
-        corpus = words_corpus(extraction, dev[0])
+        corpus = extraction.corpus(dev[0])
         match_lengths(corpus.offsets, labelled)
         reader = SegmentReader(corpus, start.max_length, start.kinds, dictionary)
         features = extraction.look_up(dev[0], (start.states, None)).features

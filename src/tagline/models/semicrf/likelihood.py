@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.chain.native import call_core
-from tagline.models.semicrf.attributes import Gold, SegmentRows, bucket_sums
+from tagline.models.semicrf.attributes import Gold, bucket_sums
 from tagline.models.semicrf.parameters import Numbered, Tables, Weights, row_sums, score_block
 from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import blocks_of, row_offsets
@@ -119,11 +119,11 @@ class SegmentLikelihood:
         seen = None if self.numbered.seen is None else self.numbered.seen[begin:end]
         scores = score_block(self.tags, tables, emissions[begin:end], rows, row_scores[which], seen)
         weights = None if self.targets.weights is None else self.targets.weights[first:last]
-        part = _Part(slice(begin, end), rows, which, seen, offsets[first : last + 1] - begin, weights)
-        segments = sums.add(scores, tables, part, 1.0)
+        where = offsets[first : last + 1] - begin
+        segments = sums.add(scores, tables, where, weights, 1.0)
         if self.targets.allowed is not None and not variance:
             legal = self.tags.legal_segments(self.targets.allowed[begin:end], D)
-            segments = segments + sums.add(np.where(legal, scores, -np.inf), tables, part, -1.0)
+            segments = segments + sums.add(np.where(legal, scores, -np.inf), tables, where, weights, -1.0)
         tokens = self.tags.tag_sums(segments)
         if variance:
             tokens, segments = tokens * (1 - tokens), segments * (1 - segments)
@@ -172,18 +172,6 @@ class SegmentLikelihood:
         return self._tables_of(sums)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A block: its tokens, its segments with attributes and which rows they are, buckets, offsets and weights."""
-
-    tokens: slice
-    rows: SegmentRows
-    which: slice
-    seen: NDArray[np.uint8] | None
-    offsets: IntArray
-    weights: Float64Array | None
-
-
 class _Sums:
     """What is added up over the blocks."""
 
@@ -195,7 +183,9 @@ class _Sums:
         self.lexicon, self.length = np.zeros(tables.lexicon.shape), np.zeros(tables.length.shape)
         self.transitions, self.start, self.end = np.zeros((L, L)), np.zeros(L), np.zeros(L)
 
-    def add(self, scores: Float64Array, tables: Tables, part: _Part, sign: float) -> Float64Array:
+    def add(
+        self, scores: Float64Array, tables: Tables, offsets: IntArray, weights: Float64Array | None, sign: float
+    ) -> Float64Array:
         """Add sign · log Z to the value and sign · expected counts to the sums; return those of segments."""
         assert compiled.core is not None
         segments, transitions, start, end, log_z = call_core(
@@ -204,10 +194,10 @@ class _Sums:
             tables.transitions,
             tables.start,
             tables.end,
-            part.offsets,
-            part.weights,
+            offsets,
+            weights,
         )
-        weighed = log_z if part.weights is None else log_z * part.weights
+        weighed = log_z if weights is None else log_z * weights
         self.value += sign * float(weighed.sum())
         self.transitions += sign * transitions
         self.start += sign * start

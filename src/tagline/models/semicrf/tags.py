@@ -79,13 +79,6 @@ class SegmentTags:
         """How many of the labels are types of spans: all but "O"."""
         return self.num_types - self.outside
 
-    def forbidden(self, max_length: int) -> BoolArray:
-        """Say which segments can never be, ``[D, L]``: those of several tokens outside."""
-        out = np.zeros((max_length, self.num_types), np.bool_)
-        if self.outside:
-            out[1:, -1] = True
-        return out
-
     def segmentation(self, tags: IntArray, offsets: IntArray) -> tuple[IntArray, BoolArray]:
         """Read a legal labelling ``[N]``: the label of each token's segment, and whether a segment begins there."""
         type_of = np.zeros(len(self.labels), np.int64)
