@@ -102,11 +102,18 @@ void Brown::insert(int32_t word) {
             shared(u, v) += gain(at(u, p), at(v, p)) + gain(at(p, u), at(p, v));
         }
     changed.push_back(p);
+    std::vector<int64_t> into, from;  // those before the word, those behind it
+    for (const int64_t x : changed) {
+        if (at(x, p)) into.push_back(x);
+        if (at(p, x)) from.push_back(x);
+    }
+    std::vector<double> sums(static_cast<size_t>(width_), 0.0);
+    for (const int64_t x : into)  // row by row, as bigrams lie in memory
+        for (int64_t q = 0; q < width_; ++q) sums[size_t(q)] += gain(at(x, p), at(x, q));
     for (int64_t q = 0; q < width_; ++q) {
         if (names_[size_t(q)] < 0 || q == p) continue;
-        double sum = 0.0;
-        for (const int64_t x : changed) sum += gain(at(p, x), at(q, x)) + gain(at(x, p), at(x, q));
-        shared(p, q) = sum;
+        for (const int64_t x : from) sums[size_t(q)] += gain(at(p, x), at(q, x));
+        shared(p, q) = sums[size_t(q)];
     }
     name_totals(p);
     refresh(changed);
@@ -137,9 +144,13 @@ double Brown::loss(int64_t p, int64_t q) {
 }
 
 void Brown::refresh(const std::vector<int64_t>& changed) {
-    for (const int64_t p : changed)
+    std::vector<char> done(static_cast<size_t>(width_), 0);
+    for (const int64_t p : changed) {
+        done[size_t(p)] = 1;
         for (int64_t q = 0; q < width_; ++q)
-            if (names_[size_t(q)] >= 0 && q != p) losses_[size_t(p < q ? q * width_ + p : p * width_ + q)] = loss(p, q);
+            if (names_[size_t(q)] >= 0 && !done[size_t(q)])
+                losses_[size_t(p < q ? q * width_ + p : p * width_ + q)] = loss(p, q);
+    }
 }
 
 void Brown::merge_best() {
@@ -210,12 +221,16 @@ void Brown::move_gains(int64_t p, int64_t q, const std::vector<int64_t>& others)
         if (at(x, q)) into.push_back(x);
         if (at(q, x)) from.push_back(x);
     }
+    std::vector<double> changes(static_cast<size_t>(width_), 0.0);
+    for (const int64_t x : into) {
+        const int64_t before = at(x, p), after = before + at(x, q);
+        for (int64_t v = 0; v < width_; ++v) changes[size_t(v)] += gain(after, at(x, v)) - gain(before, at(x, v));
+    }
     for (const int64_t v : others) {
         double change = gain(both, at(v, p) + at(v, q)) - gain(at(p, p), at(v, p)) - gain(at(p, q), at(v, q)) +
                         gain(both, at(p, v) + at(q, v)) - gain(at(p, p), at(p, v)) - gain(at(q, p), at(q, v));
         for (const int64_t x : from) change += gain(at(p, x) + at(q, x), at(v, x)) - gain(at(p, x), at(v, x));
-        for (const int64_t x : into) change += gain(at(x, p) + at(x, q), at(x, v)) - gain(at(x, p), at(x, v));
-        shared(p, v) += change;
+        shared(p, v) += change + changes[size_t(v)];
     }
     for (const int64_t u : into) {
         seen_into[size_t(u)] = 1;
