@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.description import DescribedModel
 from tagline.models.dev_score import score_facts
@@ -232,8 +233,10 @@ class ChainModel(TextModel, DescribedModel):
             None if reading is None else FoundSpans.joined(found, reading.types),
         )
 
-    def _note_dev(self, report: Report) -> None:
-        """Put the scores on the dev set among the facts of training."""
+    def _note_dev(self, X: Any, y: Any, **inputs: Any) -> None:
+        """Put the scores on the dev set among the facts of training, by the rule of its score after each pass."""
+        rule = rule_for_labels(read_labels(X, y).labels, self._names())
+        report = self.evaluate(X, y, rule=rule, **inputs)
         self.training_ = replace(self.training_, dev={**self.training_.dev, **score_facts(report)})
 
     def predict(self, X: Any, *, known: Any = None, **inputs: Any) -> list[list[str]]:

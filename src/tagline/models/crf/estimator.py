@@ -249,7 +249,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self._record(X, y)
         if dev is not None:
             inputs |= {} if dev.edges is None else {"edges": dev.edges}
-            self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
+            self._note_dev(X_dev, y_dev, **inputs)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:

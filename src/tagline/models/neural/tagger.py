@@ -160,7 +160,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         self._record(X, y)
         if dev is not None:
             inputs = {} if documents_dev is None else {"documents": documents_dev}
-            self._note_dev(self.evaluate(X_dev, y_dev, **inputs))
+            self._note_dev(X_dev, y_dev, **inputs)
         return self
 
     def check(self) -> None:

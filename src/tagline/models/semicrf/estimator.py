@@ -160,7 +160,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
             )
         self._record(X, y)
         if dev is not None:
-            self._note_dev(self.evaluate(X_dev, y_dev))
+            self._note_dev(X_dev, y_dev)
         return self
 
     def _become(self, fitted: FittedSemiCRF) -> None:
