@@ -76,7 +76,10 @@ def load_tagger(path: PathLike) -> Model:
     """Load a model that reads sentences of words; another tool's file will do, too."""
     model = read_model(path, load=files.load_tagger)
     if (refusal := model.input_.refusal) is not None:
-        raise InputError(f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X)")
+        raise InputError(
+            f"{path}: {refusal}; tag with Python: tagline.load(path).predict(X), or of another tool's file "
+            "tagline.interop.formats.read_model(path).predict(X)"
+        )
     return model
 
 
