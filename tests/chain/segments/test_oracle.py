@@ -59,6 +59,25 @@ def test_sums_over_all_segmentations(shape: tuple[int, list[int], int, int], for
     np.testing.assert_allclose(segments.entropy(chain), [oracle.entropy() for oracle in oracles], **CLOSE)
 
 
+@given(shape=shapes, longer=st.integers(0, 6), scale=st.sampled_from([1e6, 1e18, 1e200]), forbidden=st.booleans())
+def test_huge_scores_have_probabilities(
+    shape: tuple[int, list[int], int, int], longer: int, scale: float, forbidden: bool
+) -> None:
+    seed, lengths, D, L = shape
+    chain = draw(seed, lengths, D + longer, L, forbidden=0.2 * forbidden, scale=scale)
+    oracles = [AllSegmentations(chain, b) for b in range(chain.num_sentences)]
+    if any(not oracle.ways for oracle in oracles):
+        return
+    counts = segments.expected_counts(chain)
+    if oracles:
+        np.testing.assert_allclose(
+            counts.segments, np.concatenate([oracle.counts()[0] for oracle in oracles]), atol=1e-6
+        )
+        np.testing.assert_allclose(counts.transitions, sum(oracle.counts()[1] for oracle in oracles), atol=1e-6)
+    np.testing.assert_allclose(counts.start.sum(), np.count_nonzero(chain.lengths), rtol=1e-12)
+    np.testing.assert_allclose(segments.entropy(chain), [oracle.entropy() for oracle in oracles], atol=1e-6)
+
+
 @given(shape=shapes, forbidden=st.sampled_from([0.0, 0.1]), whole=st.booleans())
 def test_the_best_come_first(shape: tuple[int, list[int], int, int], forbidden: float, whole: bool) -> None:
     chain = draw(*shape, forbidden=forbidden, whole=whole)

@@ -52,13 +52,10 @@ class _Sentence:
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """α, γ, β, η as ``[T + 1, L]``, and log Z."""
+    """β and η as ``[T + 1, L]``."""
 
-    alpha: Float64Array
-    gamma: Float64Array
     beta: Float64Array
     eta: Float64Array
-    log_z: float
 
 
 def _sentences(chain: SegmentChain) -> Iterator[_Sentence]:
@@ -79,34 +76,33 @@ def _onward(s: _Sentence, beta: Float64Array, start: int) -> Float64Array:
     return np.asarray(s.scores[start + sizes, sizes] + beta[start + 1 + sizes], np.float64)
 
 
-def _forward(s: _Sentence) -> tuple[Float64Array, Float64Array, float]:
-    """α and γ ``[T + 1, L]``, and log Z; the rows α_0 and γ_T are −∞, for nothing uses them."""
+def _forward(s: _Sentence) -> float:
+    """log Z by α and γ ``[T + 1, L]``; the rows α_0 and γ_T are −∞, for nothing uses them."""
     alpha, gamma = np.full((2, s.T + 1, len(s.start)), -np.inf)
     gamma[0] = s.start
     for t in range(1, s.T + 1):
         alpha[t] = logsumexp(_into(s, gamma, t), axis=0)
         if t < s.T:
             gamma[t] = logsumexp(alpha[t][:, None] + s.transitions, axis=0)
-    return alpha, gamma, float(logsumexp(alpha[s.T] + s.end, axis=0)) if s.T else 0.0
+    return float(logsumexp(alpha[s.T] + s.end, axis=0)) if s.T else 0.0
 
 
 def _tables(s: _Sentence) -> _Tables:
-    alpha, gamma, log_z = _forward(s)
-    if log_z == -np.inf:
+    if _forward(s) == -np.inf:
         raise no_path(s.index)
     beta, eta = np.full((2, s.T + 1, len(s.start)), -np.inf)
     beta[s.T] = s.end
     for t in range(s.T - 1, -1, -1):
         eta[t] = logsumexp(_onward(s, beta, t), axis=0)
         beta[t] = logsumexp(s.transitions + eta[t], axis=1)
-    return _Tables(alpha, gamma, beta, eta, log_z)
+    return _Tables(beta, eta)
 
 
 def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float64Array:
     """Compute log Z."""
     out = np.zeros(chain.num_sentences)
     for s in _sentences(chain):
-        out[s.index] = _forward(s)[2]
+        out[s.index] = _forward(s)
         if out[s.index] == -np.inf and not allow_no_path:
             raise no_path(s.index)
     return out
@@ -121,45 +117,57 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     for s in _sentences(chain):
         if not s.T:
             continue
-        tables = _tables(s)
-        log_z[s.index] = tables.log_z
-        probabilities = segments[s.tokens]
-        for t in range(1, s.T + 1):
-            probabilities[t - 1, : s.longest(t)] = np.exp(_into(s, tables.gamma, t) + (tables.beta[t] - tables.log_z))
-        transitions += _pairs(s, tables).sum(axis=0)
-        start += np.exp(s.start + tables.eta[0] - tables.log_z)
-        end += np.exp(tables.alpha[s.T] + s.end - tables.log_z)
+        drawn = _Drawn(s, _tables(s))
+        log_z[s.index] = drawn.log_z
+        for t in range(s.T):
+            sizes = np.arange(len(drawn.segments[t]))
+            segments[s.tokens][t + sizes, sizes] = drawn.segments[t]
+        transitions += drawn.pairs.sum(axis=0)
+        start += drawn.begins[0]
+        end += drawn.ends[s.T]
     return SegmentCounts(segments, transitions, start, end, log_z)
 
 
-def _pairs(s: _Sentence, tables: _Tables) -> Float64Array:
-    """P(a segment with label i ends at s, one with label j begins): ``[T − 1, L, L]``, s from 1 on."""
-    inner = tables.alpha[1 : s.T, :, None] + s.transitions + tables.eta[1 : s.T, None, :]
-    return np.asarray(np.exp(inner - tables.log_z), np.float64)
-
-
 def entropy(chain: SegmentChain) -> Float64Array:
-    """Compute the entropy of p(segmentation | sentence).
-
-    A segmentation is drawn from the start on: after label i at s the label j by p = exp(T(i, j) + η_s(j) − β_s(i)), and
-    its length by p = exp(segment(s + d, d, j) + β_(s+d)(j) − η_s(j)). The entropy is the mean of −log p of all choices.
-    """
+    """Compute the entropy of p(segmentation | sentence): the mean of −log p of all choices that draw one."""
     out = np.zeros(chain.num_sentences)
     for s in _sentences(chain):
-        if not s.T:
-            continue
-        tables = _tables(s)
-        first = s.start + tables.eta[0] - tables.log_z
-        total = _mean(np.exp(first), first)
-        steps = s.transitions + tables.eta[1 : s.T, None, :] - _finite(tables.beta[1 : s.T, :, None])
-        total += _mean(_pairs(s, tables), steps)
-        for t in range(s.T):
-            lengths = _onward(s, tables.beta, t)
-            probabilities = np.exp(_finite(tables.gamma[t]) + lengths - tables.log_z)
-            probabilities[:, np.isneginf(tables.gamma[t])] = 0.0
-            total += _mean(probabilities, lengths - _finite(tables.eta[t]))
-        out[s.index] = total
+        if s.T:
+            out[s.index] = _Drawn(s, _tables(s)).entropy
     return out
+
+
+class _Drawn:
+    """How likely one sentence's segmentation has what, if it is drawn from the start on.
+
+    After label i at s the label j is drawn by p = exp(T(i, j) + η_s(j) − β_s(i)), then the length of its segment by
+    p = exp(segment(s + d, d, j) + β_(s+d)(j) − η_s(j)). These are shares of a sum, at most 1 however large scores are;
+    exp(γ + segment + β − log Z) is the same number, but beyond 10^15 rounding makes anything of it.
+
+    Attributes:
+        begins, ends: ``[T + 1, L]``, that a segment with label j begins, and that one ends, between tokens at t.
+        segments: for each t ``[d, L]``, the segments that begin there, by length.
+        pairs: ``[T, L, L]``, that one with label i ends at t and one with label j begins; nothing at 0.
+    """
+
+    def __init__(self, s: _Sentence, tables: _Tables) -> None:
+        L, beta, eta = len(s.start), tables.beta, tables.eta
+        self.begins, self.ends = np.zeros((2, s.T + 1, L))
+        self.pairs, self.segments = np.zeros((s.T, L, L)), []
+        first = s.start + eta[0]
+        self.log_z = float(logsumexp(first, axis=0))
+        self.begins[0] = np.exp(first - self.log_z)
+        self.entropy = _mean(self.begins[0], first - self.log_z)
+        for t in range(s.T):
+            if t:
+                labels = s.transitions + eta[t] - _finite(beta[t][:, None])
+                self.pairs[t] = self.ends[t][:, None] * np.exp(labels)
+                self.begins[t] = self.pairs[t].sum(axis=0)
+                self.entropy += _mean(self.pairs[t], labels)
+            lengths = _onward(s, beta, t) - _finite(eta[t])
+            self.segments.append(self.begins[t] * np.exp(lengths))
+            self.ends[t + 1 : t + 1 + len(lengths)] += self.segments[t]
+            self.entropy += _mean(self.segments[t], lengths)
 
 
 def _finite(values: Float64Array) -> Float64Array:
@@ -219,7 +227,7 @@ def _ranked(s: _Sentence, k: int) -> RankedSegmentations:
     L = len(s.start)
     if not s.T:
         return RankedSegmentations(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.bool_), np.zeros(1), np.ones(1))
-    log_z = _forward(s)[2]
+    log_z = _forward(s)
     if log_z == -np.inf:
         raise no_path(s.index)
     into: list[list[list[tuple[float, int, int]]]] = [[[(float(s.start[j]), -1, 0)] for j in range(L)]]
