@@ -19,6 +19,7 @@ SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "war
 def check_crf(crf: CRF) -> None:
     """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
     check_settings(settings_of(crf))
+    check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
     _check_kind(crf)
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)
@@ -26,7 +27,6 @@ def check_crf(crf: CRF) -> None:
     for name in SWITCHES:
         check_switch(name, getattr(crf, name))
     _check_cut(crf)
-    check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
     if crf.stages == 2 and crf.warm_start:
         raise InputError("warm_start: expected False beside stages=2, got True; both stages are learned anew")
     if crf.stages == 2 and crf.dictionary is not None and crf.dictionary.priority == "feature":
