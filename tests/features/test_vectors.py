@@ -82,7 +82,7 @@ def test_settings(tmp_path: Path) -> None:
     path.write_text("rome 1 2\noslo 3 4\n")
     read = WordVectors.of(path, 2.0)
     assert (read.words, read.table.tolist()) == (("rome", "oslo"), [[2, 4], [6, 8]])
-    assert WordVectors.of(read, 5.0) is read
+    assert WordVectors.of(read, 2.0) is read
     assert WordVectors.of(Embeddings(("a",), np.ones((1, 2), np.float32))).size == 2
     assert np.isfinite(WordVectors.of({"a": [1e9]}).table).all()
 
@@ -105,3 +105,9 @@ def test_lines() -> None:
     assert Template.parse("U0:%v[-1,0]\nU1:%x[0,0]").strings([["a"]]) == ([["U1:a"]], [[]])
     informed = Knowledge.of(vectors=VECTORS).informed(Template.parse("U0:%x[0,0]\nB"))
     assert [line.text for line in informed.vector_lines] == ["UV-1:%v[-1,0]", "UV+0:%v[0,0]", "UV+1:%v[1,0]"]
+
+
+def test_vectors_that_were_scaled_are_scaled_anew() -> None:
+    once = WordVectors.of({"rome": [1.0, -2.0]}, scale=0.5)
+    assert WordVectors.of(once, 0.5) is once
+    assert WordVectors.of(once, 2.0).table.tolist() == [[2.0, -4.0]]

@@ -38,6 +38,7 @@ class WordVectors:
     Attributes:
         words: V distinct ones.
         table: ``[V, D]``, float16.
+        scale: that the table has been multiplied by.
 
     >>> vectors = WordVectors.of({"rome": [1, 2], "sings": [-2, 0]}, scale=0.5)
     >>> vectors.rows(["Rome", "runs"]).tolist(), vectors.table[0].tolist()
@@ -46,6 +47,7 @@ class WordVectors:
 
     words: tuple[str, ...]
     table: NDArray[np.float16]
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         shape = np.shape(self.table)
@@ -60,7 +62,10 @@ class WordVectors:
     def of(cls, vectors: object, scale: float = 1.0) -> WordVectors:
         """Return the vectors that a setting stands for, a file, a mapping, or `Embeddings`, times a scale."""
         if isinstance(vectors, WordVectors):
-            return vectors
+            if scale == vectors.scale or not vectors.scale:
+                return vectors
+            numbers = vectors.table.astype(np.float32) * np.float32(scale / vectors.scale)
+            return cls(vectors.words, np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float16), float(scale))
         if isinstance(vectors, Mapping):
             try:
                 table = np.array([*vectors.values()], np.float32).reshape(len(vectors), -1)
@@ -72,7 +77,7 @@ class WordVectors:
         if not isinstance(vectors, Embeddings):
             raise InputError(f"vectors: expected a file, a mapping or Embeddings, got {shown_value(vectors)}")
         scaled = np.clip(vectors.vectors * np.float32(scale), -_LARGEST, _LARGEST)
-        return cls(vectors.words, scaled.astype(np.float16))
+        return cls(vectors.words, scaled.astype(np.float16), float(scale))
 
     @property
     def size(self) -> int:

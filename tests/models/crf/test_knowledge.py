@@ -90,3 +90,12 @@ def test_what_cannot_be_meant() -> None:
     with pytest.raises(InputError, match="vector_scale"):
         model(vectors=VECTORS, vector_scale=float("nan"))
     assert model(clusters=CLUSTERS, hash_bits=10).predict([["Zoe"]]) == [["PER"]]
+
+
+def test_a_loaded_model_takes_another_scale(tmp_path: Path) -> None:
+    X, y = [["anna", "sings"], ["bob", "runs"]], [["N", "V"], ["N", "V"]]
+    vectors = {"anna": [1.0, 0.5], "sings": [-1.0, 0.25], "bob": [0.5, 0.5]}
+    settings: dict[str, Any] = {"features": "U00:%x[0,0]\nU80:%v[0,0]\nB\n", "vectors": vectors}
+    CRF(**settings, vector_scale=0.5).fit(X, y).save(tmp_path / "model")
+    again = tagline.load(tmp_path / "model").set_params(vector_scale=4.0).fit(X, y)
+    assert again.objective_ == pytest.approx(CRF(**settings, vector_scale=4.0).fit(X, y).objective_, rel=1e-9)

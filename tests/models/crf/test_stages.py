@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import tagline
 from tagline import CRF, InputError, StorageError, storage
@@ -92,6 +93,11 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
         ({"stages": 1}, {"documents": [1]}, "documents: expected None with one stage"),
         ({"stages": 2, "features": None}, {}, "stages: expected 1 without a template"),
         ({"stages": 2, "warm_start": True}, {}, "warm_start: expected False beside stages=2"),
+        (
+            {"stages": 2, "features": "U80:%v[0,0]\nB\n", "vectors": {"mr": [1.0]}},
+            {},
+            "stages: expected a U line without %v in <template>",
+        ),
         ({"stages": 2}, {"documents": [4]}, "documents: expected 2 or more to learn two stages from, got 1"),
         ({"stages": 2}, {"documents": [4, 4]}, "documents: expected numbers of sentences that add up to 4"),
     ],
@@ -115,3 +121,47 @@ def test_documents_need_two_stages() -> None:
         CRF(TEMPLATE).fit(X, y).predict(X, documents=sizes)
     with pytest.raises(InputError, match="stages: expected 1 for partial_fit, got 2"):
         CRF(TEMPLATE, stages=2).partial_fit(X, y)
+
+
+def test_a_loaded_model_is_trained_anew_as_the_first_one_was(tmp_path: Path) -> None:
+    X, y, sizes = documents(60)
+    new, _, new_sizes = documents(20, seed=1)
+    vectors = {"mr": [1.0, 0.0], "visit": [0.0, 1.0]}
+    crf = two_stages(clusters={"mr": "title"}, vectors=vectors)
+    crf.save(tmp_path / "model")
+    again = clone(tagline.load(tmp_path / "model")).fit(X, y, documents=sizes)
+    assert again.objective_ == pytest.approx(crf.objective_, rel=1e-6)
+    assert again.predict(new, documents=new_sizes) == crf.predict(new, documents=new_sizes)
+    lines = [{line.text for line in model._extraction.template.lines} for model in (crf, again)]
+    assert lines[0] == lines[1]
+
+
+def test_one_seed_is_drawn_for_both_stages() -> None:
+    X, y, sizes = documents(30)
+    settings: dict[str, Any] = {"features": TEMPLATE, "stages": 2, "algorithm": "sgd", "passes": 2}
+    drawn = CRF(**settings, random_state=None).fit(X, y, documents=sizes)
+    again = CRF(**settings, random_state=drawn.training_.seed).fit(X, y, documents=sizes)
+    ours, theirs = drawn._packed()[1], again._packed()[1]
+    assert ours.keys() == theirs.keys()
+    assert all((ours[name] == theirs[name]).all() for name in ours)
+
+
+def test_an_interrupt_of_the_first_stage_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, sizes = documents(30)
+    fitted: list[int] = []
+
+    def interrupted(self: CRF, *args: Any, **kwargs: Any) -> CRF:
+        if self.stages == 1:
+            self.set_params(callbacks=[_interrupt])
+            fitted.append(1)
+        return fit(self, *args, **kwargs)
+
+    fit = CRF.fit
+    monkeypatch.setattr(CRF, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CRF(TEMPLATE, stages=2).fit(X, y, documents=sizes)
+    assert len(fitted) == 1
+
+
+def _interrupt(state: Any) -> bool:
+    raise KeyboardInterrupt

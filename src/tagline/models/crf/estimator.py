@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from tagline import storage
 from tagline.errors import InputError, TrainingError
 from tagline.features.dictionaries import Dictionary
+from tagline.features.templates import Template
 from tagline.models.contract import Progress
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
@@ -25,7 +26,7 @@ from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.settings import check_crf
-from tagline.models.crf.stages import first_stage, staged_inputs, with_stage
+from tagline.models.crf.stages import first_stage, staged_inputs, with_stage, without_documents
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
@@ -71,7 +72,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         vector_scale: what the numbers of vectors are multiplied by.
         stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
             columns for the second. The first looks at clusters, not at vectors.
-        max_iterations, max_seconds: limits; None for none.
+        max_iterations, max_seconds: limits; None for none. With two stages they hold for each model that is trained.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
             epsilon or delta. It needs c2 above 0, labels that are all known, and an algorithm that knows the gradient.
@@ -224,7 +225,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             log: a file to append a line of JSON to after each pass.
             tensorboard: a folder for TensorBoard, which must be installed.
 
-        Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
+        Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted". In the first of
+        two stages there are none yet, and it is raised as KeyboardInterrupt.
         """
         check_crf(self)
         check_teaching(self, teacher, teacher_weight, unlabelled)
@@ -338,10 +340,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
         out = cls()
         out._set(saved.settings)
-        out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
-        out.clusters, out.vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
+        way = saved.way if features is None else features
+        out.features, out.dictionary = way, saved.dictionary
+        out.clusters, vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
         with reading(file):
-            out._adopt(saved, out.features)
+            out.vectors = None if vectors is None else replace(vectors, scale=float(out.vector_scale))
+            out._adopt(saved, way)
+            if saved.first is not None and isinstance(way, Template):
+                out.features = without_documents(way)  # `fit` adds the lines of the second stage again
         return out
 
     def _adopt(self, saved: SavedCRF, way: Way) -> None:

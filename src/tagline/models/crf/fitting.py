@@ -137,6 +137,8 @@ def fit_crf(
         targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
+    if staged is not None:
+        settings = replace(settings, seed=staged.seed)
     held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
     monitor = _monitor(crf, None if held is None else held.score, increment)

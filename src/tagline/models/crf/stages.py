@@ -7,6 +7,7 @@ all, is the first stage of the fitted model. `tagline.features.documents` makes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
 from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers
+from tagline.features.lines import Line
 from tagline.features.templates import Template
 from tagline.models.crf.extraction import as_template
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.corpus import TAG, Corpus
+from tagline.training.checks import seed_of
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -35,11 +38,13 @@ class Staged:
         sentences: those of training with the columns of documents.
         template: of the second stage.
         first: the model of the first.
+        seed: of both.
     """
 
     sentences: Corpus
     template: Template
     first: CRFTagger
+    seed: int
 
 
 def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLike | None = None) -> Staged:
@@ -53,15 +58,19 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
         raise InputError("documents: expected 2 or more to learn two stages from, got 1; pass stages=1")
     template.check_columns([name for name in corpus.names if name != TAG])
     width = max(1, template.num_columns)
+    seed = seed_of(crf.random_state)
     settings = {**crf.get_params(deep=False), "features": _without_vectors(template), "vectors": None, "stages": 1}
-    settings |= {"patience": None, "callbacks": (), "verbose": False}
+    settings |= {"patience": None, "callbacks": (), "verbose": False, "random_state": seed}
     rows = corpus.tags if y is None else list(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     bare = corpus.with_columns({name: column for name, column in corpus.columns.items() if name != TAG})
 
     def fitted(which: Any) -> CRF:
         share = None if weights is None else weights[which]
-        return type(crf)(**settings).fit(bare.take(which), [rows[b] for b in which], sample_weight=share)
+        model = type(crf)(**settings).fit(bare.take(which), [rows[b] for b in which], sample_weight=share)
+        if model.stop_reason_ == "interrupted":  # what was learned so far is no model of two stages
+            raise KeyboardInterrupt
+        return model
 
     labels: list[list[str]] = [[] for _ in rows]
     part = numbers % FOLDS
@@ -74,7 +83,7 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     tagger = CRFTagger()
     tagger._take_over(first.parameters_, first._extraction, first.training_)
     staged = document_columns(corpus, width, labels, first.parameters_.scheme, numbers)
-    return Staged(staged, document_lines(template, width), tagger)
+    return Staged(staged, document_lines(template, width), tagger, seed)
 
 
 def with_stage(staged: Staged | None, X: Any, documents: Any) -> Any:
@@ -98,5 +107,20 @@ def _without_vectors(template: Template) -> Template:
     """Return the template of the first stage, which looks at no vectors: they take most of the time."""
     if not template.vector_lines:
         return template
-    text = "\n".join([*(line.text for line in template.lines if not line.is_vector), ""])
-    return Template.parse(text, template.source)
+    if not template.states:
+        raise InputError(
+            f"stages: expected a U line without %v in {template.source}, for the first stage looks at no vectors, got "
+            "none; add U00:%x[0,0], or pass stages=1"
+        )
+    return _of_lines(template, [line for line in template.lines if not line.is_vector])
+
+
+def without_documents(template: Template) -> Template:
+    """Return the template of a second stage without its lines for the columns of documents."""
+    width = template.num_columns - len(COLUMNS)
+    own = [line for line in template.lines if all(macro.derivation.column < width for macro in line.macros)]
+    return _of_lines(template, own)
+
+
+def _of_lines(template: Template, lines: Sequence[Line]) -> Template:
+    return Template.parse("\n".join([*(line.text for line in lines), ""]), template.source)
