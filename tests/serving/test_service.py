@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from tagline import chain
+from tagline import CRF, chain
 from tagline.errors import InputError
 from tagline.serving import Settings, create_app
 from tagline.serving.settings import check_exposure
@@ -220,3 +220,22 @@ def test_models_are_named() -> None:
     assert named_models(["a/b.c.tagline", "x=y=z"]) == {"b": "a/b.c.tagline", "x": "y=z"}
     with pytest.raises(InputError, match="'b' twice"):
         named_models(["b.tagline", "other/b.tagline"])
+
+
+def test_a_document_is_of_one_request() -> None:
+    from tagline.serving.batching import Batcher
+    from tagline.serving.requests import TagRequest
+    from tagline.serving.shelf import ServedModel
+
+    X = [["Mr", "Ann"], ["then", "Ann", "won"]] * 6
+    crf = CRF("U00:%x[0,0]\nB", stages=2).fit(X, [["O", "P"], ["O", "P", "O"]] * 6, documents=[2] * 6)
+    batches: list[int] = []
+
+    async def crowd() -> None:
+        batcher = Batcher(lambda served, requests: [["answer"]] * len(requests), 9, 1000, batches.append)
+        served = ServedModel("names", crf)
+        await asyncio.gather(*(batcher.ask(served, TagRequest(text="Ann won"), 1) for _ in range(3)))
+
+    asyncio.run(crowd())
+    assert crf.input_.documents
+    assert batches == [1, 1, 1]

@@ -34,12 +34,14 @@ class Input:
         source: what names them, for messages.
         by_character: whether raw text is cut into characters where nothing else tells how it should be cut.
         refusal: why sentences of words cannot be given to it, as "expected …, got …"; None where they can.
+        documents: whether what it says of a sentence depends on the others of its document.
     """
 
     columns: int = 1
     source: str = ""
     by_character: bool = False
     refusal: str | None = None
+    documents: bool = False
 
 
 class Summary(Protocol):

@@ -110,7 +110,8 @@ class CRFTagger(ChainModel):
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
         added = matches if self._first is None else len(COLUMNS)
-        return Input(max(1, template.num_columns - added), template.source, by_character)
+        columns, staged = max(1, template.num_columns - added), self._first is not None
+        return Input(columns, template.source, by_character, documents=staged)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from tagline.errors import InputError
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
+from tagline.models.contract import Input
 from tagline.models.files import bad_file
 from tagline.models.neural.contexts import MARKER, documents_of, with_neighbours
 from tagline.models.neural.file import planned
@@ -245,6 +246,11 @@ class TransformerCRF(FolderModel, NeuralTagger):
     def _plan(self, before: Network | None = None) -> dict[str, Any]:
         assert self.encoder is not None
         return {**{name: plain(getattr(self, name)) for name in _PLAN}, "encoder": os.fspath(self.encoder)}
+
+    @property
+    def input_(self) -> Input:
+        """Words; with context, those of neighbouring sentences, too."""
+        return replace(super().input_, documents=bool(self.context))
 
     def _documents(
         self, corpus: Corpus, documents: Any, *, needed: bool = False, name: str = "documents"
