@@ -76,3 +76,8 @@ def test_progress_and_errors() -> None:
         brown_clusters([["a", "a"]], 2, min_count=3)
     with pytest.raises(InputError, match="count: expected 1 or more, got 0"):
         brown_clusters([["a"]], 0)
+
+
+def test_the_number_of_classes_is_looked_at_before_the_text() -> None:
+    with pytest.raises(InputError, match="count: expected 1 or more, got 0"):
+        brown_clusters(iter(()), 0)

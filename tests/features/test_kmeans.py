@@ -56,3 +56,8 @@ def test_errors() -> None:
         cluster_vectors(points(2, 2), 5)
     with pytest.raises(InputError, match="passes: expected 1 or more, got 0"):
         cluster_vectors(points(2, 2), 2, passes=0)
+
+
+def test_a_seed_below_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="seed: expected 0 or more, got -1"):
+        cluster_vectors(Embeddings(("a", "b"), np.eye(2, dtype=np.float32)), 1, seed=-1)

@@ -135,6 +135,7 @@ def brown_clusters(
     >>> clusters.of("cat") == clusters.of("dog"), clusters.of("cat") == clusters.of("the")
     (True, False)
     """
+    check_whole("count", count, 1, wanted="1 or more")
     counts = count_bigrams(sentences, min_count)
     if not counts.words:
         raise InputError(f"text: expected words that occur at least {min_count} times, got none")

@@ -43,6 +43,7 @@ def cluster_vectors(
     """
     check_whole("count", count, 1, wanted="1 or more")
     check_whole("passes", passes, 1, wanted="1 or more")
+    check_whole("seed", seed, 0, wanted="0 or more")
     words = len(embeddings.words)
     if count > words:
         raise InputError(f"count: expected at most {words} clusters, one a word, got {count}")

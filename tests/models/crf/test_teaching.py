@@ -191,6 +191,7 @@ def test_an_hmm_teaches_too_and_dropped_sentences_are_left_out():
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no model": ({}, {"teacher": 3}, "teacher: expected a fitted model"),
+    "class": ({}, {"teacher": CRF}, "teacher: expected a fitted model"),
     "share": ({}, {"teacher_weight": 0.0}, "teacher_weight: expected a number above 0 and of at most 1"),
     "algorithm": ({"algorithm": "sgd"}, {}, "algorithm: expected one of auto, lbfgs, owlqn, gd with a teacher"),
     "labels": ({}, {"teacher": some_teacher(0, ("A", "B", "D"))}, "teacher: expected one that knows.*it lacks C"),

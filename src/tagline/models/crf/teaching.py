@@ -98,7 +98,8 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
     if crf.stages != 1:
         raise InputError("teacher: expected None with two stages, got one; pass stages=1")
     check_number("teacher_weight", weight, above=0, most=1)
-    if not callable(getattr(teacher, "chains", None)) or not hasattr(teacher, "labels_"):
+    model = not isinstance(teacher, type) and callable(getattr(teacher, "chains", None))
+    if not model or not hasattr(teacher, "labels_"):
         raise InputError(f"teacher: expected a fitted model, with chains and labels_, got {shown_value(teacher)}")
     if crf.algorithm not in ALGORITHMS:
         raise InputError(
