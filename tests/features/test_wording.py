@@ -27,3 +27,7 @@ def test_a_legend_has_the_lines_that_are_used_in_their_order() -> None:
     template = Template.parse("U1:%x[0,0]\nU10:%x[1,0]\nU2:%x[-1,0]\n")
     assert legend(template, ["U2:the", "U10:cat", "other"]) == ["U10  the token after", "U2  the token before"]
     assert legend(template, []) == []
+
+
+def test_vectors_in_words() -> None:
+    assert legend(Template.parse("U80:%v[-1,0]"), ["U80:3"]) == ["U80  vector of the token before"]

@@ -47,4 +47,6 @@ def _macro_in_words(macro: Macro) -> str:
     words = f"the token{where}" if derivation.column == 0 else f"column {derivation.column} of the token{where}"
     for name in derivation.functions:
         words = f"{name} of {words}"
+    if derivation.command == "v":
+        return f"vector of {words}"
     return words if derivation.command == "x" else f'"{derivation.pattern}" in {words}'
