@@ -140,7 +140,8 @@ void Likelihood<Real>::observe() {
 
 template <class Real>
 void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared,
-                                const Variant& variant, bool curvature, double* losses, const int* stop) {
+                                const Variant& variant, const Occurrences& states, bool curvature, double* losses,
+                                const int* stop) {
     const int64_t L = layout_->L();
     Lane& lane = *lanes_[size_t(k)];
     if (!lane.is_clear) lane.clear();
@@ -162,7 +163,7 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
             for (int64_t cell = 0; curvature && cell < sentence.T * L; ++cell)
                 sentence.nodes[cell] *= 1 - sentence.nodes[cell];
             const double weight = examples_.weight(sentence.index);
-            kernels_of<Real>(variant).absorb(lane.sums.table(), examples_.states, sentence.first,
+            kernels_of<Real>(variant).absorb(lane.sums.table(), states, sentence.first,
                                              sentence.first + sentence.T, Real(weight), sentence.nodes);
             expectations.add_counts(sentence, weight);
             unflushed += sentence.T;
@@ -182,6 +183,16 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
     lane.flush(hot_rows_, hot_rows_.size());
 }
 
+namespace {
+
+std::vector<float> squares(const float* values, int64_t count) {
+    std::vector<float> out(values ? size_t(count) : 0);
+    for (size_t k = 0; k < out.size(); ++k) out[k] = values[k] * values[k];
+    return out;
+}
+
+}  // namespace
+
 template <class Real>
 Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double& value, double* gradient,
                                    const Interrupted& interrupted) {
@@ -195,12 +206,23 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));
     std::vector<double> losses(size_t(examples_.B), 0.0);
+    Occurrences states = examples_.states;
+    const int64_t N = examples_.offsets[examples_.B];
+    std::vector<float> row_squares, cell_squares;
+    if (curvature && states.row_values) {
+        row_squares = squares(states.row_values, states.row_offsets[N]);
+        states.row_values = row_squares.data();
+    }
+    if (curvature && states.cell_values) {
+        cell_squares = squares(states.cell_values, states.cell_offsets[N]);
+        states.cell_values = cell_squares.data();
+    }
 
     Outcome outcome;
     int stop = 0;
     const int64_t lanes = int64_t(lanes_.size());
-    outcome.finished = run(lanes, lanes == 1 && examples_.offsets[examples_.B] < 64, stop, interrupted, [&](long k) {
-        run_lane(k, scores, prepared, variant, curvature, losses.data(), &stop);
+    outcome.finished = run(lanes, lanes == 1 && N < 64, stop, interrupted, [&](long k) {
+        run_lane(k, scores, prepared, variant, states, curvature, losses.data(), &stop);
     });
     if (!outcome.finished) return outcome;
     for (const auto& lane : lanes_)

@@ -23,8 +23,8 @@ public:
     const TransitionLayout& transitions() const { return transitions_; }
     const Examples& examples() const { return examples_; }
 
-    // Value and gradient [size] at the flat weights [size]. With `curvature`, Σ p (1 − p) of each weight goes where the
-    // gradient would, a diagonal that bounds the Hessian's. `sentence` of the outcome names one without a legal path.
+    // Value and gradient [size] at the flat weights [size]. With `curvature`, Σ value² p (1 − p) of state weights goes
+    // where the gradient would: about the Hessian's diagonal. `sentence` of the outcome names one without a legal path.
     Outcome evaluate(const double* weights, bool curvature, double& value, double* gradient,
                      const Interrupted& interrupted);
 
@@ -50,7 +50,7 @@ private:
 
     void observe();
     void run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared, const Variant& variant,
-                  bool curvature, double* losses, const int* stop);
+                  const Occurrences& states, bool curvature, double* losses, const int* stop);
 };
 
 }  // namespace tagline

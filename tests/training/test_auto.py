@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tagline import CRF
 from tagline.training.auto import auto
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
@@ -55,3 +56,12 @@ def test_a_callback_in_the_first_stage_ends_it():
     assert len(trained.history) == 3
     value, _ = likelihood(trained.weights)
     np.testing.assert_allclose(trained.objective, value + trained.weights @ trained.weights, rtol=1e-12)
+
+
+def test_values_of_both_signs_take_no_more_passes_than_others() -> None:
+    """Vectors have such values; a curvature of Σ value · p (1 − p) would be about 0 for their weights."""
+    rng = np.random.default_rng(0)
+    X = [[{str(d): float(v) for d, v in enumerate(rng.normal(0, 3, 6))} for _ in range(8)] for _ in range(60)]
+    y = [["A" if row["0"] + row["1"] > rng.normal() else "B" for row in sentence] for sentence in X]
+    passes = [len(CRF(algorithm=way, c2=0.1, tolerance=1e-4).fit(X, y).training_log_) for way in ("auto", "lbfgs")]
+    assert passes[0] <= passes[1] + 15

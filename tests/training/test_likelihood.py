@@ -106,9 +106,10 @@ def test_float32_sums_keep_their_digits():
     np.testing.assert_allclose(narrow[1], wide[1], rtol=0, atol=2e-6 * np.abs(wide[1]).max())
 
 
+@pytest.mark.parametrize("values", [False, True], ids=["", "values"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_curvature_bounds_the_hessian(precision):
-    problem = make_problem(1, lengths=(4, 3, 2), ends=False)
+def test_curvature_bounds_the_hessian(precision, values):
+    problem = make_problem(1, lengths=(4, 3, 2), ends=False, values=values)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
     w = np.random.default_rng(1).normal(size=likelihood.size)
     curvature = Likelihood(problem.structure, problem.features, problem.targets, None, precision).curvature(w)
@@ -120,10 +121,11 @@ def test_curvature_bounds_the_hessian(precision):
 
     nodes = marginals(Scorer(problem.structure, w).chain(f)).nodes
     for n in range(f.num_tokens):
-        for a in f.states.ids[f.states.offsets[n] : f.states.offsets[n + 1]]:
+        for k in range(f.states.offsets[n], f.states.offsets[n + 1]):
+            a, value = f.states.ids[k], 1.0 if f.states.values is None else f.states.values[k]
             for q in range(problem.structure.state_offsets[a], problem.structure.state_offsets[a + 1]):
                 p = nodes[n, problem.structure.state_labels[q]]
-                expected[q] += p * (1 - p)
+                expected[q] += value**2 * p * (1 - p)
     np.testing.assert_allclose(curvature[:states], expected, rtol=0, atol=1e-5)
 
 

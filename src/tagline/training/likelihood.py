@@ -143,7 +143,7 @@ class Likelihood:
         )
 
     def curvature(self, weights: Float64Array) -> Float64Array:
-        """Return Σ p (1 − p) for each weight, which bounds the diagonal of the Hessian of 0/1 features."""
+        """Return Σ value²·p (1 − p) for weights of states, Σ p for others: about the diagonal of the Hessian."""
         return self._evaluate(weights, True)[1]
 
     def _evaluate(self, weights: Float64Array, curvature: bool) -> tuple[float, Float64Array]:
