@@ -242,3 +242,25 @@ def test_errors_say_what_was_expected() -> None:
     for ask, message in cases:
         with pytest.raises(InputError, match=message):
             ask()
+
+
+def test_many_ways_and_long_sentences() -> None:
+    chain = draw(3, [20], 4, 2)
+    ranked = segments.k_best(chain, 3000)[0]
+    assert len(ranked.scores) == 3000
+    assert (np.diff(ranked.scores) <= 0).all()
+    assert (
+        len({(*labels, *begins) for labels, begins in zip(ranked.labels.tolist(), ranked.begins.tolist(), strict=True)})
+        == 3000
+    )
+    for row in (0, 1500, 2999):
+        assert segments.score(chain, ranked.labels[row], ranked.begins[row])[0] == pytest.approx(ranked.scores[row])
+    long = SegmentChain(np.zeros((20_000, 2, 1)), [[-1.0]])  # two tokens each, but for one at either end, or two
+    assert segments.k_best(long, 3)[0].scores.tolist() == [-9999.0, -10000.0, -10000.0]
+
+
+def test_more_than_memory_holds() -> None:
+    chain = draw(3, [20], 4, 2)
+    for count in (10**14, 2**70):
+        with pytest.raises(InputError, match="count: expected segmentations that fit into memory, got"):
+            segments.sample(chain, count)

@@ -216,7 +216,14 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     >>> ranked.begins.tolist(), ranked.scores.tolist()
     ([[True, False], [True, True]], [1.0, 0.0])
     """
-    return naive.k_best(chain, as_count("k", k, 1))
+    number = as_count("k", k, 1)
+    try:
+        return naive.k_best(chain, number)
+    except MemoryError:
+        raise InputError(
+            f"k: expected segmentations that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
+            "sentences; ask for fewer, or about fewer sentences at once"
+        ) from None
 
 
 def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator | None = None) -> list[Segmentation]:
@@ -232,7 +239,12 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     [[True, False], [True, True], [True, False]]
     """
     number = as_count("count", count, 0)
-    uniforms = random_generator(seed).random((number, chain.num_tokens))
+    random = random_generator(seed)
+    try:
+        uniforms = random.random((number, chain.num_tokens))
+    except (MemoryError, ValueError):  # more than there is, more than an array holds
+        got = f"{shown_value(number)} of {chain.num_tokens} tokens each"
+        raise InputError(f"count: expected segmentations that fit into memory, got {got}; draw fewer at once") from None
     labels, begins = naive.sample(chain, uniforms)
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)

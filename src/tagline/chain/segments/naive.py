@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -213,55 +214,95 @@ def _best(s: _Sentence) -> tuple[IntArray, BoolArray, float]:
     return labels, begins, score
 
 
-_Step = tuple[float, int, int, int]
-"""Score, length of the segment, label before it (−1 for none), rank of what comes before."""
-
-
 def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     """Find the k best segmentations of each sentence, ranked as `viterbi` ranks."""
     return [_ranked(s, k) for s in _sentences(chain)]
 
 
+class _Ways:
+    """The best ways to one place, ranked as far as somebody asked.
+
+    A way goes on one to a place before, which is one of several: by an arc with a score. Each arc waits in a heap with
+    the best of its ways that is not ranked yet, ties in the order of the arcs. Huang and Chiang, Better k-best Parsing,
+    IWPT 2005, algorithm 3.
+
+    Arguments:
+        arcs: place before and score of each; None for the start of the sentence, to which there is one way.
+    """
+
+    def __init__(self, arcs: list[tuple[_Ways | None, float]]) -> None:
+        self.arcs = arcs
+        self.ranked: list[tuple[float, int, int]] = []  # score, arc, rank of the way that it goes on
+        self.waiting = [(-self._score(arc, 0), arc, 0) for arc in range(len(arcs)) if self._score(arc, 0) > -np.inf]
+        heapify(self.waiting)
+        self._taken: tuple[int, int] | None = None  # the arc, and its next rank, that is to wait again
+        self.rank_next()
+
+    def _score(self, arc: int, rank: int) -> float:
+        before, score = self.arcs[arc]
+        ways = [(0.0, 0, 0)] if before is None else before.ranked
+        return ways[rank][0] + score if rank < len(ways) else -np.inf
+
+    def rank_next(self) -> tuple[_Ways, int] | None:
+        """Rank one more way, if there is one; or return a place that has to know its ways up to a rank before."""
+        if self._taken is not None:
+            arc, rank = self._taken
+            before = self.arcs[arc][0]
+            if before is not None and not before.knows(rank):
+                return before, rank
+            if (score := self._score(arc, rank)) > -np.inf:
+                heappush(self.waiting, (-score, arc, rank))
+            self._taken = None
+        if self.waiting:
+            cost, arc, rank = heappop(self.waiting)
+            self.ranked.append((-cost, arc, rank))
+            self._taken = arc, rank + 1
+        return None
+
+    def knows(self, rank: int) -> bool:
+        """Say whether the way of this rank is known, or that there is none."""
+        return len(self.ranked) > rank or (not self.waiting and self._taken is None)
+
+    def rank(self, rank: int) -> bool:
+        """Rank ways up to this rank; False where there are not so many."""
+        places = [(self, rank)]
+        while places:
+            place, wanted = places[-1]
+            if place.knows(wanted):
+                places.pop()
+            elif (before := place.rank_next()) is not None:
+                places.append(before)
+        return len(self.ranked) > rank
+
+
 def _ranked(s: _Sentence, k: int) -> RankedSegmentations:
-    """The best k ways to each (t, j), from those before; a way names the rank of the one that it goes on."""
     L = len(s.start)
     if not s.T:
         return RankedSegmentations(np.zeros((1, 0), np.int64), np.zeros((1, 0), np.bool_), np.zeros(1), np.ones(1))
     log_z = _forward(s)
     if log_z == -np.inf:
         raise no_path(s.index)
-    into: list[list[list[tuple[float, int, int]]]] = [[[(float(s.start[j]), -1, 0)] for j in range(L)]]
-    until: list[list[list[_Step]]] = [[[] for _ in range(L)]]
+    scores, transitions = s.scores.tolist(), s.transitions.T.tolist()
+    into = [[_Ways([(None, score)]) for score in s.start.tolist()]]  # γ
+    until: list[list[_Ways]] = [[]]  # α, the first never read
     for t in range(1, s.T + 1):
-        until.append([_best_steps(s, into, t, j, k) for j in range(L)])
-        into.append([_best_labels(s, until[t], j, k) for j in range(L)])
-    last = [(way[0] + float(s.end[j]), j, rank) for j in range(L) for rank, way in enumerate(until[s.T][j])]
-    last = sorted((way for way in last if way[0] > -np.inf), key=lambda way: (-way[0], way[1], way[2]))[:k]
-    labels, begins = np.zeros((len(last), s.T), np.int64), np.zeros((len(last), s.T), np.bool_)
-    for row, (_, label, rank) in enumerate(last):
+        sizes = range(1, s.longest(t) + 1)
+        until.append([_Ways([(into[t - d][j], scores[t - 1][d - 1][j]) for d in sizes]) for j in range(L)])
+        into.append([_Ways(list(zip(until[t], transitions[j], strict=True))) for j in range(L if t < s.T else 0)])
+    whole = _Ways(list(zip(until[s.T], s.end.tolist(), strict=True)))
+    count = 0
+    while count < k and whole.rank(count):
+        count += 1
+    labels, begins = np.zeros((count, s.T), np.int64), np.zeros((count, s.T), np.bool_)
+    for row, (_, label, rank) in enumerate(whole.ranked[:count]):
         t = s.T
         while t:
-            _, size, before, rank = until[t][label][rank]
-            labels[row, t - size : t], begins[row, t - size] = label, True
-            label, t = before, t - size
-    scores = np.array([way[0] for way in last])
-    return RankedSegmentations(labels, begins, scores, np.exp(np.minimum(scores - log_z, 0.0)))
-
-
-def _best_steps(s: _Sentence, into: list[list[list[tuple[float, int, int]]]], t: int, j: int, k: int) -> list[_Step]:
-    steps = [
-        (score + float(s.scores[t - 1, d - 1, j]), d, label, rank)
-        for d in range(1, s.longest(t) + 1)
-        for score, label, rank in into[t - d][j]
-    ]
-    return sorted((step for step in steps if step[0] > -np.inf), key=lambda step: -step[0])[:k]
-
-
-def _best_labels(s: _Sentence, ways: list[list[_Step]], j: int, k: int) -> list[tuple[float, int, int]]:
-    steps = [
-        (way[0] + float(s.transitions[i, j]), i, rank) for i in range(len(s.start)) for rank, way in enumerate(ways[i])
-    ]
-    return sorted((step for step in steps if step[0] > -np.inf), key=lambda step: -step[0])[:k]
+            _, arc, rank = until[t][label].ranked[rank]
+            labels[row, t - arc - 1 : t], begins[row, t - arc - 1] = label, True
+            t -= arc + 1
+            _, label, rank = into[t][label].ranked[rank]
+    ranked = np.array([way[0] for way in whole.ranked[:count]])
+    return RankedSegmentations(labels, begins, ranked, np.exp(np.minimum(ranked - log_z, 0.0)))
 
 
 def sample(chain: SegmentChain, uniforms: Float64Array) -> tuple[IntArray, BoolArray]:
