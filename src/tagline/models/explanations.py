@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,10 +20,12 @@ from tagline import chain as engine
 from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.wording import legend_of
-from tagline.types import BoolArray, Chain, IntArray
+from tagline.types import BoolArray, Chain, FloatArray, IntArray
 
 Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]
 """Two labellings ``[T]`` → the terms in which their scores may differ."""
+Rival = tuple[int, Iterable["Contribution"]]
+"""What `explain_labelling` asks for: a label, and the terms."""
 
 FOR, AGAINST = "#2f7fd0", "#d64545"  # read on white and on black
 MOST_TOKENS = 8  # of a sentence, in the repr of its explanation
@@ -192,10 +194,34 @@ def explain_chain(
     nodes = np.zeros((len(tokens), len(labels)))
     np.add.at(nodes.T, of, engine.marginals(chain).nodes.T)
     terms_of = differences or (lambda mine, other: chain_terms(chain, labels, tokens, mine, other))
+    mine = of[best]
+
+    def rival(t: int) -> Rival | None:
+        other = _rival(chain, t, of == mine[t])
+        return None if other is None else (int(of[other[t]]), terms_of(best, other))
+
+    return explain_labelling(mine, nodes, labels, tokens, rival)
+
+
+def explain_labelling(
+    mine: IntArray,
+    nodes: FloatArray,
+    labels: Sequence[str],
+    tokens: Sequence[str],
+    rival: Callable[[int], Rival | None],
+) -> Explanation:
+    """Explain the labels of one sentence, each by what it has over its rival.
+
+    Arguments:
+        mine: ``[T]``, the best labelling.
+        nodes: ``[T, L]``, the probability of each label.
+        labels, tokens: as for `explain_chain`.
+        rival: tells of token t the label that the best labelling without its own label has there, and the terms in
+            which the two labellings differ; None where there is none.
+    """
     explained = []
-    for t, label in enumerate(of[best].tolist()):
-        rival = _rival(chain, t, of == label)
-        runner_up = None if rival is None else int(of[rival[t]])
+    for t, label in enumerate(mine.tolist()):
+        runner_up, terms = rival(t) or (None, ())
         explained.append(
             TokenExplanation(
                 tokens[t],
@@ -204,7 +230,7 @@ def explain_chain(
                 float(nodes[t, label]),
                 None if runner_up is None else labels[runner_up],
                 None if runner_up is None else float(nodes[t, runner_up]),
-                () if rival is None else ranked(terms_of(best, rival)),
+                ranked(terms),
             )
         )
     return Explanation(tuple(explained))
@@ -247,7 +273,7 @@ def _rival(chain: Chain, t: int, taken: BoolArray) -> IntArray | None:
     return engine.viterbi(bound).labels
 
 
-def ranked(terms: Iterator[Contribution]) -> tuple[Contribution, ...]:
+def ranked(terms: Iterable[Contribution]) -> tuple[Contribution, ...]:
     """Sort terms that differ by their size."""
     return tuple(
         sorted((term for term in terms if term.amount), key=lambda term: (-abs(term.amount), term.token, term.name))

@@ -154,6 +154,27 @@ def test_explanations_name_segments(model: SemiCRF) -> None:
     assert {"U00", "length", "lexicon", "string"} <= names
 
 
+def test_explanations_add_up_to_the_margin(model: SemiCRF) -> None:
+    for sentence, known in ((NEW[0], None), (NEW[2], None), (NEW[2], [None, "I-PER", None, None])):
+        truth = labellings(model, sentence, None if known is None else [known])
+        best = max(truth, key=lambda row: truth[row])
+        for t, token in enumerate(model.explain(sentence, known=known).tokens):
+            others = {row: p for row, p in truth.items() if row[t] != best[t]}
+            rival = max(others, key=lambda row: others[row]) if others else None
+            assert (token.label, token.runner_up) == (best[t], rival and rival[t])
+            assert token.probability == pytest.approx(sum(p for row, p in truth.items() if row[t] == best[t]))
+            if rival is not None:
+                margin = np.log(truth[best] / truth[rival])
+                assert sum(term.amount for term in token.contributions) == pytest.approx(margin, abs=1e-9)
+
+
+def test_long_segments_are_explained_too_but_are_no_first_order_chain() -> None:
+    model = SemiCRF(TEMPLATE, scheme="IOB2", max_length=400, max_iterations=3).fit(X, Y)
+    assert len(model.explain(["Ann"] * 100).tokens) == 100
+    with pytest.raises(InputError, match=r"max_length: expected places in segments that fit into .* GiB"):
+        next(model.chains([["Ann"] * 400]))
+
+
 def test_dev_score_and_patience() -> None:
     model = SemiCRF(TEMPLATE, c2=0.3, patience=2, max_iterations=30).fit(X, Y, X_dev=X[:4], y_dev=Y[:4])
     assert model.best_pass_ is not None
@@ -239,6 +260,10 @@ def test_settings_are_checked() -> None:
     for settings, message in cases:
         with pytest.raises(InputError, match=message):
             SemiCRF(**{"features": TEMPLATE, **settings}).fit(X, Y)
+    for empty in ([], [[], []]):
+        with pytest.raises(InputError, match="y: expected at least one sentence with a known label, got none"):
+            SemiCRF(TEMPLATE).fit(empty, empty)
+    SemiCRF(TEMPLATE, random_state=None, max_iterations=1).fit(X, Y)
     with pytest.raises(InputError, match="y: expected tags of a scheme"):
         SemiCRF(TEMPLATE).fit([["a", "b"]], [["DT", "NN"]])
 

@@ -66,7 +66,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         epsilon, period, delta: when training has converged, as in CRFsuite.
         patience: stop after so many passes without a better score on the dev set, and keep the best weights.
         memory: steps that L-BFGS remembers.
-        random_state: seed of the stochastic passes of a first-order CRF that training begins with.
+        random_state: seed of the stochastic passes of a first-order CRF that begins training; None for a fresh one.
         verbose: True shows on stderr how training goes.
         callbacks: called with a `TrainingState` after each pass; True stops.
 
@@ -109,7 +109,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         delta: float = 1e-5,
         patience: int | None = None,
         memory: int = 10,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool | int = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tagline.models.explanations import Contribution, Explanation, explain_chain
+import numpy as np
+
+from tagline.chain import segments
+from tagline.chain.segments import Segmentation
+from tagline.chain.segments.types import listed
+from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling
 from tagline.models.semicrf.parameters import Numbered, Parameters
-from tagline.models.semicrf.questions import SegmentStates, TaggedSegments
+from tagline.models.semicrf.questions import SegmentQuestions, TaggedSegments
 from tagline.types import IntArray
 
 _SEEN = ("never", "once", "twice", "3 or 4 times", "5 to 8 times", "9 to 16 times", "17 to 64 times", "over 64 times")
@@ -26,22 +31,37 @@ def explain_segments(
         block: the sentence scored, with known tags.
         tokens: its words.
     """
-    states = SegmentStates(block.chain, 0, block.tags)
-    terms = _Terms(parameters, numbered, states)
-    return explain_chain(states, parameters.labels, tokens, terms.differences, label_of=states.labels)
+    if not tokens:
+        return Explanation(())
+    ask, terms = SegmentQuestions(), _Terms(parameters, numbered)
+    best = segments.viterbi(block.chain)
+    mine = block.written(best.labels, best.begins)
+
+    def rival(t: int) -> Rival | None:
+        allowed = np.ones((len(tokens), len(parameters.labels)), bool)
+        allowed[t, mine[t]] = False
+        bound = ask.constrain(block, allowed)
+        if not np.isfinite(ask.log_partition(bound, allow_no_path=True)[0]):
+            return None
+        other = segments.viterbi(bound.chain)
+        tags = block.written(other.labels, other.begins)
+        return int(tags[t]), terms.differences((best, mine), (other, tags))
+
+    return explain_labelling(mine, ask.marginals(block).nodes, parameters.labels, tokens, rival)
 
 
 class _Terms:
     """The terms of a segmentation's score, one by one."""
 
-    def __init__(self, parameters: Parameters, numbered: Numbered, states: SegmentStates) -> None:
-        self.p, self.numbered, self.states = parameters, numbered, states
+    def __init__(self, parameters: Parameters, numbered: Numbered) -> None:
+        self.p, self.numbered = parameters, numbered
 
-    def differences(self, mine: IntArray, other: IntArray) -> Iterator[Contribution]:
-        """The terms of two paths of states ``[T]`` that may differ."""
-        p, labels = self.p, self.states.labels
-        attributes = self.numbered.states
-        for n, (a, b) in enumerate(zip(labels[mine].tolist(), labels[other].tolist(), strict=True)):
+    def differences(
+        self, mine: tuple[Segmentation, IntArray], other: tuple[Segmentation, IntArray]
+    ) -> Iterator[Contribution]:
+        """The terms of two segmentations, each with its tags ``[T]``, that may differ."""
+        p, attributes = self.p, self.numbered.states
+        for n, (a, b) in enumerate(zip(mine[1].tolist(), other[1].tolist(), strict=True)):
             if a == b:
                 continue
             here = (p.labels[a],), (p.labels[b],)
@@ -52,34 +72,30 @@ class _Terms:
                 amounts[p.states[int(attributes.ids[k])]] += value * float(row[a] - row[b])  # type: ignore[assignment]
             for name, amount in amounts.items():
                 yield Contribution("state", name, n, *here, amount)
-        ours, theirs = self._whole(mine), self._whole(other)
+        ours, theirs = self._whole(mine[0]), self._whole(other[0])
         for term in {**ours, **theirs}:
             name, n, label = term
             sides = tuple((label,) if term in side else () for side in (ours, theirs))
             yield Contribution("segment", name, n, sides[0], sides[1], ours.get(term, 0.0) - theirs.get(term, 0.0))
 
-    def _whole(self, path: IntArray) -> dict[Term, float]:
-        """What whole segments, and the steps between them, add to the score of a path."""
+    def _whole(self, way: Segmentation) -> dict[Term, float]:
+        """What whole segments, and the steps between them, add to the score of a segmentation."""
         p, t, out = self.p, self.p.tables, {}
         before = -1
-        T = len(path)
-        for n, (label, size, place) in enumerate(self.states.states[path].tolist()):
-            name = p.tags.types[label]
-            if place == 0:
-                step = f"start:{name}" if before < 0 else f"transition:{p.tags.types[before]} → {name}"
-                out[step, n, name] = float(t.start[label] if before < 0 else t.transitions[before, label])
-            if place < size - 1:
-                continue
-            before, d = label, size - 1
-            out[f"length:{size}", n, name] = float(t.length[d, label])
+        for first, last, label in listed(way.labels, way.begins):
+            name, size, n = p.tags.types[label], last - first, last - 1
+            step = f"start:{name}" if before < 0 else f"transition:{p.tags.types[before]} → {name}"
+            out[step, first, name] = float(t.start[label] if before < 0 else t.transitions[before, label])
+            before = label
+            out[f"length:{size}", n, name] = float(t.length[size - 1, label])
             if self.numbered.seen is not None:
-                bucket = int(self.numbered.seen[n, d, label])
+                bucket = int(self.numbered.seen[n, size - 1, label])
                 out[f"lexicon:{_SEEN[bucket]} a {name or 'segment'} of {size}", n, name] = float(
-                    t.lexicon[bucket, d, label]
+                    t.lexicon[bucket, size - 1, label]
                 )
-            for number in self._attributes(n, d):
+            for number in self._attributes(n, size - 1):
                 out[p.names.names[number], n, name] = float(t.segments[number, label])
-            if n == T - 1:
+            if last == len(way.labels):
                 out[f"end:{name}", n, name] = float(t.end[label])
         return out
 

@@ -27,6 +27,7 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
+from tagline.training.checks import seed_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
@@ -126,7 +127,7 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     rules = legal(tags.labels, tags.scheme)
     crf_targets = CRFTargets(numbers, targets.allowed, targets.weights)
     likelihood = Likelihood(structure, data.features, crf_targets, rules)
-    seed = int(model.random_state)
+    seed = seed_of(model.random_state)
     trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=STOCHASTIC_PASSES, seed=seed)
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
@@ -160,6 +161,8 @@ def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight:
     corpus = extraction.corpus(X)
     match_lengths(corpus.offsets, labelled)
     scheme = scheme_of(labelled, model.scheme)
+    if scheme is None and not used_labels(labelled):
+        raise InputError("y: expected at least one sentence with a known label, got none")
     if scheme is None:
         raise InputError(
             "y: expected tags of a scheme, such as B-<type>, I-<type>, O, or B, M, E, S, got others; name the scheme "

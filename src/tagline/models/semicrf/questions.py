@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 from tagline.chain import segments
 from tagline.chain.segments import SegmentChain
+from tagline.errors import InputError
 from tagline.models.entities import FoundSpans, Reading
 from tagline.models.questions import Questions
+from tagline.models.ranking import memory
 from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import offsets_of
 from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
+
+TRANSITION_BYTES = 40  # that a pair of states takes while a chain is made and asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +147,7 @@ class SegmentStates(Chain):
         first, last = int(chain.offsets[b]), int(chain.offsets[b + 1])
         T, D = last - first, max(1, min(chain.max_length, last - first))
         longest = [1 if tags.outside and j == tags.spans else D for j in range(tags.num_types)]
+        _check_states(sum(most * (most + 1) // 2 for most in longest), D)
         rows = [(j, d, k) for j, most in enumerate(longest) for d in range(1, most + 1) for k in range(d)]
         states = np.array(rows, np.int64)  # [S, 3]
         label, size, place = states.T
@@ -161,3 +166,13 @@ class SegmentStates(Chain):
         role = np.where(size == 1, 0, np.where(opening, 1, np.where(closing, 3, 2)))
         object.__setattr__(self, "states", states)
         object.__setattr__(self, "labels", tags.roles[role, label])
+
+
+def _check_states(count: int, longest: int) -> None:
+    """Refuse a chain that would take more than half of the memory."""
+    taken, most = TRANSITION_BYTES * count**2, memory() / 2
+    if taken > most:
+        raise InputError(
+            f"max_length: expected places in segments that fit into {most / 2**30:.1f} GiB, half of the memory, got "
+            f"{count} of segments of up to {longest} tokens, about {taken / 2**30:.1f} GiB; ask about shorter sentences"
+        )

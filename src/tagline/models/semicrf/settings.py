@@ -10,7 +10,7 @@ from tagline.models.labelled import check_labelling_settings
 from tagline.models.semicrf.attributes import check_kinds
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import MOST_MEMORY
-from tagline.training.checks import check_functions, check_number, check_verbose, check_whole
+from tagline.training.checks import check_functions, check_number, check_verbose, check_whole, seed_of
 
 if TYPE_CHECKING:
     from tagline.models.semicrf.estimator import SemiCRF
@@ -25,8 +25,9 @@ def check_semicrf(model: SemiCRF) -> None:
     for name in ("c1", "c2"):
         check_number(name, getattr(model, name), least=0, wanted="a number of 0 or more")
     check_labelling_settings(model.scheme, model.on_illegal, model.label_weights)
-    if model.scheme is None:
-        raise InputError('scheme: expected "auto" or the name of a tag scheme, got None; segments are read from tags')
+    if model.scheme is None or str(model.scheme).lower() == "none":
+        got = shown_value(model.scheme)
+        raise InputError(f'scheme: expected "auto" or the name of a tag scheme, got {got}; segments are read from tags')
     for name in ("min_frequency", "min_segment_frequency"):
         check_number(name, getattr(model, name), least=0)
     dictionary = model.dictionary
@@ -41,6 +42,6 @@ def check_semicrf(model: SemiCRF) -> None:
     check_whole("max_iterations", model.max_iterations, 0, optional=True, wanted="0 or more")
     check_whole("patience", model.patience, 1, optional=True, wanted="1 or more")
     check_whole("memory", model.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
-    check_whole("random_state", model.random_state, 0)
+    seed_of(model.random_state)
     check_functions("callbacks", model.callbacks)
     check_verbose(model.verbose)
