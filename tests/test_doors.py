@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline import CRF, HMM, Corpus, Template, TrigramTagger, load, storage
+from tagline import CRF, HMM, MEMM, Corpus, MaxEnt, SemiCRF, Template, TrigramTagger, load, storage
 from tagline.errors import InputError, StorageError, TaglineError
 from tagline.models.crf.compilation import compile_corpus
 from tagline.readers import (
@@ -28,6 +28,7 @@ from tagline.readers import (
 )
 
 WORDS, LABELS = [["a", "b"], ["c"]] * 3, [["A", "B"], ["C"]] * 3
+TAGS = [["B-X", "I-X"], ["O"]] * 3
 ITEMS = [[{"w": word} for word in sentence] for sentence in WORDS]
 PLAIN = "U0:%x[0,0]\n"
 HALF = "\udcff"  # of a surrogate pair: no character, no UTF-8
@@ -58,6 +59,10 @@ def templated(**settings: Any) -> CRF:
 
 def patient(patience: Any) -> CRF:
     return CRF(patience=patience).fit(ITEMS, LABELS, X_dev=ITEMS, y_dev=LABELS)
+
+
+def segments(**settings: Any) -> SemiCRF:
+    return SemiCRF(PLAIN, **settings).fit(WORDS, TAGS)
 
 
 def hmm(**settings: Any) -> HMM:
@@ -170,6 +175,12 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "scheme of an HMM": (lambda: counted(scheme=3), "scheme: expected one of IO, .*, got 3"),
     "n_init": (lambda: hmm(n_init=None), "n_init: expected a whole number from 1 to 10000, got None"),
     "n_states": (lambda: HMM(2**70).fit([[0, 1]]), "n_states: expected a whole number from 1 to 16384, got"),
+    "tolerance of a CRF": (lambda: crf(tolerance=0), "tolerance: expected a .*above 0.*, got 0"),
+    "tolerance without a proof": (lambda: crf(algorithm="sgd", tolerance=0.1), "tolerance: expected None for sgd"),
+    "segment_features": (lambda: segments(segment_features="length"), "segment_features: expected some of length, .*"),
+    "max_length": (lambda: segments(max_length=1.5), "max_length: expected 1 to 1000, got 1.5"),
+    "max_length huge": (lambda: segments(max_length=1001), "max_length: expected 1 to 1000, got 1001"),
+    "scheme of segments": (lambda: segments(scheme="none"), "scheme: expected"),
     "ratio": (lambda: trigram(ratio="x"), "ratio: expected a number from 1 to 1e100, got 'x'"),
     "capitals": (lambda: trigram(capitals="x"), "capitals: expected True or False, got 'x'"),
     "rare": (lambda: trigram(rare=None), "rare: expected a whole number of 0 or more, got None"),
@@ -213,6 +224,9 @@ ESTIMATORS: dict[str, tuple[Any, Any, Any]] = {
     "gaussian hmm": (HMM(2, emission="gaussian", max_iterations=2), [[[0.0], [1.0], [0.5]]], None),
     "mixture hmm": (HMM(2, emission="mixture", max_iterations=2), [[[0.0], [1.0], [0.5]]], None),
     "trigram": (TrigramTagger(), WORDS, LABELS),
+    "memm of items": (MEMM(max_iterations=2), ITEMS, LABELS),
+    "maxent of a template": (MaxEnt(PLAIN, max_iterations=2), WORDS, LABELS),
+    "semicrf": (SemiCRF(PLAIN, max_iterations=2), WORDS, TAGS),
 }
 
 
@@ -359,10 +373,11 @@ def networks() -> list[Any]:
     return [neural.BiLSTMCRF(epochs=1, word_dim=4, char_dim=4, char_size=4, hidden=4)]
 
 
-@pytest.mark.parametrize("kind", ["template", "items", "hmm", "trigram", "bilstm"])
+@pytest.mark.parametrize("kind", ["template", "items", "memm", "semicrf", "hmm", "trigram", "bilstm"])
 def test_lone_surrogates(tmp_path: Path, kind: str) -> None:
     def fresh() -> Any:
         models = {"template": CRF(PLAIN), "items": CRF(), "hmm": HMM(), "trigram": TrigramTagger()}
+        models |= {"memm": MEMM(PLAIN), "semicrf": SemiCRF(PLAIN)}
         return networks()[0] if kind == "bilstm" else models[kind]
 
     def sentence(word: str) -> list[Any]:
@@ -379,11 +394,12 @@ def test_lone_surrogates(tmp_path: Path, kind: str) -> None:
         ours(lambda: model.predict_marginals(X))
         ours(lambda: model.explain(X[0]))
 
-    for word, label in ((HALF, "A"), ("a", HALF)):
+    A, B = ("B-A", "O") if kind == "semicrf" else ("A", "B")
+    for word, label in ((HALF, A), ("a", f"B-{HALF}" if kind == "semicrf" else HALF)):
         path = tmp_path / "m"
 
         def whole(word: str = word, label: str = label, path: Path = path) -> None:
-            model = fresh().fit([sentence(word), sentence("b")], [[label], ["B"]])
+            model = fresh().fit([sentence(word), sentence("b")], [[label], [B]])
             questions(model, word)
             model.save(path)
             load(path)
@@ -391,10 +407,12 @@ def test_lone_surrogates(tmp_path: Path, kind: str) -> None:
         with pytest.raises(TaglineError, match=r"surrogate|UTF-8"):
             whole()
         assert not path.exists()
-    questions(fresh().fit([sentence("a"), sentence("b")], [["A"], ["B"]]), HALF)
+    questions(fresh().fit([sentence("a"), sentence("b")], [[A], [B]]), HALF)
 
 
-@pytest.mark.parametrize("model", [CRF(PLAIN), HMM(), TrigramTagger()], ids=["crf", "hmm", "trigram"])
+@pytest.mark.parametrize(
+    "model", [CRF(PLAIN), MEMM(PLAIN), HMM(), TrigramTagger()], ids=["crf", "memm", "hmm", "trigram"]
+)
 def test_more_labellings_than_memory_holds(model: Any) -> None:
     model.fit([["a", "b"] * 3, ["b", "a"] * 3], [["A", "B"] * 3, ["A", "B"] * 3])
     long = [["a", "b"] * 500]
@@ -413,6 +431,18 @@ def test_more_labellings_than_memory_holds(model: Any) -> None:
             model.predict_k_best(long, k)
     with pytest.raises(InputError, match="seed: expected a whole number of 0 or more, or None, got 'x'"):
         model.predict_samples([["a"]], seed="x")
+
+
+def test_more_segmentations_than_memory_holds() -> None:
+    model = SemiCRF(PLAIN, max_length=3).fit(WORDS, TAGS)
+    long = [["a", "b"] * 500]
+    for k in (10**8, 10**12, 2**70, 10**30):
+        with pytest.raises(InputError, match=r"k: expected labellings that fit into .* GiB, half of the memory, got"):
+            model.predict_k_best(long, k)
+        with pytest.raises(InputError, match="n: expected labellings that fit"):
+            model.predict_samples(long, k)
+        assert len(model.predict_k_best([["a", "b", "a"]], k)[0]) == 13  # B or O; then B, I after a name, or O
+    assert len(model.predict_k_best(long, 10**12, known=[["O"] * 1000])[0]) == 1
 
 
 def test_other_questions() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import tagline
-from tagline import CRF, HMM, Corpus, TrigramTagger, storage
+from tagline import CRF, HMM, MEMM, Corpus, MaxEnt, SemiCRF, TrigramTagger, storage
 from tagline.errors import InputError, StorageError
 from tagline.models import provenance
 from tagline.models.comparison import compare
@@ -20,6 +21,7 @@ from tagline.models.provenance import compact_log, fingerprint, log_line
 from tagline.training.monitor import Pass
 
 WORDS, LABELS = [["Anna", "sings"], ["Bob", "and", "Anna"]] * 4, [["N", "V"], ["N", "C", "N"]] * 4
+TAGS = [["B-N", "O"], ["B-N", "O", "B-N"]] * 4  # for a model of segments
 CORPUS = Corpus.from_sentences(list(zip(WORDS, LABELS, strict=True)))
 TEMPLATE = "U0:%x[0,0]\nB\n"
 
@@ -28,21 +30,29 @@ def crf(**settings: Any) -> CRF:
     return CRF(TEMPLATE, max_iterations=5, **settings)
 
 
-MODELS = {"crf": crf, "hmm": HMM, "trigram": TrigramTagger}
+MODELS = {
+    "crf": crf,
+    "memm": partial(MEMM, TEMPLATE, max_iterations=5),
+    "maxent": partial(MaxEnt, TEMPLATE, max_iterations=5),
+    "semicrf": partial(SemiCRF, TEMPLATE, scheme="IOB2", max_iterations=5),
+    "hmm": HMM,
+    "trigram": TrigramTagger,
+}
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_files_say_where_a_model_comes_from(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    model: Any = MODELS[kind]().fit(CORPUS)
+    labels = TAGS if kind == "semicrf" else LABELS
+    model: Any = MODELS[kind]().fit(Corpus.from_sentences(list(zip(WORDS, labels, strict=True))))
     model.save(tmp_path / "m", notes={"who": "Anna", "year": 2026})
     for other in (model, tagline.load(tmp_path / "m")):
         facts = other.summary().training
         assert facts["date"] == "1970-01-02T00:00:00Z"
         assert (facts["sentences"], facts["tokens"]) == (8, 20)
-        assert facts["fingerprint"] == fingerprint(WORDS, LABELS)
+        assert facts["fingerprint"] == fingerprint(WORDS, labels)
         assert facts["user"] == other.user_notes_ == {"who": "Anna", "year": "2026"}
-        assert len(facts.get("log", [])) == len(model.training_log_ if kind == "crf" else [])
+        assert len(facts.get("log", [])) == len([] if kind in ("hmm", "trigram") else model.training_log_)
         shown = other.summary().text()
         assert "date        1970-01-02T00:00:00Z" in shown
         assert "note        who: Anna" in shown

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline import CRF, HMM, Corpus, Dictionary, TrigramTagger, load, storage
+from tagline import CRF, HMM, MEMM, Corpus, Dictionary, MaxEnt, SemiCRF, TrigramTagger, load, storage
 from tagline import chain as engine
 from tagline.errors import TaglineError
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
@@ -120,6 +120,33 @@ class TemplateModels(Models):
         ]
 
 
+class LocalModels(Models):
+    """MEMMs and maximum-entropy classifiers."""
+
+    name = "memm"
+
+    def models(self) -> list[Any]:
+        return [
+            MEMM(TEMPLATE, max_iterations=3).fit(WORDS, TAGS),
+            MEMM(TEMPLATE, max_iterations=3, scheme=None, hash_bits=5).fit(WORDS, TAGS),
+            MaxEnt("U0:%x[0,0]\n", max_iterations=3).fit(WORDS, TAGS),
+        ]
+
+
+class SegmentModels(Models):
+    """Semi-CRFs: all attributes of segments, one alone, a dictionary."""
+
+    name = "semicrf"
+
+    def models(self) -> list[Any]:
+        places = Dictionary({"Rome": "LOC", "New York": "LOC"})
+        plain, some = "U0:%x[0,0]\n", {"max_iterations": 3, "scheme": "IOB2"}
+        return [
+            SemiCRF(plain, dictionary=places, **some).fit(WORDS, TAGS),
+            SemiCRF(plain, segment_features=("string",), max_length=4, **some).fit(WORDS, TAGS),
+        ]
+
+
 class ItemModels(Models):
     """CRFs of features that users give as dicts."""
 
@@ -219,4 +246,13 @@ class CompiledCorpora(Door):
         check_probabilities(model, WORDS)
 
 
-DOORS = (TemplateModels, ItemModels, CountedHMMs, DensityHMMs, TrigramModels, CompiledCorpora)
+DOORS = (
+    TemplateModels,
+    LocalModels,
+    SegmentModels,
+    ItemModels,
+    CountedHMMs,
+    DensityHMMs,
+    TrigramModels,
+    CompiledCorpora,
+)

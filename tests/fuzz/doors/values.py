@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline import CRF, HMM, Corpus, Dictionary, Template, TrigramTagger, readers
+from tagline import CRF, HMM, MEMM, Corpus, Dictionary, MaxEnt, SemiCRF, Template, TrigramTagger, readers
 from tagline import chain as engine
 from tagline.evaluation import evaluate
 from tagline.features.expansion import expand
@@ -24,6 +24,7 @@ from tests.fuzz.choices import Choices, value
 from tests.fuzz.doors.base import Door
 from tests.fuzz.doors.files import ITEMS, TAGS, TEMPLATE, WORDS
 
+PLAIN = "U0:%x[0,0]\n"
 NUMBERS, VECTORS = [[0, 1, 2, 0], [1, 1]], [[[0.0, 1.0], [1.0, 0.5]], [[0.5, 0.5]]]
 
 
@@ -52,6 +53,8 @@ class Questions(Values):
             (HMM(2, **some).fit(NUMBERS), NUMBERS),
             (HMM(2, emission="gaussian", **some).fit(VECTORS), VECTORS),
             (TrigramTagger().fit(WORDS, TAGS), WORDS),
+            (MEMM(TEMPLATE, max_iterations=2).fit(WORDS, TAGS), WORDS),
+            (SemiCRF(PLAIN, max_iterations=2).fit(WORDS, TAGS), WORDS),
         ]
         return super().valid()
 
@@ -134,6 +137,9 @@ _ESTIMATORS: tuple[tuple[Any, dict[str, Any], Any, Any], ...] = (
     (HMM, {"n_states": 2, "emission": "gaussian", **_SHORT}, VECTORS, None),
     (HMM, {"n_states": 2, "emission": "mixture", **_SHORT}, VECTORS, None),
     (TrigramTagger, {}, WORDS, TAGS),
+    (MEMM, {"features": TEMPLATE, **_SHORT}, WORDS, TAGS),
+    (MaxEnt, _SHORT, ITEMS, TAGS),
+    (SemiCRF, {"features": PLAIN, **_SHORT}, WORDS, TAGS),
 )
 
 
