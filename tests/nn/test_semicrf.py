@@ -107,7 +107,13 @@ def test_empty_batches_and_errors() -> None:
     begins = torch.tensor([[True, False, True, False]])
     cases = [
         (lambda: layer.decode(torch.zeros(1, 4, D, 3)), r"scores: expected shape \[batch, tokens, 3, 2\]"),
-        (lambda: layer.decode(scores, torch.tensor([5])), "lengths: expected 1 numbers from 0 to 4"),
+        (lambda: layer.decode(scores, torch.tensor([5])), "lengths: expected 0 to 4, got 5 to 5"),
+        (lambda: layer.decode(scores, torch.tensor([2.5])), "lengths: expected integers of shape"),
+        (lambda: layer.decode(scores.long()), "scores: expected floating-point numbers, got torch.int64"),
+        (lambda: layer.decode(scores * torch.nan), "scores: expected finite scores, or -inf .*, got nan"),
+        (lambda: layer.loss(scores + torch.inf, labels, begins), "scores: expected finite scores, or -inf .*, got inf"),
+        (lambda: layer.loss(scores - torch.inf, labels, begins), "sentence 0: expected at least one legal"),
+        (lambda: SemiCRF(L, D, longest="ab"), "longest: expected 2 whole numbers"),
         (lambda: layer.loss(scores, labels, begins, reduction="all"), "reduction: expected one of mean"),
         (lambda: layer.loss(scores, labels.float(), begins), "labels: expected integers"),
         (lambda: layer.loss(scores, labels + 2, begins), "labels: expected 0 to 1"),
@@ -121,5 +127,23 @@ def test_empty_batches_and_errors() -> None:
         (lambda: SemiCRF(L, D, longest=[1]), "longest: expected 2 whole numbers"),
     ]
     for ask, message in cases:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises((InputError, NoPathError), match=message):
             ask()
+    assert layer.loss(scores[:0], labels[:0], begins[:0]).tolist() == 0.0
+    for dtype in (torch.bfloat16, torch.float16):
+        assert layer.log_partition(scores.to(dtype)).dtype == dtype
+
+
+def test_nothing_is_read_outside_of_sentences() -> None:
+    layer, scores = layer_and_scores()
+    lengths = torch.tensor(LENGTHS)
+    tokens = torch.arange(scores.shape[1])
+    outside = (tokens >= lengths[:, None])[:, :, None] | (torch.arange(D) > tokens[:, None])
+    poisoned = scores.masked_fill(outside[..., None], torch.nan).requires_grad_()
+    layer.log_partition(poisoned, lengths).sum().backward()
+    assert poisoned.grad is not None
+    parts = [poisoned.grad, *(part.grad for part in layer.parameters())]
+    assert all(bool(torch.isfinite(part).all()) for part in parts)
+    assert float(poisoned.grad[outside].abs().sum()) == 0.0
+    assert torch.equal(layer.marginals(poisoned, lengths), poisoned.grad)
+    assert layer.decode(poisoned, lengths) == layer.decode(scores, lengths)

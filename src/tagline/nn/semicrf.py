@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
@@ -10,6 +11,8 @@ from tagline.chain.checks import as_count
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
 from tagline.errors import InputError, NoPathError
+from tagline.nn.checks import FLOATS, check_lengths, check_numbers, looks
+from tagline.types import as_array
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -44,10 +47,11 @@ class SemiCRF(nn.Module):
         self.transitions = nn.Parameter(torch.empty(L, L).uniform_(-0.1, 0.1))
         self.start = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
         self.end = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
-        most = torch.full((L,), self.max_length) if longest is None else torch.as_tensor(longest)
-        if most.shape != (L,) or most.is_floating_point() or bool((most < 1).any()):
+        most = as_array("longest", [self.max_length] * L if longest is None else longest)
+        if most.shape != (L,) or most.dtype.kind not in "iu" or (most < 1).any():
             raise InputError(f"longest: expected {L} whole numbers of 1 or more, one a label, got {longest!r:.60}")
-        self.register_buffer("_forbidden", torch.arange(self.max_length)[:, None] >= most, persistent=False)
+        forbidden = torch.from_numpy(np.arange(self.max_length)[:, None] >= most)
+        self.register_buffer("_forbidden", forbidden, persistent=False)
 
     _forbidden: Tensor
 
@@ -61,10 +65,18 @@ class SemiCRF(nn.Module):
             raise InputError(
                 f"scores: expected shape [batch, tokens, {wanted[0]}, {wanted[1]}], got {list(scores.shape)}"
             )
+        if scores.dtype not in FLOATS:
+            raise InputError(f"scores: expected floating-point numbers, got {scores.dtype}")
         B, T = scores.shape[:2]
+        if lengths is not None:
+            check_lengths(lengths, scores, looks(scores.device, False))
         sizes = torch.full((B,), T, device=scores.device) if lengths is None else lengths.to(scores.device).long()
-        if sizes.shape != (B,) or (B and not bool(((sizes >= 0) & (sizes <= T)).all())):
-            raise InputError(f"lengths: expected {B} numbers from 0 to {T}, got {sizes.tolist()!s:.60}")
+        tokens = torch.arange(T, device=scores.device)
+        padding = tokens >= sizes[:, None]  # [B, T]
+        outside = torch.arange(self.max_length, device=scores.device) > tokens[:, None]  # [T, D], begins too early
+        scores = scores.masked_fill((padding[:, :, None] | outside)[..., None], 0.0)  # never read, whatever is there
+        if looks(scores.device, False):
+            check_numbers("scores", scores.float() if scores.dtype == torch.bfloat16 else scores)  # NumPy has none
         scores = scores.masked_fill(self._forbidden, -torch.inf)
         transitions, start, end = (part.to(scores.dtype) for part in (self.transitions, self.start, self.end))
         return TensorSegments(scores, transitions, start, end, sizes)
@@ -76,13 +88,18 @@ class SemiCRF(nn.Module):
     def forward(self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Compute the log-likelihood of segmentations, ``[batch]``; −∞ for one that is forbidden.
 
+        A sentence without any legal segmentation is an error.
+
         Arguments:
             labels: ``[batch, tokens]``, the label of the segment that each token lies in.
             begins: booleans ``[batch, tokens]``, whether a segment begins at the token.
         """
         chain = self._chain(scores, lengths)
         self._check(chain, labels, begins)
-        return segments.score(chain, labels, begins) - segments.log_partition(chain)
+        log_z = segments.log_partition(chain)
+        if looks(scores.device, False):
+            _check_alive(log_z)
+        return segments.score(chain, labels, begins) - log_z
 
     def loss(
         self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None, reduction: str = "mean"
@@ -91,14 +108,14 @@ class SemiCRF(nn.Module):
         if reduction not in REDUCTIONS:
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
         losses: Tensor = -self(scores, labels, begins, lengths)
-        return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+        if reduction == "none":
+            return losses
+        return losses.sum() / max(len(losses), 1) if reduction == "mean" else losses.sum()
 
     def decode(self, scores: Tensor, lengths: Tensor | None = None) -> list[list[tuple[int, int, int]]]:
         """Find the best segmentation of each sentence: (first token, token after the last, label) each."""
         ways, best = segments.viterbi(self._chain(scores, lengths))
-        dead = torch.nonzero(torch.isneginf(best))
-        if len(dead):
-            raise NoPathError(f"sentence {int(dead[0])}: expected at least one legal segmentation, got none")
+        _check_alive(best)
         return ways
 
     def marginals(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -122,3 +139,10 @@ class SemiCRF(nn.Module):
             raise InputError(f"begins: expected segments of up to {self.max_length} tokens, got longer ones")
         if T and bool((labels.gather(1, first) != labels)[inside].any()):
             raise InputError("labels: expected one label for all tokens of a segment, got several")
+
+
+def _check_alive(best: Tensor) -> None:
+    """Raise where a sentence has no legal segmentation, ``[B]``."""
+    dead = torch.nonzero(torch.isneginf(best))
+    if len(dead):
+        raise NoPathError(f"sentence {int(dead[0])}: expected at least one legal segmentation, got none")
