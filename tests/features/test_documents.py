@@ -30,7 +30,7 @@ def test_where_documents_begin() -> None:
         assert len(document_numbers(empty)) == len(empty)
 
 
-@pytest.mark.parametrize("documents", [[1], [3, -1], ["x"], 7.5, {"a": 2}])
+@pytest.mark.parametrize("documents", [[1], [3, -1], ["x"], 7.5, {"a": 2}, [1.5, 1.5], [[1], [1]], [[1], [1, 1]]])
 def test_bad_documents(documents: object) -> None:
     with pytest.raises(InputError, match="documents: expected numbers of sentences that add up to 2"):
         document_numbers(corpus_of("a", "b"), documents)

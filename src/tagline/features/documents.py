@@ -46,9 +46,12 @@ def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
         return np.cumsum(np.concatenate([[0], names[1:] != names[:-1]])[:B])
     if documents is not None:
         try:
-            sizes = np.asarray(documents, np.int64).reshape(-1)
-        except (TypeError, ValueError):
+            sizes = np.asarray(documents)
+        except ValueError:  # rows of unequal length
             sizes = np.full(1, -1)
+        if sizes.ndim != 1 or (len(sizes) and sizes.dtype.kind not in "iu"):
+            sizes = np.full(1, -1)
+        sizes = sizes.astype(np.int64)
         if (sizes < 0).any() or sizes.sum() != B:
             raise InputError(
                 f"documents: expected numbers of sentences that add up to {B}, or the name of a column, got "

@@ -165,3 +165,10 @@ def test_an_interrupt_of_the_first_stage_ends_training(monkeypatch: pytest.Monke
 
 def _interrupt(state: Any) -> bool:
     raise KeyboardInterrupt
+
+
+def test_a_sentence_is_named_by_its_number_in_all_parts() -> None:
+    X, y, sizes = documents(8)
+    y[13] = ["O", "I-PER", "O"]
+    with pytest.raises(InputError, match=r"^sentence 13: expected tags that IOB2 allows.* 1 of 16 sentences"):
+        CRF(TEMPLATE, scheme="IOB2", stages=2).fit(X, y, documents=sizes)

@@ -97,6 +97,8 @@ class CompiledCorpus:
 
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
+        if extraction.knowledge:
+            raise InputError("X: expected sentences for clusters and vectors, got a compiled corpus; pass a Corpus")
         template = None if extraction.template is None else extraction.template.text
         has_edges = extraction.template is not None and extraction.template.has_edges
         complete = extraction.template is None or has_edges == (self.features.edges is not None)

@@ -60,6 +60,12 @@ class CRFRecipe(Recipe):
             raise InputError(
                 "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
             )
+        for name in ("clusters", "vectors", "stages"):
+            if self.run.get("cache") is not None and self.settings.get(name) not in (None, 1):
+                raise InputError(
+                    f"--cache, --{name}: expected one of them, got both; compiled data hold the attributes of the "
+                    "template alone"
+                )
         if self.run.get("teacher") is not None:
             if self.run.get("cache") is not None:
                 raise InputError("--cache, --teacher: expected one of them, got both; a teacher reads the sentences")

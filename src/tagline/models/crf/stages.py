@@ -18,6 +18,7 @@ from tagline.errors import InputError
 from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers
 from tagline.features.lines import Line
 from tagline.features.templates import Template
+from tagline.models.crf.compilation import CompiledCorpus
 from tagline.models.crf.extraction import as_template
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.sentences import tokens_as_corpus
@@ -52,6 +53,8 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     template = as_template(crf.features)
     if template is None:
         raise InputError("stages: expected 1 without a template, got 2; pass features= a template or a ready-made set")
+    if isinstance(X, CompiledCorpus):
+        raise InputError("X: expected sentences for two stages, got a compiled corpus; pass a Corpus")
     corpus = tokens_as_corpus(X, template.num_columns)
     numbers = document_numbers(corpus, documents)
     if len(np.unique(numbers)) < 2:
@@ -72,6 +75,7 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
             raise KeyboardInterrupt
         return model
 
+    first = fitted(list(range(len(rows))))  # before the parts: what is wrong with a sentence is told by its number in X
     labels: list[list[str]] = [[] for _ in rows]
     part = numbers % FOLDS
     for fold in np.unique(part):
@@ -79,7 +83,6 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
         model = fitted(np.flatnonzero(part != fold).tolist())
         for b, labelling in zip(held, model.predict(bare.take(held)), strict=True):
             labels[b] = labelling
-    first = fitted(list(range(len(rows))))
     tagger = CRFTagger()
     tagger._take_over(first.parameters_, first._extraction, first.training_)
     staged = document_columns(corpus, width, labels, first.parameters_.scheme, numbers)
