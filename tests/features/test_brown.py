@@ -81,3 +81,11 @@ def test_progress_and_errors() -> None:
 def test_the_number_of_classes_is_looked_at_before_the_text() -> None:
     with pytest.raises(InputError, match="count: expected 1 or more, got 0"):
         brown_clusters(iter(()), 0)
+
+
+def test_tables_that_memory_does_not_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brown, "MEMORY", 2 * 32 * 5**2)
+    text = [["a", "b", "c", "d", "e"]]
+    assert len(brown_clusters(text, 4).names) == 4
+    with pytest.raises(InputError, match=r"count: expected up to 4 clusters, whose tables fit .* got 5"):
+        brown_clusters(text, 50)

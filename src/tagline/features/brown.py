@@ -7,6 +7,8 @@ more frequent word takes 0, the other one 1.
 
 from __future__ import annotations
 
+import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ from tagline.readers.tokens import tokenize
 from tagline.types import IntArray
 
 BLOCK = 1 << 21  # tokens whose bigrams are counted at once
+BYTES_A_PAIR = 32  # of two classes, in the tables of the core
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 36  # bytes
 STEPS = 100  # of the core between two calls of `progress`, each of a millisecond or so
 
 Progress = Callable[[int, int], None]
@@ -110,6 +114,7 @@ def brown_merges(counts: Counts, num_classes: int, progress: Progress | None = N
     compiled.require()
     assert compiled.core is not None
     check_whole("count", num_classes, 1, wanted="1 or more")
+    _check_memory(min(num_classes, len(counts.words)))
     core = compiled.core.Brown(counts.counts, counts.firsts, counts.seconds, counts.numbers, num_classes)
     V = len(counts.words)
     total, done, more = V + min(V, num_classes) - 1, 0, V > 0
@@ -119,6 +124,16 @@ def brown_merges(counts: Counts, num_classes: int, progress: Progress | None = N
         if progress is not None:
             progress(done, total)
     return np.asarray(core.merges(), np.int64).reshape(-1, 2)
+
+
+def _check_memory(classes: int) -> None:
+    """Refuse tables of classes by classes that would take more than half of the memory."""
+    taken, most = BYTES_A_PAIR * (classes + 1) ** 2, MEMORY // 2
+    if taken > most:
+        raise InputError(
+            f"count: expected up to {math.isqrt(most // BYTES_A_PAIR) - 1:,} clusters, whose tables fit into half of "
+            f"the memory, got {classes:,}, whose tables take {taken / 2**30:.0f} GiB"
+        )
 
 
 def brown_clusters(

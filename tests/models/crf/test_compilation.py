@@ -125,7 +125,7 @@ def test_a_crf_trained_from_disk(corpus, file, tmp_path):
     with pytest.raises(TaglineError, match="compiled with, got others"):
         CRF("U00:%x[0,0]").fit(compiled)
     for settings in ({"clusters": {"a": "1"}}, {"vectors": {"a": [1.0]}}, {"stages": 2}):
-        with pytest.raises(TaglineError, match="X: expected sentences for .*, got a compiled corpus"):
+        with pytest.raises(TaglineError, match=r"X: expected sentences for .*, got a compiled corpus"):
             CRF(TEMPLATE, **settings).fit(compiled)
     with pytest.raises(TaglineError, match="got a compiled corpus"):
         CRF(TEMPLATE, min_frequency=2).fit(compiled)
