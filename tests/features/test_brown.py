@@ -89,3 +89,8 @@ def test_tables_that_memory_does_not_hold_are_refused(monkeypatch: pytest.Monkey
     assert len(brown_clusters(text, 4).names) == 4
     with pytest.raises(InputError, match=r"count: expected up to 4 clusters, whose tables fit .* got 5"):
         brown_clusters(text, 50)
+
+
+def test_a_string_is_no_list_of_words() -> None:
+    with pytest.raises(InputError, match="sentences: expected lists of words, got a string"):
+        brown_clusters(["the cat sat"], 2)

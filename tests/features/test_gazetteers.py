@@ -74,3 +74,8 @@ def test_errors() -> None:
         learn_dictionary(Corpus.from_sentences([(["a"], ["O"])]), "IOB2")
     with pytest.raises(InputError, match="parts: expected 2 or more, got 1"):
         learn_dictionary(entities(3), "IOB2", parts=1)
+
+
+def test_sentences_without_tags_are_no_corpus() -> None:
+    with pytest.raises(InputError, match="corpus: expected a Corpus with tags, got list"):
+        learn_dictionary([["a"]], "IOB2")  # type: ignore[arg-type]

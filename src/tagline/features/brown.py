@@ -21,7 +21,7 @@ from tagline.errors import InputError
 from tagline.features.clusters import Clusters
 from tagline.readers.arguments import check_whole
 from tagline.readers.blocks import read_lines
-from tagline.readers.sources import PathLike
+from tagline.readers.sources import PathLike, shown_value
 from tagline.readers.tokens import tokenize
 from tagline.types import IntArray
 
@@ -76,6 +76,8 @@ def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> Cou
     blocks: list[tuple[IntArray, IntArray]] = []
     block: list[int] = []
     for sentence in sentences:
+        if isinstance(sentence, str):
+            raise InputError(f"sentences: expected lists of words, got a string, {shown_value(sentence)}; split it")
         block += [numbers.setdefault(word, len(numbers)) for word in sentence]
         block.append(-1)
         if len(block) >= BLOCK:

@@ -41,6 +41,8 @@ def learn_dictionary(
     >>> dictionary.entries(), corpus.sequences("dictionary")
     ({('Rome',): 'LOC', ('Oslo',): 'LOC'}, [['O', 'S-LOC'], ['S-LOC', 'O'], ['O']])
     """
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"corpus: expected a Corpus with tags, got {type(corpus).__name__}")
     check_whole("parts", parts, 2, wanted="2 or more")
     check_whole("min_count", min_count, 1, wanted="1 or more")
     part = np.arange(len(corpus)) % parts
