@@ -175,6 +175,14 @@ def test_long_segments_are_explained_too_but_are_no_first_order_chain() -> None:
         next(model.chains([["Ann"] * 400]))
 
 
+def test_a_summary_says_what_was_learned(model: SemiCRF) -> None:
+    shown = model.summary()
+    assert shown.scheme == "IOB2"
+    assert "segments of up to 3 tokens: length, lexicon, string" in shown.text()
+    assert shown.weights["segments"] > 0
+    assert shown.active == sum(shown.weights.values())
+
+
 def test_dev_score_and_patience() -> None:
     model = SemiCRF(TEMPLATE, c2=0.3, patience=2, max_iterations=30).fit(X, Y, X_dev=X[:4], y_dev=Y[:4])
     assert model.best_pass_ is not None

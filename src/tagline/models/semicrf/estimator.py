@@ -21,6 +21,7 @@ from tagline.features.dictionaries import Dictionary
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.inspection import CRFSummary, described
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
@@ -213,6 +214,18 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         """Return tokens that the model has seen as segments."""
         names = [name for name in self._fitted().names.names if name.startswith("first:")]
         return [name.removeprefix("first:") for name in names]
+
+    def summary(self) -> CRFSummary:
+        """Count labels, attributes and weights that are not 0, and say how the model was trained."""
+        p = self._fitted()
+        weights = {name: int(np.count_nonzero(table)) for name, table in p.tables.named().items()}
+        largest = max(float(np.abs(table).max(initial=0.0)) for table in p.tables.named().values())
+        words = (
+            f"{described(self._extraction)}; segments of up to {p.max_length} tokens: {', '.join(p.kinds) or 'none'}"
+        )
+        count = len(p.states) + len(p.names.names)
+        facts = self.training_.as_dict()
+        return CRFSummary(self._names(), p.scheme, words, count, 0, weights, sum(weights.values()), largest, facts)
 
     # Sentences to segments.
 
