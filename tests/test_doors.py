@@ -162,6 +162,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "counted prior": (lambda: counted(smoothing="dirichlet", start_prior=[1, 2]), "start_prior: .*3 states"),
     "emission_prior": (lambda: hmm(emission_prior="x"), "emission_prior: expected numbers, got 'x'"),
     "shape of emission_prior": (lambda: hmm(emission_prior=np.ones((5, 5))), "prior: expected a number, or an array"),
+    "y of no axis": (lambda: HMM(2).fit([[0, 1, 0]], np.array(1.0)), "y: expected a list of sentences, .*got ndarray"),
     "tolerance": (lambda: hmm(tolerance="x"), "tolerance: expected a number, got 'x'"),
     "steps": (lambda: hmm(max_iterations=None), "max_iterations: expected 0 or more, got None"),
     "seconds": (lambda: hmm(max_seconds="x"), "max_seconds: expected 0 or more, got 'x'"),

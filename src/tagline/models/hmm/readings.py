@@ -60,7 +60,9 @@ def refuse_pairs(X: Any, symbols: Symbols) -> None:
 def refuse_lengths(y: Any, offsets: IntArray) -> None:
     """Raise where states ``[N]`` in one list are all 1: most likely they are the lengths of N sentences."""
     N, B = int(offsets[-1]), len(offsets) - 1
-    if not isinstance(y, list | tuple | np.ndarray) or not 1 < len(y) == N:
+    if not isinstance(y, list | tuple) and not (isinstance(y, np.ndarray) and y.ndim):
+        return
+    if not 1 < len(y) == N:
         return
     if all(isinstance(state, int | np.integer) and state == 1 for state in y):
         raise InputError(
