@@ -43,7 +43,7 @@ docs: $(VENV)/documented
 # core reads strings and lists of Python, Python takes their memory from malloc, so that AddressSanitizer knows where they
 # end. That doubles the time, and arrays do not need it.
 SANITIZED_PYTEST = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" --hypothesis-profile=few
 check-core: $(SANITIZED)/installed
 	$(SANITIZED_PYTEST) tests/chain tests/training/test_expectations.py tests/training/test_likelihood.py tests/training/test_local_likelihood.py \
