@@ -152,7 +152,7 @@ class Batcher:
 
 
 def _alike(first: Job, other: Job) -> bool:
-    if first.served.model.input_.documents:  # sentences of another request are no part of a document
+    if first.served.reads_documents:  # sentences of another request are no part of a document
         return False
     return first.served is other.served and first.request.signature == other.request.signature
 

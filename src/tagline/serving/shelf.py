@@ -93,7 +93,12 @@ class ServedModel:
         except InputError:
             return None
 
-    @property
+    @cached_property
+    def reads_documents(self) -> bool:
+        """Whether what it says of a sentence depends on the others of its document."""
+        return self.model.input_.documents
+
+    @cached_property
     def reads_words(self) -> bool:
         """Whether sentences of words can be given to it."""
         return self.model.input_.refusal is None
