@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.errors import InputError
-from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers
+from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers, stated_documents
 from tagline.features.templates import Template
 from tagline.readers import Corpus
 
@@ -23,6 +23,7 @@ def test_where_documents_begin() -> None:
     marked = corpus_of("a b", "-DOCSTART-", "c", "", "-DOCSTART- x", "d")
     assert document_numbers(marked).tolist() == [0, 1, 1, 1, 2, 2]
     assert document_numbers(corpus_of("a", "b")).tolist() == [0, 1]
+    assert stated_documents(corpus_of("a", "b")) is None
     assert document_numbers(corpus_of("a", "b", "c"), [2, 0, 1]).tolist() == [0, 0, 2]
     named = Corpus.from_sentences([{"token": ["a", "b"], "page": [name, "?"]} for name in "xxyx"])
     assert document_numbers(named, "page").tolist() == [0, 0, 1, 2]
@@ -32,7 +33,7 @@ def test_where_documents_begin() -> None:
 
 @pytest.mark.parametrize("documents", [[1], [3, -1], ["x"], 7.5, {"a": 2}, [1.5, 1.5], [[1], [1]], [[1], [1, 1]]])
 def test_bad_documents(documents: object) -> None:
-    with pytest.raises(InputError, match="documents: expected numbers of sentences that add up to 2"):
+    with pytest.raises(InputError, match="documents: expected how many sentences each document has, 2 in all, or"):
         document_numbers(corpus_of("a", "b"), documents)
 
 

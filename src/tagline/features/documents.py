@@ -21,20 +21,28 @@ from tagline.readers.spans import find_spans
 from tagline.types import IntArray
 
 MARKER = "-DOCSTART-"
+"""A token that begins a sentence, and with it a document, in the files of CoNLL-2003."""
+
 COLUMNS = ("document:elsewhere", "document:within")
 NOTHING = "-"
 
 
 def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
-    """Return the number of the document of each sentence, ``[B]``.
+    """Return the number of the document of each sentence, ``[B]``: as `stated_documents`, else each is one."""
+    numbers = stated_documents(corpus, documents)
+    return np.arange(len(corpus)) if numbers is None else numbers
+
+
+def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documents") -> IntArray | None:
+    """Return the number of the document of each sentence, ``[B]``; None where nothing says where documents begin.
 
     Arguments:
         documents: how many sentences each document has; or the name of a column, whose value at the first token of a
-            sentence names the document; or None: a sentence that begins with -DOCSTART- begins a document, and where
-            no sentence does, each is one.
+            sentence names the document; or None: a sentence that begins with `MARKER` begins a document.
+        name: of the argument, for messages.
 
     >>> corpus = Corpus.from_sentences([{"token": [word]} for word in ("-DOCSTART-", "a", "-DOCSTART-", "b")])
-    >>> document_numbers(corpus).tolist(), document_numbers(corpus, [1, 3]).tolist()
+    >>> stated_documents(corpus).tolist(), stated_documents(corpus, [1, 3]).tolist()
     ([0, 0, 1, 1], [0, 1, 1, 1])
     """
     B = len(corpus)
@@ -54,7 +62,7 @@ def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
         sizes = sizes.astype(np.int64)
         if (sizes < 0).any() or sizes.sum() != B:
             raise InputError(
-                f"documents: expected numbers of sentences that add up to {B}, or the name of a column, got "
+                f"{name}: expected how many sentences each document has, {B} in all, or the name of a column, got "
                 f"{shown_value(documents)}"
             )
         return np.repeat(np.arange(len(sizes)), sizes)
@@ -62,7 +70,7 @@ def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
     marks = np.array([word == MARKER for word in tokens.vocabulary] or [False])
     first = np.minimum(corpus.offsets[:-1], max(0, corpus.num_tokens - 1))
     begins = marks[tokens.ids[first]] & (np.diff(corpus.offsets) > 0) if corpus.num_tokens else np.zeros(B, np.bool_)
-    return np.cumsum(begins) - bool(len(begins) and begins[0]) if begins.any() else np.arange(B)
+    return np.cumsum(begins) - bool(len(begins) and begins[0]) if begins.any() else None
 
 
 def document_columns(

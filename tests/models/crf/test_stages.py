@@ -99,7 +99,7 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
             "stages: expected a U line without %v in <template>",
         ),
         ({"stages": 2}, {"documents": [4]}, "documents: expected 2 or more to learn two stages from, got 1"),
-        ({"stages": 2}, {"documents": [4, 4]}, "documents: expected numbers of sentences that add up to 4"),
+        ({"stages": 2}, {"documents": [4, 4]}, "documents: expected how many sentences each document has, 4 in all"),
     ],
 )
 def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], message: str) -> None:

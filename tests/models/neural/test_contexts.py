@@ -8,8 +8,7 @@ import torch
 
 from tagline import BiLSTMCRF, InputError, TransformerCRF
 from tagline.models.files import loads
-from tagline.models.neural.contexts import documents_of, with_neighbours
-from tagline.readers.corpus import Corpus
+from tagline.models.neural.contexts import with_neighbours
 from tests.features.piece_cases import random_words, table
 from tests.models.neural.cases import SMALL, TINY, encoder_folder, people, transformer
 
@@ -109,10 +108,8 @@ def test_markers_begin_documents():
     X = [["-DOCSTART-"], ["Anna", "sings"], ["-DOCSTART-"], ["Bob", "runs"]]
     model = with_context(10)
     np.testing.assert_array_equal(emissions(model, X), emissions(model, X, documents=[2, 2]))
-    corpus = Corpus.from_sentences([{"token": row} for row in [["Eve"], *X]])
-    numbers = documents_of(corpus)
-    assert numbers is not None
-    assert numbers.tolist() == [0, 0, 0, 1, 1]  # what comes before the first marker belongs to it
+    before = [["Eve", "left"], *X]  # what comes before the first marker is a document of its own
+    np.testing.assert_array_equal(emissions(model, before), emissions(model, before, documents=[1, 2, 2]))
 
 
 def test_no_context_is_what_it_was():
@@ -173,7 +170,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "documents: expected how many .* no sentence begins with -DOCSTART-",
     ),
     "no context": ({}, {"documents": [16]}, "documents: expected none where no context is read"),
-    "sum": ({"context": 5}, {"documents": [1, 2]}, r"documents: expected .* \d+ in all, got \[1, 2\]"),
+    "sum": ({"context": 5}, {"documents": [1, 2]}, r"documents: expected .* \d+ in all, .* got \[1, 2\]"),
     "floats": ({"context": 5}, {"documents": [1.0] * 16}, "documents: expected how many sentences"),
     "ragged": ({"context": 5}, {"documents": [[1], [2, 3]]}, "documents: expected how many sentences"),
     "dev": (

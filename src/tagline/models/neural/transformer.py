@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tagline.errors import InputError
+from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
 from tagline.models.contract import Input
 from tagline.models.files import bad_file
-from tagline.models.neural.contexts import MARKER, documents_of, with_neighbours
+from tagline.models.neural.contexts import with_neighbours
 from tagline.models.neural.file import planned
 from tagline.models.neural.folders import FolderModel
 from tagline.models.neural.network import (
@@ -260,7 +261,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
             if documents is not None:
                 raise InputError(f"{name}: expected none where no context is read, got some; set context=")
             return None
-        numbers = documents_of(corpus, documents, name)
+        numbers = stated_documents(corpus, documents, name)
         if numbers is None and needed:
             raise InputError(
                 f"{name}: expected how many sentences each document has, as context is {self.context}, got none, and "
