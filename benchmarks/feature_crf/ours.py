@@ -90,7 +90,7 @@ def passes(case: str, train: str, template: str, iterations: int, evaluations: i
     problem = read(case, train, template)
     likelihood, ticks = problem.likelihood(), Ticks()
     zero = np.zeros(likelihood.size)
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=iterations, report=ticks)
+    monitor = Monitor(epsilon=0, delta=0, max_iterations=iterations, reports=[ticks])
     trained = lbfgs(likelihood, zero, c2=C2, memory=MEMORY, monitor=monitor)
     taken: list[Clocks] = []
     for _ in range(evaluations):
