@@ -34,12 +34,14 @@ class Format:
         home: the module that reads it; None for one that is told apart only to be refused.
         recognises: whether a file with such first bytes is one.
         written: whether the home writes it, too.
+        kinds: of models that it can hold.
     """
 
     tool: str
     home: str | None
     recognises: Callable[[bytes], bool]
     written: bool = True
+    kinds: tuple[str, ...] = ("crf",)
 
 
 def _is_crfpp(head: bytes) -> bool:
@@ -59,7 +61,12 @@ FORMATS = {
     "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
     "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
     "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text", lambda head: head.startswith(b"version: ")),
-    "wapiti": Format("Wapiti", "tagline.interop.wapiti.file", lambda head: head.startswith(b"#mdl#")),
+    "wapiti": Format(
+        "Wapiti",
+        "tagline.interop.wapiti.file",
+        lambda head: head.startswith(b"#mdl#"),
+        kinds=("crf", "memm", "maxent"),
+    ),
     "sklearn-crfsuite": Format(
         "sklearn-crfsuite",
         "tagline.interop.sklearn_crfsuite.pickles",
@@ -122,13 +129,13 @@ def write_model(model: Model, path: storage.Path, format: str) -> None:
         return
     if format not in WRITTEN:
         raise InputError(f"format: expected one of {', '.join((TAGLINE, *WRITTEN))}, got {format!r}")
-    home = FORMATS[format].home
-    if model.kind != "crf":
-        tool = FORMATS[format].tool
+    form = FORMATS[format]
+    if model.kind not in form.kinds:
         raise InputError(
-            f"model: expected a feature CRF to write as a file of {tool}, got a model of kind {model.kind}"
+            f"model: expected a model of kind {' or '.join(form.kinds)} to write as a file of {form.tool}, got one of "
+            f"kind {model.kind}"
         )
-    assert home is not None
-    data = import_module(home).write_crf(model)
+    assert form.home is not None
+    data = import_module(form.home).write_crf(model)
     with open_new(path) as file:
         file.write(data)

@@ -56,6 +56,18 @@ def posteriors(words: list[str]) -> list[dict[str, float]]:
     ]
 
 
+def local_probability(words: list[str], labels: tuple[str, ...], token: int) -> float:
+    """The probability of a token's label given the label before it, in an MEMM with these weights."""
+    rivals = [(*labels[:token], label) for label in LABELS]
+    total = sum(math.exp(score(words, rival, token)) for rival in rivals)
+    return math.exp(score(words, labels[: token + 1], token)) / total
+
+
+def token_score(words: list[str], labels: tuple[str, ...], token: int) -> float:
+    """The score of a token's label alone, as a maxent model has it."""
+    return sum(WEIGHTS.get((name, None, labels[token]), 0.0) for name in observed(words, token))
+
+
 def model_text() -> bytes:
     """The file of the model, from its parts."""
 

@@ -81,14 +81,26 @@ def test_weights_may_be_decimal_and_in_any_order() -> None:
     assert model.weights[1:].tolist() == read_model(MODEL).weights[1:].tolist()
 
 
+@pytest.mark.parametrize(("number", "kind"), [(b"0", "maxent"), (b"1", "memm"), (b"2", "crf")])
+def test_the_type_of_a_model_is_its_kind(tmp_path: Path, number: bytes, kind: str) -> None:
+    data = MODEL.replace(b"#mdl#2#", b"#mdl#%b#" % number)
+    model = read_crf(data, "model")
+    assert model.kind == kind
+    assert write_model(read_model(data)) == data
+    write_any(model, tmp_path / "back.mdl", "wapiti")
+    back = read_crf((tmp_path / "back.mdl").read_bytes(), "back")
+    assert back.kind == kind
+    assert back.predict_marginals(SENTENCES) == model.predict_marginals(SENTENCES)
+    model.save(tmp_path / "m.tagline")
+    assert tagline.load(tmp_path / "m.tagline").predict_marginals(SENTENCES) == model.predict_marginals(SENTENCES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wrong"),
     [
-        (b"#mdl#2#", b"#mdl#1#", "got an MEMM; only CRFs"),
-        (b"#mdl#2#", b"#mdl#0#", "got a maxent model"),
         (b"#mdl#2#", b"#mdl#7#", "type 7"),
         (b"#mdl#2#10", b"#mdl#2#9", "9 weights, as the first line says, got 10"),
-        (b"/0/0\n", b"/0/1\n", "a model of --me"),
+        (b"/0/0\n", b"/0/1\n", "got one of --me"),
         (b"1:O,", b"2:O,", "string 2 of 3"),
         (b"#qrk#3", b"#qrk#4", "string 4 of 4"),
         (b"#qrk#3\n", b"#qrk#999999999999\n", "string 4 of 999999999999"),

@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 from tagline import compiled
 from tagline.errors import InputError, visible
-from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, TYPES, Options, parse
+from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, Options, parse
 from tagline.interop.wapiti.sentences import Block, joined, read_blocks
-from tagline.interop.wapiti.text import WapitiModel, compacted, read_model
+from tagline.interop.wapiti.text import TYPES, WapitiModel, compacted, read_model
 from tagline.writing import open_new
 
 HELP = """usage: tagline wapiti train|label|dump|update [switches] [input] [output]

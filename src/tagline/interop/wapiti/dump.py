@@ -9,6 +9,7 @@ with an empty line behind the weights of each observation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def dump(model: WapitiModel, precision: int = 5, all_weights: bool = False) -> I
         features = np.arange(model.offsets[-1])
         weights = np.zeros(len(features))
         weights[model.features] = model.weights
-        model = WapitiModel(model.patterns, model.labels, model.observations, features, weights)
+        model = replace(model, features=features, weights=weights)
     last = -1
     columns = (column.tolist() for column in (*model.keys(), model.weights))
     for observation, place, of_pair, weight in zip(*columns, strict=True):
@@ -89,4 +90,4 @@ def patched(model: WapitiModel, data: bytes, source: str) -> WapitiModel:
     rows = np.array(list(weights), np.int64).reshape(-1, 3)
     by_key = rows[:, 0], rows[:, 2], rows[:, 1].astype(bool)
     values = np.array(list(weights.values()), np.float64)
-    return make_model(model.patterns, model.labels, model.observations, by_key, values)
+    return make_model(model.patterns, model.labels, model.observations, by_key, values, model.type)

@@ -1,4 +1,4 @@
-"""Models of Wapiti as feature CRFs, and back.
+"""Models of Wapiti as feature CRFs, MEMMs and maximum-entropy models, and back.
 
 Observations that begin with u are state attributes, those with b edge attributes, those with * both. The pattern
 without a command that pairs of labels are crossed with, ``b`` or ``*``, gives the plain transitions. Wapiti's penalty
@@ -28,10 +28,10 @@ BIGRAM = "b"  # the observation of plain transitions in models without patterns
 
 
 def read_crf(data: bytes, source: str) -> CRF:
-    """Make a CRF of the bytes of a model file."""
+    """Make a model of the bytes of a model file: a CRF, or what its type says."""
     model = read_text(data, source)
     template = template_of(model, source)
-    return crf_of_parameters(parameters_of(model, template), template, REASON)
+    return crf_of_parameters(parameters_of(model, template), template, REASON, model.type)
 
 
 def write_crf(model: CRF) -> bytes:
@@ -46,9 +46,10 @@ def file_of(model: WapitiModel) -> bytes:
 
 
 def parameters_of(model: WapitiModel, template: Template | None) -> Parameters:
-    """Return the weights of a file as those of a CRF."""
+    """Return the weights of a file as those of a CRF; of a maxent model, those of labels alone."""
     bigram = None if template is None else bigram_of(template)
     observations, places, of_pair = model.keys()
+    pairs = of_pair & (model.type != "maxent")
     is_bigram = np.array([name == bigram for name in model.observations], bool)
     has_edges = model.has_edges & ~is_bigram if template is None or not template.has_edges else model.has_edges
     L = len(model.labels)
@@ -62,10 +63,10 @@ def parameters_of(model: WapitiModel, template: Template | None) -> Parameters:
         model.labels,
         [name for name, has in zip(model.observations, model.has_states, strict=True) if has],
         chosen(~of_pair, np.cumsum(model.has_states) - 1, 1),
-        chosen(of_pair & is_bigram[observations], None, 2),
+        chosen(pairs & is_bigram[observations], None, 2),
         way=template,
         edge_names=[name for name, has in zip(model.observations, has_edges, strict=True) if has],
-        edges=chosen(of_pair & has_edges[observations], np.cumsum(has_edges) - 1, 2),
+        edges=chosen(pairs & has_edges[observations], np.cumsum(has_edges) - 1, 2),
     )
 
 
@@ -113,7 +114,7 @@ def model_of(crf: CRF) -> WapitiModel:
         raise InputError("model: expected weights that are not 0, got none; Wapiti reads no model without observations")
     keys, weights = _weights_by_key(p, states, edges, numbers, bigram)
     patterns = [] if template is None else list(dict.fromkeys((line.number, line.text) for line in template.lines))
-    return make_model([text for _, text in patterns], p.labels, list(numbers), keys, weights)
+    return make_model([text for _, text in patterns], p.labels, list(numbers), keys, weights, crf.kind)
 
 
 def _expressible(crf: CRF) -> Parameters:

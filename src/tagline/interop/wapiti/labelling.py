@@ -1,7 +1,8 @@
 """Labels for sentences, as ``wapiti label`` writes them: the line as it came, a tab, the label, and scores if wanted.
 
 Scores are in float64 and written with six digits. Without ``--post`` the score of a token is that of its label and the
-pair that leads to it, that of a sentence their sum; with it, the probability of the label, and their product.
+pair that leads to it, that of a sentence their sum; with it, the probability of the label, and their product. An MEMM
+has, with and without ``--post``, the probability of a label given the label before it, and the product of these.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tagline.features.attributes import Features
 from tagline.features.byte_text import bytes_of
 from tagline.features.expansion import expand
 from tagline.features.items import items_to_features
+from tagline.features.local_scores import LocalScorer, charged, log_normalisers
 from tagline.features.weights import Scorer
 from tagline.interop.wapiti.file import parameters_of, template_of
 from tagline.interop.wapiti.options import Options
@@ -89,11 +91,13 @@ class Labeller:
     def __init__(self, model: WapitiModel, source: str) -> None:
         self.template = template_of(model, source)
         self.parameters = parameters_of(model, self.template)
+        self.is_local = model.type == "memm"
 
     @cached_property
     def scorer(self) -> Scorer:
         """The weights, ready for scoring."""
-        return Scorer(self.parameters.structure, self.parameters.weights)
+        scorer = LocalScorer if self.is_local else Scorer
+        return scorer(self.parameters.structure, self.parameters.weights)
 
 
 def label_stream(model: Labeller, stream: BinaryIO, out: BinaryIO, options: Options, source: str, tell: Tell) -> None:
@@ -150,18 +154,40 @@ def _ranked(
             assert known is not None
             forced = known[begin : begin + chain.num_tokens]
         begin += chain.num_tokens
-        yield from _of_posteriors(chain, forced, options) if options.post else _of_scores(chain, forced, options)
+        if model.is_local and exact:
+            yield from _of_local(chain, forced, options)
+        elif options.post:
+            yield from _of_posteriors(chain, forced, options)
+        else:
+            yield from _of_scores(chain, forced, options)
+
+
+def _of_local(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[Labelling]]:
+    """Labels of an MEMM by the products of their probabilities."""
+    normalisers = log_normalisers(chain)
+    for b, ranked in enumerate(_best(charged(chain), forced, options.nbest)):
+        tokens = np.arange(*chain.offsets[b : b + 2])
+        scores = _token_scores(chain, tokens, ranked.labels)
+        scores[:, :1] -= normalisers[tokens[:1], 0]
+        scores[:, 1:] -= normalisers[tokens[1:], ranked.labels[:, :-1]]
+        probabilities = np.exp(scores)
+        rows = zip(ranked.labels, probabilities.prod(axis=1).tolist(), probabilities, strict=True)
+        yield [Labelling(*parts) for parts in rows]
+
+
+def _token_scores(chain: Chain, tokens: IntArray, labels: IntArray) -> Float64Array:
+    """Return the score of each token's label and of the pair that leads to it, for labellings ``[K, T]``."""
+    scores: Float64Array = chain.emissions[tokens, labels].astype(np.float64)
+    pairs = (labels[:, :-1], labels[:, 1:])
+    scores[:, 1:] += chain.transitions[(tokens[1:], *pairs) if chain.per_position else pairs]
+    return scores
 
 
 def _of_scores(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[Labelling]]:
     for b, ranked in enumerate(_best(chain, forced, options.nbest)):
-        first, last = chain.offsets[b : b + 2]
         scores = np.empty((len(ranked.labels), 0))
         if options.score:
-            tokens, before = np.arange(first, last), ranked.labels[:, :-1]
-            scores = chain.emissions[tokens, ranked.labels].astype(np.float64)
-            pairs = (before, ranked.labels[:, 1:])
-            scores[:, 1:] += chain.transitions[(tokens[1:], *pairs) if chain.per_position else pairs]
+            scores = _token_scores(chain, np.arange(*chain.offsets[b : b + 2]), ranked.labels)
         yield [Labelling(*parts) for parts in zip(ranked.labels, ranked.scores.tolist(), scores, strict=True)]
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.interop.wapiti.text import TYPES
 
 MODES = {"t": "train", "l": "label", "d": "dump", "u": "update"}
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
-TYPES = ("maxent", "memm", "crf")
 
-_LATER = "only CRFs are trained and read: leave it out"
 _REFUSED = {
-    "me": f"expected no --me, got it; {_LATER}",
+    "me": "expected no --me, got it; write each token on a line of its own, and leave it out",
     "rstate": "expected no --rstate, for states of Wapiti's optimisers are not read; go on from weights with -m model",
     "sstate": "expected no --sstate, for there is no such state to save; the model file is enough to go on with -m",
     "clip": "expected no --clip, for all weights are trained; train with -1 above 0 for a sparse model",
@@ -176,5 +175,3 @@ def _check_training(options: Options) -> None:
         raise InputError(f"--algo: expected one of {', '.join(ALGORITHMS)}, got {options.algo!r}")
     if options.type not in (*TYPES, "list"):
         raise InputError(f"--type: expected one of {', '.join(TYPES)}, got {options.type!r}")
-    if options.type in ("maxent", "memm"):
-        raise InputError(f"--type: expected crf, got {options.type}; {_LATER}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -32,8 +32,7 @@ from tagline.types import BoolArray, Float64Array, IntArray
 Keys: TypeAlias = tuple[IntArray, IntArray, BoolArray]
 """For each weight its observation, its label or pair (previous · L + next), and whether it is of a pair, ``[W]``."""
 
-CRF_TYPE = 2
-TYPES = {0: "a maxent model", 1: "an MEMM"}
+TYPES = ("maxent", "memm", "crf")  # a position is a type's number in a file
 MOST_LABELS = 8192
 
 _HEADER = re.compile(rb"#mdl#(?:([0-9]{1,9})#)?([0-9]{1,18})\n")
@@ -52,6 +51,7 @@ class WapitiModel:
         labels, observations: their names; a position is a number.
         features: ``[W]``, ascending, the features that have a weight.
         weights: ``[W]``.
+        type: "maxent", whose weights of pairs are not used, "memm" or "crf".
     """
 
     patterns: tuple[str, ...]
@@ -59,6 +59,7 @@ class WapitiModel:
     observations: tuple[str, ...]
     features: IntArray
     weights: Float64Array
+    type: str = "crf"
 
     @cached_property
     def has_states(self) -> BoolArray:
@@ -96,13 +97,14 @@ def make_model(
     observations: Sequence[str],
     keys: Keys,
     weights: Float64Array,
+    type: str,
 ) -> WapitiModel:
     """Return the model with these weights, by keys as `WapitiModel.keys` returns them; those of 0 are left out."""
-    bare = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), np.empty(0, np.int64), np.empty(0))
+    bare = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), np.empty(0, np.int64), np.empty(0), type)
     features = bare.numbers_of(keys)
     order = np.argsort(features, kind="stable")
     order = order[weights[order] != 0]
-    return WapitiModel(bare.patterns, bare.labels, bare.observations, features[order], weights[order])
+    return replace(bare, features=features[order], weights=weights[order])
 
 
 def compacted(model: WapitiModel) -> WapitiModel:
@@ -110,7 +112,7 @@ def compacted(model: WapitiModel) -> WapitiModel:
     observations, places, of_pair = model.keys()
     used, numbers = np.unique(observations, return_inverse=True)
     names = [model.observations[k] for k in used.tolist()]
-    return make_model(model.patterns, model.labels, names, (numbers, places, of_pair), model.weights)
+    return make_model(model.patterns, model.labels, names, (numbers, places, of_pair), model.weights, model.type)
 
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
@@ -123,13 +125,14 @@ def bad_model(source: str, expected: str, got: object) -> StorageError:
 
 def read_model(data: bytes, source: str = "<bytes>") -> WapitiModel:
     """Read a model file, or say what is wrong with it."""
-    count, at = _header(data, source)
+    type, count, at = _header(data, source)
     reader = _READER.match(data, at)
     if reader is None:
         raise bad_model(source, "the number of patterns (#rdr#)", repr(data[at : at + 20]))
     if int(reader[3] or 0):
         raise StorageError(
-            f"{source}: expected a CRF, got a model of --me, in which each line is a sentence; such models are not read"
+            f"{source}: expected a model of sentences, got one of --me, in which each line is a sentence; such models "
+            "are not read"
         )
     patterns, at = _strings(data, reader.end(), int(reader[1]), f"{source}: patterns")
     labels, at = _quarks(data, at, f"{source}: labels")
@@ -140,24 +143,20 @@ def read_model(data: bytes, source: str = "<bytes>") -> WapitiModel:
         if name[:1] not in ("u", "b", "*"):
             raise bad_model(source, "observations that begin with u, b or *", repr(name[:40]))
     features, weights = _weights(data, at, count, source)
-    model = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), features, weights)
+    model = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), features, weights, type)
     if len(features) and features[-1] >= model.offsets[-1]:
         raise bad_model(source, f"features below {model.offsets[-1]}", features[-1])
     return model
 
 
-def _header(data: bytes, source: str) -> tuple[int, int]:
+def _header(data: bytes, source: str) -> tuple[str, int, int]:
     header = _HEADER.match(data)
     if header is None:
         raise bad_model(source, "a model of Wapiti (#mdl#)", repr(data[:20]))
-    kind = int(header[1] or CRF_TYPE)
-    if kind in TYPES:
-        raise StorageError(
-            f"{source}: expected a CRF, got {TYPES[kind]}; only CRFs of Wapiti are read: train with -T crf"
-        )
-    if kind != CRF_TYPE:
-        raise bad_model(source, "a CRF (type 2)", f"type {kind}")
-    return int(header[2]), header.end()
+    number = TYPES.index("crf") if header[1] is None else int(header[1])
+    if number >= len(TYPES):
+        raise bad_model(source, "maxent, memm or crf (type 0, 1 or 2)", f"type {number}")
+    return TYPES[number], int(header[2]), header.end()
 
 
 def _strings(data: bytes, at: int, count: int, place: str) -> tuple[list[str], int]:
@@ -211,7 +210,7 @@ def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, F
 def write_model(model: WapitiModel, highest_column: int = 0) -> bytes:
     """Return the file of a model, as Wapiti itself writes it."""
     parts = [
-        f"#mdl#{CRF_TYPE}#{len(model.features)}\n#rdr#{len(model.patterns)}/{highest_column}/0\n".encode(),
+        f"#mdl#{TYPES.index(model.type)}#{len(model.features)}\n#rdr#{len(model.patterns)}/{highest_column}/0\n".encode(),
         *map(_string, model.patterns),
         f"#qrk#{len(model.labels)}\n".encode(),
         *map(_string, model.labels),

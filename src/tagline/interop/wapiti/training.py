@@ -4,8 +4,9 @@ Each observation has a weight for every label, or every pair of labels, whether 
 
     Σ −log p(y | x) + ρ1·|w|₁ + ρ2/2·|w|²
 
-is convex, so whichever algorithm is asked for, `tagline.training` finds the same optimum. Training stops before that
-when the error rate, or the objective, has changed by less than ``--stopeps`` over a window of passes, as Wapiti does.
+has the p(y | x) of a CRF, of an MEMM or, token by token, of a maximum-entropy model. It is convex, so whichever
+algorithm is asked for, `tagline.training` finds the same optimum. Training stops before that when the error rate, or
+the objective, has changed by less than ``--stopeps`` over a window of passes, as Wapiti does.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Expanded, Features
 from tagline.features.expansion import expand
 from tagline.features.items import items_to_features
+from tagline.features.local_scores import LocalScorer
 from tagline.features.templates import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, Structure, structure_of
@@ -55,6 +57,7 @@ class Lesson:
         features: the observations of each token.
         targets: ``[N]``, numbers of labels; −1 for labels that are not among them.
         names: of state and edge attributes.
+        type: of the model, "maxent", "memm" or "crf".
     """
 
     patterns: Template | None
@@ -62,6 +65,16 @@ class Lesson:
     features: Features
     targets: IntArray
     names: Vocabularies
+    type: str
+
+    @property
+    def chained(self) -> bool:
+        """Whether a label depends on the label before."""
+        return self.type != "maxent"
+
+    def usable(self, features: Features) -> Features:
+        """Return the observations that the model has weights for: a maxent model leaves out those of pairs."""
+        return features if self.chained else Features(features.offsets, features.states)
 
     @cached_property
     def bigram(self) -> str | None:
@@ -101,7 +114,8 @@ def read_lesson(block: Block, options: Options, before: WapitiModel | None) -> L
         )
     assert built.states is not None
     _check_names(patterns, built.edges)
-    return Lesson(patterns, labels, built.features, targets, (built.states, built.edges))
+    type = options.type if before is None else before.type
+    return Lesson(patterns, labels, built.features, targets, (built.states, built.edges), type)
 
 
 def _patterns(options: Options, before: WapitiModel | None) -> Template | None:
@@ -150,10 +164,10 @@ def evaluate(lesson: Lesson, block: Block) -> tuple[Features, IntArray]:
 
 
 def structure(lesson: Lesson) -> Structure:
-    """Give a weight to each observation with each label, or pair of labels."""
+    """Give a weight to each observation with each label, or pair of labels; a maxent model has none of pairs."""
     states, edges = lesson.names
     return structure_of(
-        lesson.features,
+        lesson.usable(lesson.features),
         lesson.targets.astype(np.int32),
         len(lesson.labels),
         len(states),
@@ -161,7 +175,7 @@ def structure(lesson: Lesson) -> Structure:
         all_states=True,
         all_transitions=True,
         edge_pairs="all",
-        transitions=lesson.patterns is not None and lesson.patterns.label_bigrams,
+        transitions=lesson.chained and lesson.patterns is not None and lesson.patterns.label_bigrams,
     )
 
 
@@ -171,18 +185,30 @@ def learn(
     """Find the weights."""
     layout = structure(lesson)
     tell(f"    nb labels:   {len(lesson.labels)}\n    nb blocks:   {len(lesson.observations)}\n")
-    tell(f"    nb features: {layout.size}\n")
+    names, keys = _keys(lesson, layout)
+    empty = make_model((), lesson.labels, names, keys, np.zeros(layout.size), lesson.type)
+    tell(f"    nb features: {empty.offsets[-1]}\n")
     tell(f"* Train the model with {_algorithm(options)}\n")
-    progress = Progress(layout, dev or (lesson.features, lesson.targets), options, tell)
+    features, targets = dev or (lesson.features, lesson.targets)
+    is_local = lesson.type == "memm"
+    scorer = (LocalScorer if is_local else Scorer)(layout, np.zeros(layout.size))
+    progress = Progress(scorer, (lesson.usable(features), targets), options, tell)
     rho2 = 0.0 if options.algo == "sgd-l1" else options.rho2  # it has no such penalty
     passes = None if before is None else 0  # stochastic ones would lead away from the model that is trained on
-    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes)
+    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes, local=is_local)
     monitor = Monitor(
         epsilon=EPSILON, period=0, delta=0.0, max_iterations=options.maxiter or None, callbacks=[progress.passed]
     )
     with _stopping():
-        targets = Targets(lesson.targets.astype(np.int32))
-        trained = train(layout, lesson.features, targets, None, _start(layout, lesson, before), settings, monitor)
+        trained = train(
+            layout,
+            lesson.usable(lesson.features),
+            Targets(lesson.targets.astype(np.int32)),
+            None,
+            _start(layout, lesson, before),
+            settings,
+            monitor,
+        )
     tell(f"    stopped: {progress.reason or trained.reason}\n")
     return _model(lesson, layout, np.asarray(trained.weights, np.float64))
 
@@ -195,9 +221,9 @@ def _algorithm(options: Options) -> str:
 class Progress:
     """Tells of each pass in Wapiti's manner, and decides by its windows when to stop."""
 
-    def __init__(self, layout: Structure, sentences: tuple[Features, IntArray], options: Options, tell: Tell) -> None:
+    def __init__(self, scorer: Scorer, sentences: tuple[Features, IntArray], options: Options, tell: Tell) -> None:
         self._features, self._targets = sentences
-        self._scorer = Scorer(layout, np.zeros(layout.size))
+        self._scorer = scorer
         self._options, self._tell = options, tell
         self._errors: list[float] = []
         self._objectives: list[float] = []
@@ -215,7 +241,7 @@ class Progress:
             f"  [{state.pass_:4d}] obj={objective} act={np.count_nonzero(weights):<8d} "
             f"err={tokens:5.2f}%/{sentences:5.2f}% time={spent:.2f}s/{state.seconds:.2f}s\n"
         )
-        self._errors.append(tokens)
+        self._errors = [] if noisy else [*self._errors, tokens]
         self._objectives = [] if noisy else [*self._objectives, state.objective]
         return self._is_steady()
 
@@ -268,7 +294,9 @@ def _keys(lesson: Lesson, layout: Structure) -> tuple[list[str], Keys]:
     L, numbers = len(lesson.labels), lesson.observations
     of_edges = np.array([numbers[name] for name in edges or ()], np.int64)
     plain = [] if lesson.bigram is None else [numbers[lesson.bigram]]
-    rows = np.concatenate([np.repeat(plain, len(layout.transitions)), np.repeat(of_edges, L * L)])
+    rows = np.concatenate(
+        [np.repeat(plain, len(layout.transitions)), np.repeat(of_edges, np.diff(layout.edge_offsets))]
+    )
     observations = np.concatenate([np.repeat(np.arange(len(states)), L), rows.astype(np.int64)])
     pairs = np.concatenate([layout.transitions, layout.edge_pairs]).astype(np.int64)
     places = np.concatenate([layout.state_labels.astype(np.int64), pairs[:, 0] * L + pairs[:, 1]])
@@ -281,12 +309,12 @@ def _start(layout: Structure, lesson: Lesson, before: WapitiModel | None) -> Flo
     if before is None:
         return weights
     names, keys = _keys(lesson, layout)
-    bare = make_model((), lesson.labels, names, keys, np.zeros(layout.size))
+    bare = make_model((), lesson.labels, names, keys, np.zeros(layout.size), lesson.type)
     ours = bare.numbers_of(keys)
     numbers = {name: k for k, name in enumerate(names)}
     observations, places, of_pair = before.keys()
     renumbered = np.array([numbers.get(name, -1) for name in before.observations], np.int64)[observations]
-    kept = renumbered >= 0
+    kept = (renumbered >= 0) & (lesson.chained | ~of_pair)
     theirs = bare.numbers_of((renumbered[kept], places[kept], of_pair[kept]))
     order = np.argsort(ours)
     weights[order[np.searchsorted(ours, theirs, sorter=order)]] = before.weights[kept]
@@ -297,4 +325,4 @@ def _model(lesson: Lesson, layout: Structure, weights: Float64Array) -> WapitiMo
     names, keys = _keys(lesson, layout)
     lines = () if lesson.patterns is None else lesson.patterns.lines
     patterns = dict.fromkeys((line.number, line.text) for line in lines)
-    return make_model([text for _, text in patterns], lesson.labels, names, keys, weights)
+    return make_model([text for _, text in patterns], lesson.labels, names, keys, weights, lesson.type)

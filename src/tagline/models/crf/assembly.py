@@ -89,14 +89,17 @@ def crf_of_weights(
     return crf_of_parameters(parameters, way, reason)
 
 
-def crf_of_parameters(parameters: Parameters, way: Way, reason: str) -> CRF:
-    """Return the CRF that has these parameters, and gets its features in this way."""
+def crf_of_parameters(parameters: Parameters, way: Way, reason: str, kind: str = "crf") -> CRF:
+    """Return the CRF that has these parameters, and gets its features in this way; or the MEMM or MaxEnt, by `kind`."""
     from tagline.models.crf.estimator import CRF
     from tagline.models.crf.fitting import FittedCRF
+    from tagline.models.crf.memm import MEMM, MaxEnt
     from tagline.models.files import TrainingFacts
 
     structure = parameters.structure
-    crf = CRF(way, scheme=parameters.scheme, start_end=structure.start or structure.end)
+    crf = {"crf": CRF, "memm": MEMM, "maxent": MaxEnt}[kind](
+        way, scheme=parameters.scheme, start_end=structure.start or structure.end
+    )
     crf._become(FittedCRF(parameters, Extraction(way), TrainingFacts(reason=reason), ()))
     return crf
 
