@@ -82,10 +82,10 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
                 if (answers.entropy) *answers.entropy = 0;
             }
         SafePosterior<Real> forward_backward(variant, prepared, stop);
-        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
-            Scores<Real> scores[kGroup];
-            Answers<Real> answers[kGroup];
-            Status status[kGroup];
+        for_groups<kMostAbreast>(batch.offsets, first, last, [&](int count, const int64_t* members) {
+            Scores<Real> scores[kMostAbreast];
+            Answers<Real> answers[kMostAbreast];
+            Status status[kMostAbreast];
             for (int g = 0; g < count; ++g) {
                 scores[g] = batch.sentence(members[g]);
                 answers[g] = answers_at(batch, want, members[g]);

@@ -35,24 +35,24 @@ struct Blocks {
     int64_t count() const { return int64_t(offsets.size()) - 1; }
 };
 
-// Call work(count, indices) for the non-empty sentences first … last − 1 that are asked for in groups of up to kGroup,
+// Call work(count, indices) for the non-empty sentences first … last − 1 that are asked for in groups of up to kMost,
 // longest first. Neighbours in length go together, whatever their place in the block; false from `work` ends it.
-template <class Asked, class Work>
+template <int kMost = kGroup, class Asked, class Work>
 void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Asked& asked, const Work& work) {
     std::vector<int64_t> order;
     for (int64_t b = first; b < last; ++b)
         if (offsets[b + 1] > offsets[b] && asked(b)) order.push_back(b);
     const auto longer = [&](int64_t a, int64_t b) { return offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]; };
     std::stable_sort(order.begin(), order.end(), longer);
-    for (size_t k = 0; k < order.size(); k += kGroup) {
-        const int count = int(std::min<size_t>(kGroup, order.size() - k));
+    for (size_t k = 0; k < order.size(); k += kMost) {
+        const int count = int(std::min<size_t>(kMost, order.size() - k));
         if (!work(count, order.data() + k)) return;
     }
 }
 
-template <class Work>
+template <int kMost = kGroup, class Work>
 void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Work& work) {
-    for_groups(offsets, first, last, [](int64_t) { return true; }, work);
+    for_groups<kMost>(offsets, first, last, [](int64_t) { return true; }, work);
 }
 
 // The smallest sentence that any thread reported.

@@ -49,7 +49,7 @@ public:
     // What the sentences from now on share; it outlives their answers.
     void use(const Prepared& sums);
 
-    // Answer for up to kGroup sentences of T > 0, longest first. A sentence without a legal labelling adds nothing to
+    // Answer for up to kMostAbreast sentences of T > 0, longest first. A sentence without a legal labelling adds nothing to
     // sums.
     void compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
 
@@ -60,6 +60,7 @@ private:
     Arena scratch_, wide_;
     Prepared wide_sums_;
 
+    void compute_fast(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
 };
 

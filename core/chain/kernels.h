@@ -72,6 +72,7 @@ enum class Status {
 
 // Sentences go through the kernels in groups of up to this many, longest first. Their results do not depend on it.
 constexpr int kGroup = 4;
+constexpr int kMostAbreast = 16;  // where one sentence has one lane, see kernels/abreast.h
 
 // Weights of state attributes as the kernels read them, and gradients as they add to them. An attribute with weights
 // for many labels is a row of all labels, the others are cells, one for each weight.
@@ -120,6 +121,12 @@ struct Kernels {
     // Add factor · nodes[n − first] to the sums of token n's attributes.
     void (*absorb)(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
                    const Real* nodes);
+
+    // `posterior` for more sentences at a time; false, with nothing done, where they cannot go abreast. A sentence that
+    // comes back as Status::guard has to be given to `posterior`. Answers to a sentence have the bits of `posterior`.
+    bool (*posterior_abreast)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
+                              Status* status, Arena& scratch, const int* stop);
+    int abreast;  // at most so many sentences
 };
 
 // The E step of an HMM, float64. `shared` is that of Kernels<double>::sum_prepare.

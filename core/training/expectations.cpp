@@ -16,7 +16,7 @@ Expectations<Real>::Expectations(const TransitionLayout& transitions, const Exam
       alike_(!examples.weights && !examples.allowed && !per_position_),
       forward_backward_(variant, stop),
       local_(variant, transitions.L, stop),
-      own_counts_(size_t(transitions.L * (transitions.L + 2)) * kGroup),
+      own_counts_(size_t(transitions.L * (transitions.L + 2)) * kMostAbreast),
       inner_counts_(size_t(transitions.L * (transitions.L + 2))) {}
 
 template <class Real>
@@ -51,8 +51,8 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
     Real* edges = per_position_ ? at_least(edges_, tokens * L * L) : nullptr;
     if (!alike_) std::fill(own_counts_.begin(), own_counts_.begin() + count * L * (L + 2), 0.0);
 
-    Answers<Real> want[kGroup];
-    Status status[kGroup];
+    Answers<Real> want[kMostAbreast];
+    Status status[kMostAbreast];
     count_ = count;
     for (int64_t g = 0, row = 0; g < count; ++g) {
         Sentence& sentence = members_[g];

@@ -30,7 +30,7 @@ public:
     // transitions are summed. All of it outlives its use.
     void use(const TransitionTable<Real>& scores, const Prepared& prepared, TransitionTable<double>& sums);
 
-    // Compute those of up to kGroup sentences with tokens, longest first. False when stopped.
+    // Compute those of up to kMostAbreast sentences with tokens, longest first. False when stopped.
     bool compute(const WeightTable<Real>& weights, Real scale, int count, const int64_t* members);
 
     int count() const { return count_; }
@@ -54,8 +54,8 @@ private:
     std::vector<Real> emissions_, nodes_, matrices_, edges_, masked_, inner_nodes_, inner_edges_;
     std::vector<double> own_counts_, inner_counts_;
     int count_ = 0;
-    Sentence members_[kGroup];
-    Scores<Real> group_[kGroup];
+    Sentence members_[kMostAbreast];
+    Scores<Real> group_[kMostAbreast];
 
     Answers<Real> ask(const Sentence& sentence, double* log_z) const;
     bool compute_local(const Answers<Real>* want);

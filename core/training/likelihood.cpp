@@ -179,7 +179,7 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
     };
     const int64_t last = lane_offsets_[size_t(k) + 1];
     for (int64_t begin = lane_offsets_[size_t(k)]; begin < last && !*stop; begin += kWindow)
-        for_groups(examples_.offsets, begin, std::min(begin + kWindow, last), add);
+        for_groups<kMostAbreast>(examples_.offsets, begin, std::min(begin + kWindow, last), add);
     lane.flush(hot_rows_, hot_rows_.size());
 }
 

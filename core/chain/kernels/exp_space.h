@@ -29,6 +29,23 @@ struct ExpLimits<double> {
 constexpr double kFaint = 0x1p-990;   // of finite emissions there
 constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see expected_counts.h
 
+// Without forbidden scores a step shrinks the maximum by exp(−transition_range)/2 at most and lets it grow by 2 L
+// at most, and labels lie within `range` + transition_range of it: so many steps fit between the ends of what Real
+// can hold, with room for products of α and β.
+template <class Real>
+inline int64_t steps_without_rescale(Real range, Real transition_range, int64_t L) {
+    const Real shrink = (ExpLimits<Real>::kLeastNats - range - transition_range) / (transition_range + Real(kLn2));
+    int64_t steps = 8;
+    if (shrink < Real(steps)) steps = int64_t(shrink);
+    int64_t bits = 1;
+    while ((int64_t(1) << bits) < 2 * L) ++bits;
+    if (steps * bits > ExpLimits<Real>::kGrowthBits) steps = ExpLimits<Real>::kGrowthBits / bits;
+    return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
+}
+
+// log of a sum, from which powers of two were taken.
+inline double log_of(double mass, int64_t powers) { return __builtin_log(mass) + double(powers) * kLn2; }
+
 // What the sentences of a batch share.
 template <class Real>
 struct SumShared {

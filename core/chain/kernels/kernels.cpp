@@ -32,6 +32,7 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/trellis.h"
 #include "chain/kernels/posterior.h"
 #include "chain/kernels/forward_backward.h"
+#include "chain/kernels/abreast.h"
 #include "chain/kernels/expected_counts.h"
 #include "chain/kernels/viterbi.h"
 #include "chain/kernels/emissions.h"
@@ -40,7 +41,8 @@ template <class Real>
 constexpr Kernels<Real> kernels() {
     return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
             max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
-            emit<Real>,            absorb<Real>};
+            emit<Real>,            absorb<Real>,      posterior_abreast<Real>,
+            Lanes<Real>::width};
 }
 
 bool supported() {

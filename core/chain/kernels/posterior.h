@@ -46,7 +46,7 @@ private:
         for (int64_t t = middle; t < T; ++t) exponent += of.beta_exponent[t];
         exponent += int64_t(shared.start_power) + int64_t(shared.end_power);
         for (int64_t t = 0; t < T; ++t) exponent += of.powers_at(t);
-        return __builtin_log(at_middle) + double(exponent) * kLn2;
+        return log_of(at_middle, exponent);
     }
 
     void write_tables(const Answers<Real>& want) const {

@@ -282,11 +282,16 @@ template <class Real>
 inline Real power_in(Real v) {
     return (v * Real(kLog2E) + Exp<Real>::kShifter) - Exp<Real>::kShifter;
 }
+template <class Real>
+inline Vec<Real> powers_in(Vec<Real> v) {
+    return (v * Real(kLog2E) + Exp<Real>::kShifter) - Exp<Real>::kShifter;
+}
 
 template <class Real>
 class Powers {
 public:
-    explicit Powers(Real K) : power_(K), bits_((Bits)splat(Exp<Real>::kShifter + K)) {}
+    explicit Powers(Real K) : Powers(splat(K)) {}
+    explicit Powers(Vec<Real> K) : power_(K), bits_((Bits)(Exp<Real>::kShifter + K)) {}
 
     // exp(v)·2^−K; `lowest` becomes the least k − K seen.
     Vec<Real> exp(Vec<Real> v, Vec<Real>& lowest) const {
@@ -306,6 +311,6 @@ public:
 
 private:
     typedef typename Lanes<Real>::Bits Bits;
-    Real power_;
+    Vec<Real> power_;
     Bits bits_;
 };

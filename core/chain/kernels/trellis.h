@@ -148,22 +148,9 @@ struct Trellis {
         }
         transition_range = larger_of(transition_range, shared.edge_range);
         guarded = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
-        rest = guarded ? 1 : steps_without_rescale(range);
+        rest = guarded ? 1 : steps_without_rescale(range, transition_range, L);
         constexpr Real kMost = ExpLimits<Real>::kEmissionRange;
         return !too_large && range <= kMost && shared.edge_range <= kMost;
-    }
-
-    // Without forbidden scores a step shrinks the maximum by exp(−transition_range)/2 at most and lets it grow by 2 L
-    // at most, and labels lie within `range` + transition_range of it: so many steps fit between the ends of what Real
-    // can hold, with room for products of α and β.
-    int64_t steps_without_rescale(Real range) const {
-        const Real shrink = (ExpLimits<Real>::kLeastNats - range - transition_range) / (transition_range + Real(kLn2));
-        int64_t steps = 8;
-        if (shrink < Real(steps)) steps = int64_t(shrink);
-        int64_t bits = 1;
-        while ((int64_t(1) << bits) < 2 * L) ++bits;
-        if (steps * bits > ExpLimits<Real>::kGrowthBits) steps = ExpLimits<Real>::kGrowthBits / bits;
-        return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
     }
 
     Spread<Real> exponentiate_rows() {

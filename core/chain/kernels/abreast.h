@@ -1,0 +1,535 @@
+// Forward–backward for sentences abreast: one sentence a lane, up to as many as a vector has. Included by kernels.cpp.
+//
+// The recursions are those of forward_backward.h. There a vector holds labels of one sentence: with 9 of them 7 of 16
+// lanes are idle, and a step ends with a maximum over lanes. Here a vector holds one label of many sentences, no lane is
+// idle and nothing is folded: α'_j = x_j · Σ_i α_i E_ij are multiply-adds with one E_ij for all lanes.
+//
+// Every lane adds in the order in which forward_backward.h adds for a sentence alone (`sums_at`, `mass`), so that log Z
+// and marginals have the same bits in either way: which one is faster may decide, and a sentence's answers do not depend
+// on its company. Only sums over sentences differ in the last bits.
+//
+// Only the common case is handled: shared transitions, finite emissions. A lane that meets anything else, or falls out
+// of range, comes back as Status::guard with nothing added to any sum, and forward_backward.h answers for it.
+
+template <class Real>
+using Bits = typename Lanes<Real>::Bits;
+template <class Real>
+using Counts = typename Lanes<Real>::Count;  // whole numbers, one a lane
+
+template <class Real>
+inline Counts<Real> all_lanes(int64_t value) {
+    return Counts<Real>{} + typename Lanes<Real>::Index(value);
+}
+
+template <class Real>
+inline bool any(Counts<Real> lanes) {
+    Counts<Real> folded = lanes;
+    typename Lanes<Real>::Index bits = 0;
+    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= folded[k];
+    return bits != 0;
+}
+
+// The exponents of positive normal numbers, and the powers of two by minus an exponent.
+template <class Real>
+inline Counts<Real> exponents_of(Vec<Real> v) {
+    return (Counts<Real>)((Bits<Real>)v >> Exp<Real>::kMantissa) - (sizeof(Real) == 4 ? 127 : 1023);
+}
+template <class Real>
+inline Vec<Real> powers_of_minus(Counts<Real> k) {
+    return (Vec<Real>)((Bits<Real>)((sizeof(Real) == 4 ? 127 : 1023) - k) << Exp<Real>::kMantissa);
+}
+
+// W rows of W numbers, turned around: log W times, rows k and k + W / 2 are interleaved.
+template <class Real>
+TAGLINE_INLINED inline void turn(Vec<Real>* rows) {
+    constexpr int W = Lanes<Real>::width;
+    Counts<Real> low, high;
+    for (int k = 0; k < W; ++k) {
+        low[k] = typename Lanes<Real>::Index(k / 2 + k % 2 * W);
+        high[k] = typename Lanes<Real>::Index(W / 2 + k / 2 + k % 2 * W);
+    }
+    for (int step = 1; step < W; step *= 2) {
+        Vec<Real> turned[W];
+        repeat<W / 2>([&]<int k>() TAGLINE_INLINED {
+            turned[2 * k] = __builtin_shuffle(rows[k], rows[k + W / 2], low);
+            turned[2 * k + 1] = __builtin_shuffle(rows[k], rows[k + W / 2], high);
+        });
+        repeat<W>([&]<int k>() TAGLINE_INLINED { rows[k] = turned[k]; });
+    }
+}
+
+// How many independent sums `multiply` makes for label j of L: those of the tile that it is in.
+template <class Real>
+inline int sums_at(int64_t j, int64_t L) {
+    const int64_t vectors = padded<Real>(L) / Lanes<Real>::width, n = j / Lanes<Real>::width;
+    const int64_t tiled = vectors / kTile * kTile, tile = n < tiled ? kTile : vectors - tiled;
+    return tile == 1 ? 4 : tile == 2 ? 2 : 1;
+}
+
+// out[j] = Σ_i v[i] · M[i][j] for labels j … j + kLabels − 1, lane by lane, in the order of `multiply`.
+template <int kSums, int kLabels, class Real, class Emit>
+TAGLINE_INLINED inline void multiply_abreast_tile(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
+                                                  const Emit& emit) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> sums[kSums * kLabels];
+    repeat<kSums * kLabels>([&]<int k>() TAGLINE_INLINED { sums[k] = Vec<Real>{}; });
+    const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
+        const Vec<Real> left = at(v + i * W, 0);
+        const Real* row = matrix + i * S + j;
+        repeat<kLabels>([&]<int k>() TAGLINE_INLINED {
+            Vec<Real>& sum = sums[u * kLabels + k];
+            sum = SumProduct::step(sum, left, splat(row[k]));
+        });
+    };
+    int64_t i = 0;
+    for (; i + kSums <= L; i += kSums)
+        repeat<kSums>([&]<int u>() TAGLINE_INLINED { add.template operator()<u>(i + u); });
+    if constexpr (kSums > 1)
+        for (; i < L; ++i) add.template operator()<0>(i);
+    repeat<kLabels>([&]<int k>() TAGLINE_INLINED {
+        Vec<Real> total = sums[k];
+        repeat<kSums - 1>([&]<int u>() TAGLINE_INLINED { total += sums[(u + 1) * kLabels + k]; });
+        emit(j + k, total);
+    });
+}
+
+// Tiles of as many labels as there are registers for, then of half as many.
+template <int kSums, int kLabels, class Real, class Emit>
+TAGLINE_INLINED inline int64_t multiply_abreast_range(const Real* v, const Real* matrix, int64_t L, int64_t S,
+                                                      int64_t j, int64_t end, const Emit& emit) {
+    for (; j + kLabels <= end; j += kLabels) multiply_abreast_tile<kSums, kLabels>(v, matrix, L, S, j, emit);
+    if constexpr (kLabels > 1) j = multiply_abreast_range<kSums, kLabels / 2>(v, matrix, L, S, j, end, emit);
+    return j;
+}
+
+// v [L, W], matrix [L, S]; emit(j, lanes) is called for each label.
+template <class Real, class Emit>
+TAGLINE_INLINED inline void multiply_abreast(const Real* v, const Real* matrix, int64_t L, int64_t S,
+                                             const Emit& emit) {
+    constexpr int kRegisters = kVectorBytes == 64 ? 24 : 12;
+    const int64_t vectors = S / Lanes<Real>::width;
+    const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width, tiled = whole < L ? whole : L;
+    int64_t j = 0;
+    if constexpr (kTile == 4)
+        j = multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
+    else
+        j = multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
+    if (j == L) return;
+    switch (sums_at<Real>(j, L)) {
+        case 4: multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, j, L, emit); break;
+        case 2: multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, L, emit); break;
+        default: multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, L, emit);
+    }
+}
+
+// Rows of W sentences at token t, turned: label by label, with zeros where a sentence has ended.
+template <class Real>
+struct RowsAbreast {
+    static constexpr int W = Lanes<Real>::width;
+    const Real* rows[W];  // of token 0
+    int64_t lengths[W];   // 0 where there is no sentence
+    const Real* nothing;  // [L] zeros
+
+    TAGLINE_INLINED void load(int64_t t, int64_t L, Real* out) const {
+        const Real* row[W];
+        for (int g = 0; g < W; ++g) row[g] = t < lengths[g] ? rows[g] + t * L : nothing;
+        int64_t j = 0;
+        for (; L - j > 2; j += W) {
+            Vec<Real> block[W];
+            repeat<W>([&]<int g>() TAGLINE_INLINED { block[g] = load_row(row[g] + j, 0, L - j, Real(0)); });
+            turn<Real>(block);
+            const int64_t count = L - j < W ? L - j : W;
+            for (int64_t k = 0; k < count; ++k) at(out + (j + k) * W, 0) = block[k];
+        }
+        for (; j < L; ++j)
+            for (int g = 0; g < W; ++g) out[j * W + g] = row[g][j];
+    }
+};
+
+template <class Real>
+uint64_t bits_of(const Real* row, int64_t L) {
+    uint64_t bits = 0;
+    for (int64_t j = 0; j < L; ++j) bits |= uint64_t(row[j] > 0) << j;
+    return bits;
+}
+
+constexpr int64_t kMostLabelsAbreast = 64;
+
+template <class Real>
+class Abreast {
+public:
+    static constexpr int W = Lanes<Real>::width;
+
+    Abreast(int count, const Scores<Real>* sentences, const SumShared<Real>& shared, const Answers<Real>* want,
+            Arena& scratch, const int* stop)
+        : count(count), want(want), shared(shared), stop(stop), T(sentences[0].T), L(sentences[0].L),
+          S(padded<Real>(L)), row(L * W) {
+        Real* zeros = take<Real>(scratch, S);
+        for (int64_t j = 0; j < S; ++j) zeros[j] = 0;
+        rows.nothing = zeros;
+        for (int g = 0; g < W; ++g) {
+            rows.rows[g] = g < count ? sentences[g].emissions : zeros;
+            rows.lengths[g] = g < count ? sentences[g].T : 0;
+            lengths[g] = Index(rows.lengths[g]);
+        }
+        all = want[0].nodes || want[0].transition_counts || want[0].start_counts || want[0].end_counts;
+        x = take<Real>(scratch, T * row);
+        alpha = take<Real>(scratch, T * row);
+        beta = take<Real>(scratch, (all ? T : 2) * row);
+        emission_power = take<Real>(scratch, T * W);
+        alpha_exponent = take<Index>(scratch, T * W);
+        beta_exponent = take<Index>(scratch, T * W);
+        masses = take<Real>(scratch, T * W);
+        w = take<Real>(scratch, row);
+        reach_front = take<uint64_t>(scratch, T);
+        reach_back = take<uint64_t>(scratch, T);
+    }
+
+    // The status of each sentence; nothing has been added to any sum for those that are not done.
+    void compute(Status* status) {
+        exponentiate();
+        const bool finished = forward() && backward();
+        if (finished) write_log_z();
+        if (finished && all) write_posterior();
+        for (int g = 0; g < count; ++g)
+            status[g] = !finished ? Status::stopped : failed[g] ? Status::guard : Status::done;
+    }
+
+private:
+    typedef typename Lanes<Real>::Index Index;
+    const int count;
+    const Answers<Real>* want;
+    const SumShared<Real>& shared;
+    const int* stop;
+    const int64_t T, L, S, row;
+    RowsAbreast<Real> rows;
+    Counts<Real> lengths;
+    bool all;  // not log Z alone
+    Real *x, *alpha, *beta;  // [T, L, W]; two rows of beta where log Z is all. write_posterior turns x_t into w_t
+    Real* emission_power;    // [T, W]
+    Index *alpha_exponent, *beta_exponent;   // [T, W]
+    Real* masses;                            // [T, W] Σ_j α_t(j) β_t(j)
+    Real* w;                                 // [L, W]
+    uint64_t *reach_front, *reach_back;      // [T] the labels that can be reached, by the distance from an end
+    Counts<Real> failed{};   // −1 where the sentence needs another way
+    Counts<Real> guarded{};  // −1 where labels that can be reached are watched
+    Counts<Real> rest{};     // steps from one rescale to the next, less 1
+    bool watch = false;      // some lane is guarded
+
+    Counts<Real>& exponents(Index* of, int64_t t) { return reinterpret_cast<Counts<Real>*>(of)[t]; }
+    Real* beta_row(int64_t t) { return beta + (all ? t : t % 2) * row; }
+
+    bool stopped(int64_t t) const {
+        return t % kTokensBetweenPolls == kTokensBetweenPolls - 1 && __atomic_load_n(stop, __ATOMIC_RELAXED);
+    }
+
+    // Fill x; a lane fails where exp space cannot hold its scores, and is 0 from then on.
+    void exponentiate() {
+        Vec<Real> lowest{}, largest{};
+        for (int64_t t = 0; t < T; ++t) {
+            Real* out = x + t * row;
+            rows.load(t, L, out);
+            Vec<Real> high = at(out, 0);
+            for (int64_t j = 1; j < L; ++j) high = larger(high, at(out, j));
+            largest = larger(largest, larger(high, -high));
+            const Vec<Real> power = powers_in<Real>(high);
+            at(emission_power, t) = power;
+            const Powers<Real> powers(power);
+            for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp(at(out, j), lowest);
+        }
+        for (int g = 0; g < count; ++g) settle_range(g, lowest[g], largest[g]);
+        if (any<Real>(failed))
+            for (int64_t n = 0; n < T * L; ++n) at(x, n) = failed ? Vec<Real>{} : at(x, n);
+        if (watch) find_reach();
+    }
+
+    // What the trellis of a sentence alone would settle.
+    void settle_range(int g, Real lowest, Real largest) {
+        const Real range = Real(1 - kLn2 * lowest);
+        const Real transition_range = larger_of(shared.transitions.range(), shared.edge_range);
+        const bool forbidden = shared.forbidden || shared.transitions.forbidden;
+        const bool fits = range <= ExpLimits<Real>::kEmissionRange && largest * Real(T) < Real(0x1p28);
+        const bool watched = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
+        failed[g] = fits ? 0 : -1;
+        guarded[g] = watched ? -1 : 0;
+        rest[g] = Index(watched ? 0 : steps_without_rescale(range, transition_range, L) - 1);
+        watch |= watched;
+    }
+
+    // The labels that can be reached are the same for all sentences: their emissions are finite.
+    void find_reach() {
+        uint64_t follow[kMostLabelsAbreast], precede[kMostLabelsAbreast];
+        for (int64_t i = 0; i < L; ++i) {
+            follow[i] = shared.transitions.forbidden ? bits_of(shared.may_enter + i * S, L) : ~uint64_t(0);
+            precede[i] = shared.transitions.forbidden ? bits_of(shared.may_leave + i * S, L) : ~uint64_t(0);
+        }
+        spread_reach(bits_of(shared.start_allowed, L), follow, reach_front);
+        spread_reach(bits_of(shared.end_allowed, L), precede, reach_back);
+    }
+
+    void spread_reach(uint64_t now, const uint64_t* steps, uint64_t* reach) const {
+        reach[0] = now;
+        for (int64_t t = 1; t < T; ++t) {
+            if (t > 1 && reach[t - 1] == reach[t - 2]) {
+                reach[t] = reach[t - 1];
+                continue;
+            }
+            reach[t] = 0;
+            for (int64_t i = 0; i < L; ++i) reach[t] |= reach[t - 1] >> i & 1 ? steps[i] : 0;
+        }
+    }
+
+    bool forward() {
+        const int64_t last = last_alpha();
+        Vec<Real> high{};
+        for (int64_t j = 0; j < L; ++j) high = larger(high, at(alpha, j) = splat(shared.start[j]) * at(x, j));
+        exponents(alpha_exponent, 0) = Counts<Real>{};
+        Vec<Real> largest = settle(alpha, high, 0, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
+        for (int64_t t = 1; t <= last; ++t) {
+            const Counts<Real> exponent = exponents_of<Real>(largest);
+            exponents(alpha_exponent, t) = exponent;
+            const Vec<Real> scale = powers_of_minus<Real>(exponent);
+            const Real* emitted = x + t * row;
+            Real* out = alpha + t * row;
+            high = Vec<Real>{};
+            multiply_abreast(alpha + (t - 1) * row, shared.into, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+                const Vec<Real> value = lanes * (at(emitted, j) * scale);
+                at(out, j) = value;
+                high = larger(high, value);
+            });
+            largest = settle(out, high, t, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
+            if (stopped(t)) return false;
+        }
+        return true;
+    }
+
+    // A sentence enters at its own last token; until then its β is 0.
+    bool backward() {
+        const int64_t first = first_beta();
+        Vec<Real> largest = splat(Real(1));
+        for (int64_t t = T - 1; t >= first; --t) {
+            Real* out = beta_row(t);
+            Vec<Real> high{};
+            Counts<Real> exponent{};
+            if (t < T - 1) {
+                exponent = exponents_of<Real>(largest);
+                const Vec<Real> scale = powers_of_minus<Real>(exponent);
+                const Real *emitted = x + (t + 1) * row, *before = beta_row(t + 1);
+                for (int64_t j = 0; j < L; ++j) at(w, j) = at(emitted, j) * at(before, j) * scale;
+                multiply_abreast(w, shared.out_of, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+                    at(out, j) = lanes;
+                    high = larger(high, lanes);
+                });
+            }
+            const Counts<Real> enters = lengths == Index(t + 1);
+            if (any<Real>(enters)) high = enter(enters, t, out, high);
+            exponents(beta_exponent, t) = exponent;
+            largest = settle(out, high, t, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
+                             reach_back);
+            if (t <= last_alpha()) at(masses, t) = mass(alpha + t * row, out);
+            if (stopped(t)) return false;
+        }
+        return true;
+    }
+
+    Vec<Real> enter(Counts<Real> enters, int64_t t, Real* out, Vec<Real> high) const {
+        for (int64_t j = 0; j < L; ++j) {
+            const Vec<Real> end = enters ? splat(shared.end[j]) : Vec<Real>{};
+            at(out, j) = t < T - 1 ? at(out, j) + end : end;  // what has not entered is 0
+            high = larger(high, end);
+        }
+        return high;
+    }
+
+    // Rescale and check the lanes that are due, `distance` steps from their end; what the next step divides by.
+    Vec<Real> settle(Real* values, Vec<Real> high, int64_t t, Counts<Real> active, Counts<Real> distance,
+                     Counts<Real>& exponent, const uint64_t* reach) {
+        const Counts<Real> due = active & ~failed & ((distance & rest) == 0);
+        const Counts<Real> small = due & ~(high >= Real(0x1p-16));
+        if (any<Real>(small)) high = raise(values, high, small, exponent);
+        if (watch) check_reach(values, high, due & guarded & ~failed, distance, reach);
+        return due ? high : splat(Real(1));
+    }
+
+    __attribute__((noinline)) Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent) {
+        for (int g = 0; g < W; ++g) {
+            if (!small[g]) continue;
+            if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {
+                failed[g] = -1;
+                high[g] = 1;
+                continue;
+            }
+            const int k = exponent_of(Real(high[g]));
+            const Real scale = power_of_two(-k, Real());
+            for (int64_t j = 0; j < L; ++j) values[j * W + g] *= scale;
+            exponent[g] += k;
+            high[g] *= scale;
+        }
+        return high;
+    }
+
+    // A label that can be reached and lies too far below the largest fails its lane.
+    void check_reach(const Real* values, Vec<Real> high, Counts<Real> watched, Counts<Real> distance,
+                     const uint64_t* reach) {
+        constexpr int kEach = 8 * int(sizeof(Real));  // labels that fit a lane
+        Vec<Real> low = high;
+        for (int64_t begin = 0; begin < L; begin += kEach) {
+            Counts<Real> sets{};
+            for (int g = 0; g < W; ++g)
+                if (watched[g]) sets[g] = Index(reach[distance[g]] >> begin);
+            for (int64_t j = begin; j < L && j < begin + kEach; ++j) {
+                const Counts<Real> reached = (sets & 1) != 0;
+                low = smaller(low, reached ? at(values, j) : high);
+                sets >>= 1;
+            }
+        }
+        failed |= watched & ~(low >= high * ExpLimits<Real>::kLeastLabel);
+    }
+
+    // Σ_j α(j) β(j) in the order of Posterior::mass: label by label within a lane of its vectors, then by halves.
+    Vec<Real> mass(const Real* left, const Real* right) const {
+        Vec<Real> sums[W];
+        const int64_t used = L < W ? L : W;
+        for (int64_t r = 0; r < used; ++r) {
+            Vec<Real> sum{};
+            for (int64_t j = r; j < L; j += W) sum += at(left, j) * at(right, j);
+            sums[r] = sum;
+        }
+        for (int64_t half = W / 2; half > 0; half /= 2)
+            for (int64_t r = 0; r < half && r + half < used; ++r) sums[r] += sums[r + half];
+        return sums[0];
+    }
+
+    void write_log_z() {
+        Counts<Real> powers{};
+        Vec<Real> middle{};
+        for (int64_t t = 0; t < T; ++t) {
+            const Counts<Real> half = lengths >> 1;
+            Counts<Real> sum = __builtin_convertvector(at(emission_power, t), Counts<Real>);
+            if (t <= last_alpha()) sum += half >= Index(t) ? exponents(alpha_exponent, t) : Counts<Real>{};
+            if (t >= first_beta()) sum += half <= Index(t) ? exponents(beta_exponent, t) : Counts<Real>{};
+            powers += lengths > Index(t) ? sum : Counts<Real>{};
+            if (t >= first_beta() && t <= last_alpha()) middle = half == Index(t) ? at(masses, t) : middle;
+        }
+        const int64_t ends = int64_t(shared.start_power) + int64_t(shared.end_power);
+        for (int g = 0; g < count; ++g) {
+            if (!(middle[g] >= ExpLimits<Real>::kLeastMass)) failed[g] = -1;
+            if (failed[g] || !want[g].log_z) continue;
+            const int64_t between = int64_t(shared.transition_power) * (rows.lengths[g] - 1);
+            *want[g].log_z = log_of(double(middle[g]), ends + between + int64_t(powers[g]));
+        }
+    }
+
+    // α and β of a sentence meet in its middle where log Z is all.
+    int64_t last_alpha() const { return all ? T - 1 : T / 2; }
+    int64_t first_beta() const { return all ? 0 : rows.lengths[count - 1] / 2; }
+
+    void write_posterior() {
+        for (int64_t t = 0; t < T; ++t) {
+            const Vec<Real> c = at(masses, t), edge = c / powers_of_minus<Real>(exponents(alpha_exponent, t));
+            constexpr Real least = Real(ExpLimits<Real>::kLeastMass);
+            failed |= (lengths > Index(t)) & ~(c >= least);
+            if (t > 0) failed |= (lengths > Index(t)) & ~(edge >= least);
+        }
+        alignas(64) Real p[kMostLabelsAbreast * W];
+        for (int64_t begin = 0; begin < T; begin += kTokensBetweenFlushes) {
+            const int64_t end = begin + kTokensBetweenFlushes < T ? begin + kTokensBetweenFlushes : T;
+            for (int64_t t = begin; t < end; ++t) {
+                const Counts<Real> here = (lengths > Index(t)) & ~failed;
+                const Vec<Real> c = here ? at(masses, t) : splat(Real(1));
+                const Vec<Real> share = here ? Real(1) / c : Vec<Real>{};
+                const Vec<Real> edge_share = share * powers_of_minus<Real>(exponents(alpha_exponent, t));
+                const Real *a = alpha + t * row, *b = beta + t * row;
+                Real* weighed = x + t * row;
+                for (int64_t j = 0; j < L; ++j) {
+                    const Vec<Real> probability = at(a, j) * at(b, j) * share;
+                    at(p, j) = want[0].negative_nodes ? -probability : probability;
+                    at(weighed, j) = at(b, j) * (at(weighed, j) * edge_share);
+                }
+                if (want[0].nodes) store_nodes(p, t, here);
+                if (t == 0 && want[0].start_counts) add_ends(p, here, want[0].start_counts);
+                if (want[0].end_counts) add_ends(p, here & (lengths == Index(t + 1)), want[0].end_counts);
+            }
+            if (want[0].transition_counts) add_products(begin > 0 ? begin : 1, end);
+        }
+    }
+
+    void store_nodes(const Real* p, int64_t t, Counts<Real> here) const {
+        for (int64_t j = 0; j < L; j += W) {
+            Vec<Real> block[W];
+            const int64_t used = L - j < W ? L - j : W;
+            repeat<W>([&]<int k>() TAGLINE_INLINED { block[k] = k < used ? at(p, j + k) : Vec<Real>{}; });
+            turn<Real>(block);
+            repeat<W>([&]<int g>() TAGLINE_INLINED {
+                if (here[g]) store_row(want[g].nodes + t * L + j, 0, L - j, block[g]);
+            });
+        }
+    }
+
+    void add_ends(const Real* p, Counts<Real> here, double* counts) const {
+        if (!any<Real>(here)) return;
+        for (int g = 0; g < count; ++g)
+            for (int64_t j = 0; here[g] && j < L; ++j) counts[j] += double(want[0].negative_nodes ? -p[j * W + g] : p[j * W + g]);
+    }
+
+    // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t over tokens first … last − 1 of all lanes.
+    void add_products(int64_t first, int64_t last) {
+        constexpr int kRows = kVectorBytes == 64 ? 4 : 2;
+        int64_t i = 0;
+        for (; i + kRows <= L; i += kRows) add_rows<kRows>(first, last, i);
+        for (; i < L; ++i) add_rows<1>(first, last, i);
+    }
+
+    template <int kRows>
+    void add_rows(int64_t first, int64_t last, int64_t i) {
+        int64_t j = 0;
+        for (; j + 6 <= L; j += 6) add_tile<kRows, 6>(first, last, i, j);
+        for (; j + 3 <= L; j += 3) add_tile<kRows, 3>(first, last, i, j);
+        for (; j < L; ++j) add_tile<kRows, 1>(first, last, i, j);
+    }
+
+    template <int kRows, int kColumns>
+    void add_tile(int64_t first, int64_t last, int64_t i, int64_t j) {
+        Vec<Real> sums[kRows * kColumns];
+        repeat<kRows * kColumns>([&]<int k>() TAGLINE_INLINED { sums[k] = Vec<Real>{}; });
+        for (int64_t t = first; t < last; ++t) {
+            const Real *left = alpha + (t - 1) * row + i * W, *right = x + t * row + j * W;
+            Vec<Real> u[kRows];
+            repeat<kRows>([&]<int r>() TAGLINE_INLINED { u[r] = at(left, r); });
+            repeat<kColumns>([&]<int k>() TAGLINE_INLINED {
+                const Vec<Real> v = at(right, k);
+                repeat<kRows>([&]<int r>() TAGLINE_INLINED { sums[r * kColumns + k] += u[r] * v; });
+            });
+        }
+        repeat<kRows>([&]<int r>() TAGLINE_INLINED {
+            repeat<kColumns>([&]<int k>() TAGLINE_INLINED {
+                want[0].transition_counts[(i + r) * L + j + k] +=
+                    double(sum_of(sums[r * kColumns + k])) * double(shared.into[(i + r) * S + j + k]);
+            });
+        });
+    }
+};
+
+// Whether these sentences can go abreast: the same questions, shared transitions, sums in common.
+template <class Real>
+inline bool can_go_abreast(int count, const Scores<Real>* sentences, const SumShared<Real>& shared,
+                           const Answers<Real>* want) {
+    const Scores<Real>& s = sentences[0];
+    const Answers<Real>& asked = want[0];
+    if (s.per_position || s.symbols || s.gaussians || s.L > kMostLabelsAbreast || shared.too_large) return false;
+    if (!(shared.edge_range <= ExpLimits<Real>::kEmissionRange)) return false;
+    if (asked.edges || asked.log_alpha || asked.log_beta || asked.entropy) return false;
+    for (int g = 1; g < count; ++g)
+        if (want[g].transition_counts != asked.transition_counts || want[g].start_counts != asked.start_counts)
+            return false;
+    return true;
+}
+
+template <class Real>
+bool posterior_abreast(int count, const Scores<Real>* sentences, const void* memory, const Answers<Real>* want,
+                       Status* status, Arena& scratch, const int* stop) {
+    const auto& shared = *static_cast<const SumShared<Real>*>(memory);
+    if (!can_go_abreast(count, sentences, shared, want)) return false;
+    Abreast<Real>(count, sentences, shared, want, scratch, stop).compute(status);
+    return true;
+}
