@@ -68,21 +68,23 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
                        const After& after) {
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
-    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    const ByLength sorted(batch.offsets, batch.B);
+    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
     BlockSums transitions(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
     BlockSums starts(blocks.count(), want.start_counts ? batch.L : 0);
     BlockSums ends(blocks.count(), want.end_counts ? batch.L : 0);
     FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
-        for (int64_t b = first; b < last; ++b)
-            if (batch.offsets[b + 1] == batch.offsets[b]) {  // an empty sentence: one labelling, score 0
-                const Answers<Real> answers = answers_at(batch, want, b);
-                if (answers.log_z) *answers.log_z = 0;
-                if (answers.entropy) *answers.entropy = 0;
-            }
+        for (; last > first && sorted.is_empty(last - 1); --last) {  // one labelling, score 0
+            const Answers<Real> answers = answers_at(batch, want, sorted.order[size_t(last - 1)]);
+            if (answers.log_z) *answers.log_z = 0;
+            if (answers.entropy) *answers.entropy = 0;
+        }
         SafePosterior<Real> forward_backward(variant, prepared, stop);
-        for_groups<kMostAbreast>(batch.offsets, first, last, [&](int count, const int64_t* members) {
+        for (; first < last; first += kMostAbreast) {
+            const int count = int(std::min<int64_t>(kMostAbreast, last - first));
+            const int64_t* members = sorted.order.data() + first;
             Scores<Real> scores[kMostAbreast];
             Answers<Real> answers[kMostAbreast];
             Status status[kMostAbreast];
@@ -95,14 +97,13 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
             }
             forward_backward.compute(count, scores, answers, status);
             for (int g = 0; g < count; ++g) {
-                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::stopped) return;
                 if (status[g] == Status::done) after(members[g], scores[g], answers[g]);
                 if (status[g] != Status::no_path) continue;
                 if (answers[g].log_z) *answers[g].log_z = -kInf;
                 dead.report(members[g]);
             }
-            return true;
-        });
+        }
     });
     transitions.total(want.transition_counts);
     starts.total(want.start_counts);

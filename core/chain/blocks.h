@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <vector>
 
 namespace tagline {
@@ -25,7 +26,7 @@ struct Blocks {
         small = work < double(kSmallWork);
         brief = work < double(kBriefWork);
         const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, most);
-        const int64_t together = B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
+        const int64_t together = B >= kMostAbreast * wanted ? kMostAbreast : B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
         offsets.push_back(0);
         for (int64_t b = together; b < B; b += together)
             if (token_offsets[b] * wanted >= tokens * int64_t(offsets.size())) offsets.push_back(b);
@@ -33,6 +34,31 @@ struct Blocks {
     }
 
     int64_t count() const { return int64_t(offsets.size()) - 1; }
+};
+
+// Sentences by length, the longest first, equal ones in their order: so those that go through the kernels together are
+// alike. Blocks of such an order are fixed by the batch alone, too.
+struct ByLength {
+    std::vector<int64_t> order;          // [B] sentences with tokens come first
+    std::vector<int64_t> token_offsets;  // [B + 1] of the sentences in this order
+
+    ByLength(const int64_t* offsets, int64_t B) : order(size_t(B)), token_offsets(size_t(B) + 1) {
+        const auto length = [&](int64_t b) { return offsets[b + 1] - offsets[b]; };
+        int64_t longest = 0;
+        for (int64_t b = 0; b < B; ++b) longest = std::max(longest, length(b));
+        if (longest <= 4 * B + 1024) {  // few lengths: by counting them
+            std::vector<int64_t> begins(size_t(longest) + 2, 0);  // of a length, those above it come before
+            for (int64_t b = 0; b < B; ++b) ++begins[size_t(longest - length(b)) + 1];
+            std::partial_sum(begins.begin(), begins.end(), begins.begin());
+            for (int64_t b = 0; b < B; ++b) order[size_t(begins[size_t(longest - length(b))]++)] = b;
+        } else {
+            std::iota(order.begin(), order.end(), int64_t(0));
+            std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return length(a) > length(b); });
+        }
+        for (size_t k = 0; k < order.size(); ++k) token_offsets[k + 1] = token_offsets[k] + length(order[k]);
+    }
+
+    bool is_empty(int64_t k) const { return token_offsets[size_t(k)] == token_offsets[size_t(k) + 1]; }
 };
 
 // Call work(count, indices) for the non-empty sentences first … last − 1 that are asked for in groups of up to kMost,

@@ -39,22 +39,63 @@ inline Vec<Real> powers_of_minus(Counts<Real> k) {
     return (Vec<Real>)((Bits<Real>)((sizeof(Real) == 4 ? 127 : 1023) - k) << Exp<Real>::kMantissa);
 }
 
-// W rows of W numbers, turned around: log W times, rows k and k + W / 2 are interleaved.
+// Vectors in parts of 16 bytes, each of kPart numbers.
 template <class Real>
-TAGLINE_INLINED inline void turn(Vec<Real>* rows) {
-    constexpr int W = Lanes<Real>::width;
-    Counts<Real> low, high;
+constexpr int kPart = 16 / int(sizeof(Real));
+template <class Real>
+constexpr int kParts = kVectorBytes / 16;
+
+typedef float Part __attribute__((vector_size(16), may_alias, aligned(4)));
+
+// The vector whose part q is at rows[q], and back.
+template <class Real>
+TAGLINE_INLINED inline Vec<Real> join_parts(const Real* const* rows) {
+    const auto part = [&](int q) TAGLINE_INLINED { return *reinterpret_cast<const Part*>(rows[q]); };
+#if defined(TAGLINE_WIDE_64)
+    __m512 joined = _mm512_castps128_ps512((__m128)part(0));
+    joined = _mm512_insertf32x4(joined, (__m128)part(1), 1);
+    joined = _mm512_insertf32x4(joined, (__m128)part(2), 2);
+    return (Vec<Real>)_mm512_insertf32x4(joined, (__m128)part(3), 3);
+#elif defined(TAGLINE_WIDE_32)
+    return (Vec<Real>)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)part(0)), (__m128)part(1), 1);
+#else
+    return (Vec<Real>)part(0);
+#endif
+}
+
+template <class Real>
+TAGLINE_INLINED inline void store_part(Vec<Real> v, int q, Real* row) {
+#if defined(TAGLINE_WIDE_64)
+    const __m512 all = (__m512)v;
+    const __m128 part = q == 0   ? _mm512_castps512_ps128(all)
+                        : q == 1 ? _mm512_extractf32x4_ps(all, 1)
+                        : q == 2 ? _mm512_extractf32x4_ps(all, 2)
+                                 : _mm512_extractf32x4_ps(all, 3);
+    *reinterpret_cast<Part*>(row) = (Part)part;
+#elif defined(TAGLINE_WIDE_32)
+    const __m256 all = (__m256)v;
+    *reinterpret_cast<Part*>(row) = (Part)(q == 0 ? _mm256_castps256_ps128(all) : _mm256_extractf128_ps(all, 1));
+#else
+    *reinterpret_cast<Part*>(row) = (Part)v;
+#endif
+}
+
+// kPart vectors as matrices, part by part: each is turned around.
+template <class Real>
+TAGLINE_INLINED inline void turn_parts(Vec<Real>* v) {
+    constexpr int W = Lanes<Real>::width, P = kPart<Real>;
+    Counts<Real> low, high;  // numbers of a part, interleaved with those of the other vector's
     for (int k = 0; k < W; ++k) {
-        low[k] = typename Lanes<Real>::Index(k / 2 + k % 2 * W);
-        high[k] = typename Lanes<Real>::Index(W / 2 + k / 2 + k % 2 * W);
+        low[k] = typename Lanes<Real>::Index(k / P * P + k % P / 2 + k % 2 * W);
+        high[k] = low[k] + P / 2;
     }
-    for (int step = 1; step < W; step *= 2) {
-        Vec<Real> turned[W];
-        repeat<W / 2>([&]<int k>() TAGLINE_INLINED {
-            turned[2 * k] = __builtin_shuffle(rows[k], rows[k + W / 2], low);
-            turned[2 * k + 1] = __builtin_shuffle(rows[k], rows[k + W / 2], high);
+    for (int step = 1; step < P; step *= 2) {
+        Vec<Real> turned[P];
+        repeat<P / 2>([&]<int k>() TAGLINE_INLINED {
+            turned[2 * k] = __builtin_shuffle(v[k], v[k + P / 2], low);
+            turned[2 * k + 1] = __builtin_shuffle(v[k], v[k + P / 2], high);
         });
-        repeat<W>([&]<int k>() TAGLINE_INLINED { rows[k] = turned[k]; });
+        repeat<P>([&]<int k>() TAGLINE_INLINED { v[k] = turned[k]; });
     }
 }
 
@@ -133,13 +174,17 @@ struct RowsAbreast {
     TAGLINE_INLINED void load(int64_t t, int64_t L, Real* out) const {
         const Real* row[W];
         for (int g = 0; g < W; ++g) row[g] = t < lengths[g] ? rows[g] + t * L : nothing;
+        constexpr int P = kPart<Real>;
         int64_t j = 0;
-        for (; L - j > 2; j += W) {
-            Vec<Real> block[W];
-            repeat<W>([&]<int g>() TAGLINE_INLINED { block[g] = load_row(row[g] + j, 0, L - j, Real(0)); });
-            turn<Real>(block);
-            const int64_t count = L - j < W ? L - j : W;
-            for (int64_t k = 0; k < count; ++k) at(out + (j + k) * W, 0) = block[k];
+        for (; j + P <= L; j += P) {
+            Vec<Real> block[P];
+            repeat<P>([&]<int r>() TAGLINE_INLINED {
+                const Real* parts[kParts<Real>];
+                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { parts[q] = row[q * P + r] + j; });
+                block[r] = join_parts<Real>(parts);
+            });
+            turn_parts<Real>(block);
+            repeat<P>([&]<int k>() TAGLINE_INLINED { at(out + (j + k) * W, 0) = block[k]; });
         }
         for (; j < L; ++j)
             for (int g = 0; g < W; ++g) out[j * W + g] = row[g][j];
@@ -455,15 +500,24 @@ private:
     }
 
     void store_nodes(const Real* p, int64_t t, Counts<Real> here) const {
-        for (int64_t j = 0; j < L; j += W) {
-            Vec<Real> block[W];
-            const int64_t used = L - j < W ? L - j : W;
-            repeat<W>([&]<int k>() TAGLINE_INLINED { block[k] = k < used ? at(p, j + k) : Vec<Real>{}; });
-            turn<Real>(block);
-            repeat<W>([&]<int g>() TAGLINE_INLINED {
-                if (here[g]) store_row(want[g].nodes + t * L + j, 0, L - j, block[g]);
+        constexpr int P = kPart<Real>;
+        alignas(64) Real unused[P];
+        Real* out[W];
+        for (int g = 0; g < W; ++g) out[g] = here[g] ? want[g].nodes + t * L : nullptr;
+        int64_t j = 0;
+        for (; j + P <= L; j += P) {
+            Vec<Real> block[P];
+            repeat<P>([&]<int k>() TAGLINE_INLINED { block[k] = at(p, j + k); });
+            turn_parts<Real>(block);
+            repeat<P>([&]<int r>() TAGLINE_INLINED {
+                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED {
+                    store_part<Real>(block[r], q, out[q * P + r] ? out[q * P + r] + j : unused);
+                });
             });
         }
+        for (; j < L; ++j)
+            for (int g = 0; g < W; ++g)
+                if (out[g]) out[g][j] = p[j * W + g];
     }
 
     void add_ends(const Real* p, Counts<Real> here, double* counts) const {
