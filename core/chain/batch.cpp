@@ -156,30 +156,33 @@ template <class Real>
 Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted) {
     const Variant& variant = active_variant();
     const Prepared prepared = Prepared::maxima(kernels_of<Real>(variant), common_part(batch));
-    const Blocks blocks(batch.offsets, batch.B, batch.L);
+    const ByLength sorted(batch.offsets, batch.B);
+    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
     FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         SafeViterbi<Real> viterbi(variant, prepared, stop);
-        std::fill(scores + first, scores + last, 0.0);
-        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
-            Scores<Real> group[kGroup];
-            int64_t* paths[kGroup];
-            Status status[kGroup];
+        for (; last > first && sorted.is_empty(last - 1); --last) scores[sorted.order[size_t(last - 1)]] = 0;
+        for (; first < last; first += kMostAbreast) {
+            const int count = int(std::min<int64_t>(kMostAbreast, last - first));
+            const int64_t* members = sorted.order.data() + first;
+            Scores<Real> group[kMostAbreast];
+            int64_t* paths[kMostAbreast];
+            Status status[kMostAbreast];
             for (int g = 0; g < count; ++g) {
                 group[g] = batch.sentence(members[g]);
                 paths[g] = labels + batch.offsets[members[g]];
             }
             viterbi.compute(count, group, paths, status);
             for (int g = 0; g < count; ++g) {
-                if (status[g] == Status::stopped) return false;
+                if (status[g] == Status::stopped) return;
+                scores[members[g]] = 0;
                 if (status[g] == Status::no_path)
                     dead.report(members[g]);
                 else
                     scores[members[g]] = path_score(group[g], paths[g]);
             }
-            return true;
-        });
+        }
     });
     outcome.sentence = dead.value();
     return outcome;

@@ -76,42 +76,35 @@ bool good_enough(double log_z, int64_t T) {
 
 }  // namespace
 
-// Abreast where that is faster; both ways give the same bits.
-template <class Real>
-void SafePosterior<Real>::compute_fast(int count, const Scores<Real>* sentences, const Answers<Real>* want,
-                                       Status* status) {
-    const Kernels<Real>& kernels = kernels_of<Real>(variant_);
-    if (2 * count >= kernels.abreast) {
-        int done = 0;
-        while (done < count) {
-            const int size = std::min(count - done, kernels.abreast);
-            scratch_.reset();
-            if (2 * size < kernels.abreast ||
-                !kernels.posterior_abreast(size, sentences + done, sums_->get(), want + done, status + done, scratch_,
-                                           stop_))
-                break;
-            for (int g = done; g < done + size; ++g) {
-                if (status[g] != Status::guard) continue;
-                scratch_.reset();
-                kernels.posterior(1, sentences + g, sums_->get(), want + g, status + g, scratch_, stop_);
-            }
-            done += size;
-        }
-        count -= done;
-        sentences += done;
-        want += done;
-        status += done;
+// Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest.
+template <class Real, class Abreast, class Few>
+void in_groups(const Kernels<Real>& kernels, int count, const Abreast& abreast, const Few& few) {
+    int begin = 0;
+    while (2 * (count - begin) >= kernels.abreast) {
+        const int size = std::min(count - begin, kernels.abreast);
+        if (!abreast(begin, size)) break;
+        begin += size;
     }
-    for (int done = 0; done < count; done += kGroup) {
-        scratch_.reset();
-        kernels.posterior(std::min(kGroup, count - done), sentences + done, sums_->get(), want + done, status + done,
-                          scratch_, stop_);
-    }
+    for (; begin < count; begin += kGroup) few(begin, std::min(kGroup, count - begin));
 }
 
 template <class Real>
 void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
-    compute_fast(count, sentences, want, status);
+    const Kernels<Real>& kernels = kernels_of<Real>(variant_);
+    const auto few = [&](int begin, int size) {
+        scratch_.reset();
+        kernels.posterior(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_, stop_);
+    };
+    const auto abreast = [&](int begin, int size) {
+        scratch_.reset();
+        if (!kernels.posterior_abreast(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_,
+                                       stop_))
+            return false;
+        for (int g = begin; g < begin + size; ++g)
+            if (status[g] == Status::guard) few(g, 1);
+        return true;
+    };
+    in_groups(kernels, count, abreast, few);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::guard) {
             status[g] = safer(sentences[g], want[g]);
@@ -187,8 +180,21 @@ void SafeViterbi<Real>::use(const Prepared& maxima) {
 
 template <class Real>
 void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_t* const* paths, Status* status) {
-    scratch_.reset();
-    kernels_of<Real>(variant_).viterbi(count, sentences, maxima_->get(), paths, status, scratch_, stop_);
+    const Kernels<Real>& kernels = kernels_of<Real>(variant_);
+    const auto few = [&](int begin, int size) {
+        scratch_.reset();
+        kernels.viterbi(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
+    };
+    const auto abreast = [&](int begin, int size) {
+        scratch_.reset();
+        if (!kernels.viterbi_abreast(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_,
+                                     stop_))
+            return false;
+        for (int g = begin; g < begin + size; ++g)
+            if (status[g] == Status::guard) few(g, 1);
+        return true;
+    };
+    in_groups(kernels, count, abreast, few);
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();

@@ -60,7 +60,6 @@ private:
     Arena scratch_, wide_;
     Prepared wide_sums_;
 
-    void compute_fast(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status);
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
 };
 

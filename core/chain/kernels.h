@@ -126,6 +126,8 @@ struct Kernels {
     // comes back as Status::guard has to be given to `posterior`. Answers to a sentence have the bits of `posterior`.
     bool (*posterior_abreast)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
                               Status* status, Arena& scratch, const int* stop);
+    bool (*viterbi_abreast)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
+                            Status* status, Arena& scratch, const int* stop);
     int abreast;  // at most so many sentences
 };
 

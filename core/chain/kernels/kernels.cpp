@@ -35,6 +35,7 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/abreast.h"
 #include "chain/kernels/expected_counts.h"
 #include "chain/kernels/viterbi.h"
+#include "chain/kernels/viterbi_abreast.h"
 #include "chain/kernels/emissions.h"
 
 template <class Real>
@@ -42,7 +43,7 @@ constexpr Kernels<Real> kernels() {
     return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
             max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
             emit<Real>,            absorb<Real>,      posterior_abreast<Real>,
-            Lanes<Real>::width};
+            viterbi_abreast<Real>, Lanes<Real>::width};
 }
 
 bool supported() {

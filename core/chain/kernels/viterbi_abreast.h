@@ -1,0 +1,169 @@
+// Viterbi for sentences abreast: one sentence a lane, as in abreast.h. Included by kernels.cpp.
+//
+// δ, its centring and the checks are those of viterbi.h, so the labellings are the same; maxima over labels need no fold.
+// Only δ is kept here, too: the label before is found again by δ_(t−1)(i) + T(i, y_t), with T(·, y_t) picked lane by
+// lane. A lane in which rounding may have decided comes back as Status::guard, and viterbi.h answers for it.
+
+// δ'_j = max_i (v_i + M_ij) for labels j … j + kLabels − 1, lane by lane.
+template <int kLabels, class Real, class Emit>
+TAGLINE_INLINED inline void maximise_abreast_tile(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
+                                                  const Emit& emit) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> high[kLabels];
+    repeat<kLabels>([&]<int k>() TAGLINE_INLINED { high[k] = MaxPlus::first<Vec<Real>>(); });
+    for (int64_t i = 0; i < L; ++i) {
+        const Vec<Real> left = at(v + i * W, 0);
+        const Real* row = matrix + i * S + j;
+        repeat<kLabels>([&]<int k>() TAGLINE_INLINED { high[k] = MaxPlus::step(high[k], left, splat(row[k])); });
+    }
+    repeat<kLabels>([&]<int k>() TAGLINE_INLINED { emit(j + k, high[k]); });
+}
+
+template <int kLabels, class Real, class Emit>
+TAGLINE_INLINED inline void maximise_abreast(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
+                                             const Emit& emit) {
+    for (; j + kLabels <= L; j += kLabels) maximise_abreast_tile<kLabels>(v, matrix, L, S, j, emit);
+    if constexpr (kLabels > 1) maximise_abreast<kLabels / 2>(v, matrix, L, S, j, emit);
+}
+
+// row[index] lane by lane.
+template <class Real>
+inline Vec<Real> pick(const Real* row, int64_t S, Counts<Real> index) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> picked = __builtin_shuffle(at(row, 0), index);
+    for (int64_t n = 1; n * W < S; ++n) {
+        const typename Lanes<Real>::Index begin = typename Lanes<Real>::Index(n * W);
+        picked = index >= begin ? __builtin_shuffle(at(row, n), index) : picked;
+    }
+    return picked;
+}
+
+template <class Real>
+class BestPathsAbreast {
+public:
+    static constexpr int W = Lanes<Real>::width;
+
+    BestPathsAbreast(int count, const Scores<Real>* sentences, const MaxShared<Real>& shared, Arena& scratch)
+        : count(count), shared(shared), T(sentences[0].T), L(sentences[0].L), S(padded<Real>(L)), row(L * W) {
+        Real* zeros = take<Real>(scratch, S);
+        for (int64_t j = 0; j < S; ++j) zeros[j] = 0;
+        rows.nothing = zeros;
+        for (int g = 0; g < W; ++g) {
+            rows.rows[g] = g < count ? sentences[g].emissions : zeros;
+            rows.lengths[g] = g < count ? sentences[g].T : 0;
+            lengths[g] = Index(rows.lengths[g]);
+        }
+        delta = take<Real>(scratch, T * row);
+        emitted = take<Real>(scratch, row);
+        labels = take<Index>(scratch, T * W);
+    }
+
+    // False when stopped.
+    bool compute(int64_t* const* paths, Status* status, const int* stop) {
+        for (int64_t t = 0; t < T; ++t) {
+            step(t);
+            if (t % kTokensBetweenPolls == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED)) return false;
+        }
+        if constexpr (kCentred<Real>) failed |= lowest < -kWidest;
+        Counts<Real> label{};
+        for (int64_t t = T - 1; t >= 0; --t) {
+            if (t < T - 1) follow(t + 1, label);
+            const Counts<Real> last = lengths == Index(t + 1);
+            if (any<Real>(last)) finish(t, last, label);
+            reinterpret_cast<Counts<Real>*>(labels)[t] = label;
+        }
+        for (int g = 0; g < count; ++g) {
+            status[g] = failed[g] ? Status::guard : Status::done;
+            for (int64_t t = 0; t < rows.lengths[g]; ++t) paths[g][t] = labels[t * W + g];
+        }
+        return true;
+    }
+
+private:
+    typedef typename Lanes<Real>::Index Index;
+    const int count;
+    const MaxShared<Real>& shared;
+    const int64_t T, L, S, row;
+    RowsAbreast<Real> rows;
+    Counts<Real> lengths;
+    Real *delta, *emitted;  // [T, L, W], [L, W]
+    Index* labels;          // [T, W]
+    Vec<Real> best{};       // the maximum of δ to be taken off at the next step
+    Vec<Real> lowest{};     // of δ less its maximum, where it was looked at
+    Counts<Real> failed{};
+
+    void step(int64_t t) {
+        Real* out = delta + t * row;
+        rows.load(t, L, emitted);
+        Vec<Real> high = splat(Real(-__builtin_inf()));
+        const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+            at(out, j) = lanes + (kCentred<Real> ? at(emitted, j) - best : at(emitted, j));
+            high = larger(high, at(out, j));
+        };
+        if (t == 0)
+            for (int64_t j = 0; j < L; ++j) emit(j, splat(shared.start[j]));
+        else
+            maximise_abreast<kVectorBytes == 64 ? 12 : 6>(out - row, shared.into, L, S, 0, emit);
+        if constexpr (kCentred<Real>) settle(t, high);
+    }
+
+    void settle(int64_t t, Vec<Real> high) {
+        best = Vec<Real>{};
+        if (t % kStepsBetweenCentres != 0) return;
+        const Real inf = __builtin_inf();
+        const Counts<Real> active = lengths > Index(t);
+        const Counts<Real> within = (high > -kWidest) & (high < kWidest);
+        failed |= active & ~within;
+        best = within ? high : Vec<Real>{};
+        for (int64_t j = 0; j < L; ++j) {
+            const Vec<Real> value = at(delta + t * row, j);
+            lowest = smaller(lowest, active & (value > -inf) ? value - best : Vec<Real>{});
+        }
+    }
+
+    // The labels at t − 1 of the lanes that have a label at t.
+    void follow(int64_t t, Counts<Real>& label) {
+        const Real* before = delta + (t - 1) * row;
+        const Counts<Real> active = lengths > Index(t), here = label;
+        choose(active, splat(near_tie<Real>(t)), label, [&](int64_t i) TAGLINE_INLINED {
+            return at(before, i) + pick<Real>(shared.into + i * S, S, here);
+        });
+    }
+
+    // The last labels, of the lanes that end at t.
+    void finish(int64_t t, Counts<Real> last, Counts<Real>& label) {
+        const Real* row_of_last = delta + t * row;
+        const Vec<Real> high = choose(last, splat(near_tie<Real>(t + 1)), label, [&](int64_t i) TAGLINE_INLINED {
+            return at(row_of_last, i) + splat(shared.end[i]);
+        });
+        failed |= last & ~(high > Real(-__builtin_inf()));  // no labelling, or none that can be told from others
+    }
+
+    // The first label within `margin` of the largest score; a lane with another one there fails.
+    template <class Score>
+    TAGLINE_INLINED Vec<Real> choose(Counts<Real> active, Vec<Real> margin, Counts<Real>& label, const Score& score) {
+        Vec<Real> high = splat(Real(-__builtin_inf()));
+        for (int64_t i = 0; i < L; ++i) high = larger(high, at(emitted, i) = score(i));
+        const Vec<Real> least = high - margin;
+        Counts<Real> first = all_lanes<Real>(0), number{};
+        for (int64_t i = L - 1; i >= 0; --i) {
+            const Counts<Real> near = at(emitted, i) >= least;
+            first = near ? all_lanes<Real>(i) : first;
+            number -= near;
+        }
+        label = active ? first : label;
+        if constexpr (kCentred<Real>) failed |= active & (number != 1);
+        return high;
+    }
+};
+
+template <class Real>
+bool viterbi_abreast(int count, const Scores<Real>* sentences, const void* memory, int64_t* const* paths,
+                     Status* status, Arena& scratch, const int* stop) {
+    const Scores<Real>& s = sentences[0];
+    if (s.per_position || s.symbols || s.L > kMostLabelsAbreast) return false;
+    const auto& shared = *static_cast<const MaxShared<Real>*>(memory);
+    if (!BestPathsAbreast<Real>(count, sentences, shared, scratch).compute(paths, status, stop))
+        for (int g = 0; g < count; ++g) status[g] = Status::stopped;
+    return true;
+}
