@@ -281,6 +281,8 @@ private:
             at(emission_power, t) = power;
             const Powers<Real> powers(power);
             for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp(at(out, j), lowest);
+            if (t < rows.lengths[W - 1]) continue;
+            for (int64_t j = 0; j < L; ++j) at(out, j) = lengths > Index(t) ? at(out, j) : Vec<Real>{};  // else α grows
         }
         for (int g = 0; g < count; ++g) settle_range(g, lowest[g], largest[g]);
         if (any<Real>(failed))
