@@ -44,8 +44,8 @@ class Pace:
 
     def note(self, tokens: int, seconds: float) -> None:
         """Take note of a call: small ones tell what a call costs, all of them what a token does at most."""
-        if tokens < FEW:
-            self._call = _mean(self._call, seconds)
+        # A large one tells what a call costs at most: else a slow first call holds until small ones come.
+        self._call = _mean(self._call, seconds) if tokens < FEW else min(self._call, seconds)
         self._token = _mean(self._token, seconds / max(tokens, FEW))
 
 
