@@ -9,6 +9,11 @@ import numpy
 from numpy.typing import NDArray
 
 
+def answer_items(items: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], words: tuple, ids: Annotated[NDArray, dict(device='cpu', writable=False)], names: tuple, labels: Annotated[NDArray, dict(device='cpu', writable=False)], texts: tuple[list, Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, spans: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], tuple, Annotated[NDArray, dict(device='cpu', writable=False)]] | None, marginals: Annotated[NDArray, dict(device='cpu', writable=False)] | None, more: list | None) -> list:
+    """
+    Write what is said of each item of a request: a JSON object each, as bytes.
+    """
+
 def hmm_counts(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Compute (log P [B], start [K], transitions [K, K], nodes [N, K]) from logarithms.

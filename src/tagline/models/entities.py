@@ -333,6 +333,15 @@ class FoundSpans:
         probability = np.concatenate([np.zeros(0), *(part.probability for part in parts)])
         return cls(column("sentence"), column("start"), column("end"), column("kind"), types, probability)
 
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Entity]]) -> FoundSpans:
+        """Return those of each sentence; `entities` is the way back."""
+        spans = [(b, entity) for b, row in enumerate(rows) for entity in row]
+        numbers: dict[str, int] = {}
+        columns = [(b, e.start, e.end, numbers.setdefault(e.type, len(numbers))) for b, e in spans]
+        sentence, start, end, kind = np.array(columns, np.int64).reshape(-1, 4).T.copy()
+        return cls(sentence, start, end, kind, tuple(numbers), np.array([e.probability for _, e in spans], np.float64))
+
     def entities(self, num_sentences: int, characters: Characters) -> list[list[Entity]]:
         """Return those of each sentence, with their texts where they are known."""
         out: list[list[Entity]] = [[] for _ in range(num_sentences)]
