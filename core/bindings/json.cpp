@@ -100,15 +100,6 @@ void append_number(std::string& out, int64_t value) {
     out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-const int64_t* numbers_below(const char* name, const Array& array, int64_t size, int64_t most) {
-    const int64_t* numbers = checked<int64_t>(name, array, {size});
-    if (std::any_of(numbers, numbers + array.size(), [&](int64_t n) { return n < 0 || n >= most; }))
-        throw nb::value_error((std::string(name) + ": expected numbers from 0 to " + std::to_string(most - 1) +
-                               ", got others")
-                                  .c_str());
-    return numbers;
-}
-
 const int32_t* word_numbers(const Array& ids, int64_t most) {
     const int32_t* id = checked<int32_t>("ids", ids, {-1});
     if (std::any_of(id, id + ids.size(), [&](int32_t n) { return n < 0 || n >= most; }))

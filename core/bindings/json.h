@@ -47,9 +47,6 @@ void append_list(std::string& out, int64_t first, int64_t last, const char* sepa
 
 std::vector<std::string> as_json(const nb::tuple& strings, const char* name);
 
-// Numbers [size] from 0 to most − 1.
-const int64_t* numbers_below(const char* name, const Array& array, int64_t size, int64_t most);
-
 // Numbers [N] of words, each below `most`.
 const int32_t* word_numbers(const Array& ids, int64_t most);
 

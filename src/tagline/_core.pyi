@@ -117,6 +117,11 @@ def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=F
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
     """
 
+def whole_spans(labels: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """
+    Find the spans of labels [N]: [4, M] (sentence, start, end, type), sorted; the rest as whole_span_probability.
+    """
+
 def whole_span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
     """
     Compute P(a labelling has exactly this span) for spans [4, M] (sentence, start, end, type), sorted by sentence; members [types, width] are labels, continues [L, L] tells which pairs go on with a span.
