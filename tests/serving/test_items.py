@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ strings = st.text(max_size=8) | st.text(ODD, max_size=12)
 NAMES = ("B-PER", 'I-"é\\', "O\n", "")
 TYPES = ("PER", "", "地\\😀")
 chances = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 1e-5, 5e-324, 0.1 + 0.2, np.nan, np.inf, -np.inf]))
+
+
+def edges_of(lengths: Iterable[int]) -> list[int]:
+    return [0, *accumulate(lengths)]
 
 
 def edges(draw: Any, last: int, most: int) -> list[tuple[int, int]]:
@@ -57,7 +62,7 @@ def answered(draw: Any) -> tuple[Prepared, Said, list[dict[str, Any]] | None, li
     pairs = (np.array(values, np.int64).reshape(-1, 2) for values in (bounds, places))
     texts = [text for row in rows for text in row]
     prepared = Prepared(
-        None, offsets_of(lengths), offsets_of(items), offsets_of([*map(len, rows)]), Column.of(words), texts, *pairs
+        None, offsets_of(lengths), edges_of(items), edges_of(map(len, rows)), Column.of(words), texts, *pairs
     )
     spans = draw(st.none() | st.just(0))
     if spans is not None:
@@ -150,7 +155,7 @@ def one_text(
 ) -> list[bytes]:
     """Write a text with one token."""
     one, words = offsets_of([1]), Column(("a",), np.zeros(1, np.int32))
-    prepared = Prepared(None, one, one, one, words, [text], np.array([bound]), np.array([place]))
+    prepared = Prepared(None, one, [0, 1], [0, 1], words, [text], np.array([bound]), np.array([place]))
     return _items(prepared, Said(AnswerArrays(("O",), one, np.array([label]))), [TagRequest(text="a")])
 
 
