@@ -24,6 +24,8 @@ def utf16_of(text: str) -> Callable[[int], int]:
 
 def finite(value: Any) -> Any:
     """Write None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: finite(entry) for name, entry in value.items()}
     if isinstance(value, list):
         return [finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -84,7 +86,7 @@ def _entity(prepared: Prepared, said: Said, m: int, first: int, text: str | None
 
 def items_of_model(served: ServedModel, request: TagRequest) -> list[Item]:
     """What the library says of each item of a request; what is known must be of its first sentence."""
-    return [_answered(served, request, item, i == 0) for i, item in enumerate(request.items)]
+    return [finite(_answered(served, request, item, i == 0)) for i, item in enumerate(request.items)]
 
 
 def _answered(served: ServedModel, request: TagRequest, item: Any, is_first: bool) -> Item:
