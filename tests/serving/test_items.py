@@ -21,11 +21,12 @@ from tagline.readers.corpus import Column
 from tagline.serving.answers import Prepared, Said, _items, answer_requests
 from tagline.serving.requests import TagRequest
 from tagline.serving.shelf import ServedModel
+from tests.profiles import examples
 
 from .plain_items import items_of_arrays, items_of_model
 
 ODD = 'a"\\/\x00\x1f\x7f\n\t\u2028é北\ud7ff\ue000\uffff😀\U0010ffff'
-strings = st.text(max_size=8) | st.text(ODD, max_size=12)
+strings = st.text(max_size=8) | st.text(ODD, max_size=12) | st.text("a\uffff😀\U0010ffff", min_size=3, max_size=12)
 NAMES = ("B-PER", 'I-"é\\', "O\n", "")
 TYPES = ("PER", "", "地\\😀")
 chances = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 1e-5, 5e-324, 0.1 + 0.2, np.nan, np.inf, -np.inf]))
@@ -94,6 +95,7 @@ def in_order(value: Any) -> Any:
     return json.loads(value, object_pairs_hook=list, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
+@examples(300)
 @given(answered())
 def test_the_core_writes_what_plain_python_does(case: Any) -> None:
     prepared, said, more, requests = case
@@ -130,6 +132,7 @@ options = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("name", MODELS)
+@examples(200)
 @given(texts=texts, asked=options, field=st.sampled_from(["texts", "sentences"]), data=st.data())
 def test_every_option_is_answered_as_the_library_does(
     name: str, texts: list[str], asked: dict[str, Any], field: str, data: Any
