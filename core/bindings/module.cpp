@@ -3,6 +3,7 @@
 NB_MODULE(_core, m) {
     nanobind::set_leak_warnings(false);  // tensors that live until the end may hold what is ours
     m.doc() = "The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.";
+    tagline::bindings::bind_answers(m);
     tagline::bindings::bind_baum_welch(m);
     tagline::bindings::bind_brown(m);
     tagline::bindings::bind_byte_expressions(m);

@@ -5,6 +5,7 @@
 
 namespace tagline::bindings {
 
+void bind_answers(nanobind::module_& m);
 void bind_baum_welch(nanobind::module_& m);
 void bind_brown(nanobind::module_& m);
 void bind_byte_expressions(nanobind::module_& m);

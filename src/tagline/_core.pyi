@@ -9,6 +9,11 @@ import numpy
 from numpy.typing import NDArray
 
 
+def answer_items(items: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], words: tuple, ids: Annotated[NDArray, dict(device='cpu', writable=False)], names: tuple, labels: Annotated[NDArray, dict(device='cpu', writable=False)], texts: tuple[list, Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, spans: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], tuple, Annotated[NDArray, dict(device='cpu', writable=False)]] | None, marginals: Annotated[NDArray, dict(device='cpu', writable=False)] | None, more: list | None) -> list:
+    """
+    Write what is said of each item of a request: a JSON object each, as bytes.
+    """
+
 def hmm_counts(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Compute (log P [B], start [K], transitions [K, K], nodes [N, K]) from logarithms.
@@ -110,6 +115,11 @@ def sample(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], tr
 def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
     """
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
+    """
+
+def whole_spans(labels: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """
+    Find the spans of labels [N]: [4, M] (sentence, start, end, type), sorted; the rest as whole_span_probability.
     """
 
 def whole_span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:

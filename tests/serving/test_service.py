@@ -150,6 +150,22 @@ def test_requests_together_are_answered_as_alone(crf: Any) -> None:
     assert spoiled[1].status == 413
 
 
+def test_a_slow_first_call_is_forgotten() -> None:
+    from tagline.serving.shelf import Pace
+
+    pace = Pace()
+    assert pace.seconds(1) == float("inf")
+    pace.note(10, 0.05)
+    assert pace.seconds(10) == 0.05
+    pace.note(700, 0.001)  # a large one that took less: a call costs no more than that
+    assert pace.seconds(10) < 0.005
+    for _ in range(50):
+        pace.note(700, 0.001)
+    assert pace.seconds(700) < 0.005
+    pace.note(700, 1.0)
+    assert pace.seconds(10) < 0.005 < 0.02 < pace.seconds(700)
+
+
 def test_a_token_is_asked_for(crf: Any) -> None:
     with limited(crf, token="secret") as client:
         refused = client.post("/v1/tag", json={"text": "a"})

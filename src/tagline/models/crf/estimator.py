@@ -309,7 +309,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         return None if self.patience is None else self.best_pass_
 
     def _fitted(self) -> Parameters:
-        check_is_fitted(self, "parameters_")
+        if "parameters_" not in vars(self):  # to ask scikit-learn takes longer than to score a short sentence
+            check_is_fitted(self, "parameters_")
         return self.parameters_
 
     # Files.
