@@ -33,6 +33,16 @@ def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
     return np.arange(len(corpus)) if numbers is None else numbers
 
 
+def document_sizes(numbers: IntArray) -> IntArray:
+    """Return how many sentences each document has, given the document of each sentence, ``[B]``.
+
+    >>> document_sizes(np.array([0, 0, 3, 3, 3])).tolist()
+    [2, 3]
+    """
+    borders = np.flatnonzero(np.diff(numbers, prepend=-1)) if len(numbers) else np.zeros(0, np.int64)
+    return np.diff(borders, append=len(numbers))
+
+
 def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documents") -> IntArray | None:
     """Return the number of the document of each sentence, ``[B]``; None where nothing says where documents begin.
 

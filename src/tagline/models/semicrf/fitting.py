@@ -78,6 +78,7 @@ def fit_semicrf(
         dev: sentences and tags to be scored after each pass.
     """
     extraction = Extraction(model.features)
+    extraction.refuse_mentions("a SemiCRF")
     data = _read(model, extraction, X, y, sample_weight)
     labels, begins, known = _segmentation(data)
     D = _longest(model.max_length, labels, begins, known, data)
