@@ -219,7 +219,8 @@ class CRFTagger(ChainModel):
         if place == len(rows):
             rows.append(sentence)
         whole = Corpus.from_sentences([dict(zip(names, row, strict=True)) for row in rows])
-        return self._documented(whole, [len(rows)]).take([place])
+        documented: Corpus = self._documented(whole, [len(rows)])
+        return documented.take([place])
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the template's lines look at that the first `most` terms of each token come from."""
