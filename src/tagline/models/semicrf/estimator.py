@@ -21,7 +21,7 @@ from tagline.features.dictionaries import Dictionary
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.inspection import CRFSummary, described
+from tagline.models.crf.inspection import CRFSummary, described, phrases_told
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
@@ -225,7 +225,8 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         )
         count = len(p.states) + len(p.names.names)
         facts = self.training_.as_dict()
-        return CRFSummary(self._names(), p.scheme, words, count, 0, weights, sum(weights.values()), largest, facts)
+        active, knowledge = sum(weights.values()), phrases_told(self.dictionary)
+        return CRFSummary(self._names(), p.scheme, words, count, 0, weights, active, largest, facts, knowledge)
 
     # Sentences to segments.
 
