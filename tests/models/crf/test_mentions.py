@@ -73,6 +73,14 @@ def test_files_pickles_and_words_keep_it(settings: dict[str, Any], tmp_path: Pat
     np.testing.assert_allclose(quick, plain, rtol=1e-5, atol=1e-6)
 
 
+def test_both_stages_learn_from_documents() -> None:
+    X, y, sizes = documents(20, seed=1)
+    first = with_mentions(stages=2)._first
+    assert first is not None
+    assert first.predict(X, documents=sizes) == y
+    assert first.predict(X) != y
+
+
 def test_dev_sets_and_further_training_see_documents() -> None:
     X, y, sizes = documents(60)
     X_dev, y_dev, sizes_dev = documents(10, seed=2)
