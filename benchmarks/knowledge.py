@@ -160,10 +160,12 @@ def one_column(corpus: Corpus) -> Corpus:
     return corpus.with_columns({name: corpus.columns[name] for name in (corpus.names[0], "tag")})
 
 
-def measure(row: str, task: Task, data: tuple[Corpus, list[int], Corpus, list[int]], clusters: list[Clusters]) -> Any:
-    """Train and score one row."""
+def measure(
+    row: str, task: Task, data: tuple[Corpus, list[int], Corpus, list[int]], clusters: list[Clusters], **changes: Any
+) -> dict[str, Any]:
+    """Train and score one row; `changes` are further settings."""
     train, sizes, test, test_sizes = data
-    settings = settings_of(row, task, clusters)
+    settings = {**settings_of(row, task, clusters), **changes}
     reads = "stages" in settings or "mentions" in settings
     began = time.process_time()
     model = CRF(**settings).fit(train, **({"documents": sizes} if reads else {}))
