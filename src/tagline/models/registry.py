@@ -180,7 +180,7 @@ register(
         "words beside it, how often it was seen. For word segmentation and long names; slower than crf",
         options_named(
             *("template", "scheme", "on_illegal", "min_frequency", "max_length", "label_weights", "dictionary"),
-            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period"),
+            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period", *_FILES),
         ),
         recipe="tagline.models.semicrf.recipe:SemiCRFRecipe",
     )

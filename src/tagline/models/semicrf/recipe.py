@@ -29,7 +29,8 @@ class SemiCRFRecipe(CRFRecipe):
         settings = {**self.settings, "patience": self.settings.get("patience") if dev is not None else None}
         model = SemiCRF(self.chosen, **settings, callbacks=(tell.passed,))
         tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev)
+        files = self.files(tell)
+        model.fit(material.data, X_dev=dev, **files)
         model.callbacks = ()
-        check_progress(model, self.noun)
+        check_progress(model, self.noun, resumable="checkpoint" in files)
         return model
