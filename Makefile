@@ -90,7 +90,7 @@ tsan: $(VENV)/tested
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py
 
-# The speed and quality tables of the feature CRF; the corpora are those of TAGLINE_DATA, or of ../shared/data.
+# The tables of the feature CRF: speed, quality, knowledge, other kinds with features; the corpora are those of TAGLINE_DATA, or of ../shared/data.
 bench-crf: $(VENV)/benched
 	$(BIN)/python benchmarks/crf.py
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tagline.cli.configuration import save_config, settled
@@ -46,7 +48,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     if speaks():
         try:
             tell.stage("scoring")
-            report = None if dev is None else score(model, dev)
+            report = None if dev is None else score(model, dev, recipe.dev_inputs)
             _note_scores(model, report)
         except KeyboardInterrupt:
             tell.say("interrupted while the dev set was scored; the model is saved without its scores")
@@ -111,10 +113,10 @@ def check_writable(path: str) -> None:
         raise InputError(f"{path}: expected a place to write to, got: {error.strerror}; choose another") from None
 
 
-def score(model: Model, dev: Corpus) -> Report:
+def score(model: Model, dev: Corpus, inputs: Mapping[str, Any] = MappingProxyType({})) -> Report:
     """Score a model on labelled sentences: spans where the labels mark any, else tokens."""
     rule = None if detect(dev).scheme is None else "auto"
-    return evaluate(dev, model.predict(dev), rule)
+    return evaluate(dev, model.predict(dev, **inputs), rule)
 
 
 def speaks() -> bool:

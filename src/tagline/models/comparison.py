@@ -112,7 +112,7 @@ def _facts(model: Any) -> dict[str, Any]:
     summary = model.summary().as_dict()
     training = summary.pop("training", {})
     sizes = {name: value for name, value in summary.items() if not isinstance(value, list | dict)}
-    facts = {"kind": model.kind, "labels": len(model.labels_), **sizes}
+    facts = {"kind": model.kind, "labels": len(model.labels_), **sizes, **summary.get("knowledge", {})}
     for name, value in training.items():
         if name == "log":
             facts["log"] = log_line(value)

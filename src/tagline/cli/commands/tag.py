@@ -37,6 +37,14 @@ def command(
     docstart: Annotated[
         bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
     ] = False,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            help="Where documents are, for a model that reads them: a column, by name, or a file with the number of "
+            "sentences of each. Left out: -DOCSTART- begins one.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
     comment: Annotated[
         str, typer.Option(help="Leave out lines of columns that begin with this.", rich_help_panel=READING)
     ] = "",
@@ -123,8 +131,10 @@ def command(
         say(f"-o names a file now; {output} was taken as --as {output}", err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
-    source = Source(form, tokens, encoding, comment, docstart, split=split)
+    source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
     paths = files or ["-"]
+    if documents is not None and (len(paths) > 1 or url is not None):
+        raise InputError("--documents: expected one input and a model file, got several inputs or a service")
     targets = targets_of(output, paths, output_for(paths, source, questions))
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
     if url is not None and tokens == "auto":

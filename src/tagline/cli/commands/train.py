@@ -33,7 +33,7 @@ def advice() -> str:
 
 
 def train(
-    context: typer.Context,
+    invocation: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -115,7 +115,7 @@ def train(
     use_threads(threads)
     files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
     notes = dict(parse_note(text) for text in note or ())
-    plan = plan_of(file, output, model, settings, on_command_line(context), dev=dev, files=files)
+    plan = plan_of(file, output, model, settings, on_command_line(invocation), dev=dev, files=files)
     plan = replace(plan, notes=notes, date=date)
     try:
         with reporting(plan.recipe.budget, quiet=quiet or not speaks(), verbose=verbose) as tell:

@@ -135,6 +135,31 @@ HELP = {
     "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.": (
         "2：第一个模型在文档其余部分给出的标注用作特征；-DOCSTART- 表示文档开始。"
     ),
+    "Look at the words beside so many other mentions of a word in its document.": (
+        "看词在文档中另外多少处出现时左右的词。"
+    ),
+    "Phrases whose matches are features: a phrase a line and, after a TAB, its type, else the file's name; several "
+    "files with commas between.": (
+        "词典，匹配结果用作特征：每行一个词语，TAB 之后是类型，没有则取文件名；多个文件用逗号隔开。"
+    ),
+    "Matches of the entities of other training sentences are features.": "其他训练句子中的实体，其匹配结果用作特征。",
+    "Where documents are, for --stages, --mentions and --context: a column, by name, or a file with the number of "
+    "sentences of each. Left out: -DOCSTART- begins one.": (
+        "文档在哪里，供 --stages、--mentions 和 --context 使用：列名，或每行一个句数的文件。省略时由 -DOCSTART- 开始。"
+    ),
+    "The same for --dev; left out: as --documents, where that is a column.": (
+        "--dev 的文档，写法相同；省略时若 --documents 是列名则与之相同。"
+    ),
+    "For transformer: words of neighbouring sentences of the document to read on each side; 0.": (
+        "用于 transformer：在文档中左右各读多少个相邻句子的词，默认 0。"
+    ),
+    "Where documents are, for a model that reads them: a column, by name, or a file with the number of sentences of "
+    "each. Left out: -DOCSTART- begins one.": (
+        "文档在哪里，供看文档的模型使用：列名，或每行一个文档句数的文件。省略时由 -DOCSTART- 开始。"
+    ),
+    "For a model that reads documents: a text with the sentences of the document that this one is in.": (
+        "用于看文档的模型：含有这句话的文档，纯文本。"
+    ),
     "Texts with a sentence a line, .gz or not; with --vectors one file of word vectors.": (
         "每行一句的文本，可以是 .gz；加 --vectors 时为一个词向量文件。"
     ),
@@ -492,6 +517,7 @@ SAID = {
     "using {}, compiled before": "使用以前编译的 {}",
     "going on from {}": "从 {} 继续",
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
+    "dictionary of {} phrases, types {}": "词典：{} 个词语，类型 {}",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
     "template {}": "模板 {}",
     "asking {}": "询问 {}",

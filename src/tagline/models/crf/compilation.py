@@ -98,7 +98,9 @@ class CompiledCorpus:
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
         if extraction.knowledge:
-            raise InputError("X: expected sentences for clusters and vectors, got a compiled corpus; pass a Corpus")
+            raise InputError(
+                "X: expected sentences for clusters, vectors and mentions, got a compiled corpus; pass a Corpus"
+            )
         template = None if extraction.template is None else extraction.template.text
         has_edges = extraction.template is not None and extraction.template.has_edges
         complete = extraction.template is None or has_edges == (self.features.edges is not None)
@@ -145,6 +147,7 @@ def compile_corpus(
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
+    extraction.refuse_mentions("a compiled corpus")
     if not isinstance(source, str | os.PathLike) and not is_listing(source):
         raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)

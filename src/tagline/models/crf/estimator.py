@@ -72,6 +72,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         vector_scale: what the numbers of vectors are multiplied by.
         stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
             columns for the second. The first looks at clusters, not at vectors.
+        mentions: look at so many other mentions of a word in its document, 0 to 9: the words beside them and their
+            clusters, as the template's lines with ``mention1`` … say; lines are added where it has none.
         max_iterations, max_seconds: limits; None for none. With two stages they hold for each model that is trained.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
@@ -131,6 +133,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         vectors: Any = None,
         vector_scale: float = 1.0,
         stages: int = 1,
+        mentions: int = 0,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         epsilon: float = 1e-5,
@@ -166,6 +169,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.vectors = vectors
         self.vector_scale = vector_scale
         self.stages = stages
+        self.mentions = mentions
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.epsilon = epsilon
@@ -211,8 +215,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
-            documents, documents_dev: with two stages, how many sentences each document has, or the name of a column;
-                left out, a sentence that begins with -DOCSTART- begins one, and without any each sentence is one.
+            documents, documents_dev: with two stages or mentions, how many sentences each document has, or the name of
+                a column; left out, a sentence that begins with -DOCSTART- begins one, and without any each is one.
             sample_weight: how much each sentence counts, ``[B]``; those of `unlabelled` stand behind the others.
             teacher: a model to learn from, which knows the labels: its probabilities of labels and of label pairs stand
                 in the place of labels. In y, None may stand for the labels of a sentence then, or for all.
@@ -234,10 +238,11 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
-        inputs = staged_inputs(staged, documents, documents_dev)
+        inputs = staged_inputs(self, documents, documents_dev)
         dev = None
         if check_dev(X_dev, y_dev, self.patience):
-            dev = Sentences(with_stage(staged, X_dev, documents_dev), y_dev, as_sentences(edges_dev))
+            seen, sizes = with_stage(staged, X_dev, documents_dev)
+            dev = Sentences(seen, y_dev, as_sentences(edges_dev), sizes)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         teaching = None
         if teacher is not None:
@@ -246,7 +251,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             X, y = teaching.X, teaching.y
         how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files}
         how |= {"teaching": teaching, "staged": staged}
-        sentences = Sentences(X if staged is None else staged.sentences, y, edges)
+        sentences = Sentences(X, y, edges, documents)
+        if staged is not None:
+            sentences = Sentences(staged.sentences, y, edges, staged.documents)
         self._learn(fit_crf(self, sentences, before, **how))
         self._record(X, y)
         if dev is not None:
@@ -254,7 +261,15 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             self._note_dev(X_dev, y_dev, **inputs)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        edges: Any = None,
+        documents: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from more sentences, beginning at the weights of now: new labels and features are added.
 
         One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
@@ -264,9 +279,11 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         check_crf(self)
         if self.stages == 2:
             raise InputError("stages: expected 1 for partial_fit, got 2; a second stage is learned from all documents")
+        staged_inputs(self, documents, None)
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
-        self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
+        sentences = Sentences(X, y, edges, documents)
+        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, increment=True))
         if known is not None:
             self.training_ = replace(self.training_, tokens=known.tokens, fingerprint=known.fingerprint)
         self._record(X, y, more=known is not None)

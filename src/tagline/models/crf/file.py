@@ -143,7 +143,7 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
         for name, array in ({} if names is None else names.arrays()).items():
             arrays[f"{part}.names.{name}"] = array
     arrays |= phrases
-    if saved.knowledge:
+    if saved.knowledge.has_tables:
         own["knowledge"], tables = pack_knowledge(saved.knowledge)
         arrays.update(tables)
     if saved.first is not None:

@@ -55,11 +55,12 @@ RATE = 0.1  # the first step size of partial_fit
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """What a CRF is given: X, y and the edge attributes of each token."""
+    """What a CRF is given: X, y, the edge attributes of each token, and where documents are."""
 
     X: Any
     y: Any = None
     edges: Any = None
+    documents: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +108,13 @@ def fit_crf(
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
-    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale, crf.mentions)
     way = crf.features if staged is None else staged.template
     extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
-    numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
+    numbered = _compiled(crf, sentences, extraction, before)
+    if numbered is None:
+        sentences = _documented(sentences, extraction)
+        numbered = _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     if teaching is not None:
         scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
@@ -139,7 +143,7 @@ def fit_crf(
     settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
     if staged is not None:
         settings = replace(settings, seed=staged.seed)
-    held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
+    held = None if dev is None else _Held(_documented(dev, extraction), extraction, start, crf.scorer_class)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
     monitor = _monitor(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)
@@ -170,6 +174,11 @@ def fit_crf(
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     first = None if staged is None else staged.first
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, first)
+
+
+def _documented(sentences: Sentences, extraction: Extraction) -> Sentences:
+    """Sentences with what their documents say of words."""
+    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents))
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:

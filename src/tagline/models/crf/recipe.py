@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.choosing import choose_set, named_template
+from tagline.features.dictionaries import Dictionary
+from tagline.features.gazetteers import dictionary_lines, learn_dictionary, read_dictionaries
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
 from tagline.models.contract import Model
@@ -22,6 +25,7 @@ from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_pro
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.detection import detect
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.readers.streams import StreamFormat, read_stream
 
@@ -44,10 +48,11 @@ class CRFRecipe(Recipe):
         return None if self.chosen is None else self.chosen.source
 
     def reads(self) -> dict[str, Any]:
-        """Return the files of the template, of clusters, of vectors, of a teacher and of sentences for it."""
+        """Return the files of the template, of clusters, of vectors, of dictionaries, of a teacher, of documents."""
         tables = {f"--clusters {name}": name for name in self.settings.get("clusters") or ()}
+        tables |= {f"--dictionary {name}": name for name in self.run.get("dictionary") or ()}
         named = {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
-        return {**named, **tables, "--vectors": self.settings.get("vectors")}
+        return {**named, **tables, "--vectors": self.settings.get("vectors"), **super().reads()}
 
     def writes(self) -> dict[str, Any]:
         """Return the folder of compiled data, and what a run leaves on the way."""
@@ -60,12 +65,10 @@ class CRFRecipe(Recipe):
             raise InputError(
                 "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
             )
-        for name in ("clusters", "vectors", "stages"):
-            if self.run.get("cache") is not None and self.settings.get(name) not in (None, 1):
-                raise InputError(
-                    f"--cache, --{name}: expected one of them, got both; compiled data hold the attributes of the "
-                    "template alone"
-                )
+        if self.run.get("cache") is not None:
+            self._check_cache()
+        if self.run.get("dictionary") is not None and self.run.get("learn_dictionary"):
+            raise InputError("--dictionary, --learn-dictionary: expected one of them, got both")
         if self.run.get("teacher") is not None:
             if self.run.get("cache") is not None:
                 raise InputError("--cache, --teacher: expected one of them, got both; a teacher reads the sentences")
@@ -75,6 +78,17 @@ class CRFRecipe(Recipe):
                 raise InputError(f"--{name.replace('_', '-')}: expected --teacher MODEL beside it, got none")
         if self.run.get("template") is not None:
             self.named = named_template(self.run["template"])
+
+    def _check_cache(self) -> None:
+        """Refuse knowledge beside compiled data."""
+        usual = {"clusters": None, "vectors": None, "stages": 1, "mentions": 0}
+        asked = [name for name, value in usual.items() if self.settings.get(name, value) not in (None, value)]
+        asked += [name for name in ("dictionary", "learn_dictionary", "documents") if self.run.get(name)]
+        if asked:
+            raise InputError(
+                f"--cache, --{asked[0].replace('_', '-')}: expected one of them, got both; compiled data hold the "
+                "attributes of the template alone"
+            )
 
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
@@ -86,8 +100,10 @@ class CRFRecipe(Recipe):
         for corpus in (sample, dev):
             if corpus is not None:
                 template.check_columns([column for column in corpus.names if column != TAG])
-        data = self._compiled(files, path, template, tell) if cached else sample
+        data = self._compiled(files, path, template, tell) if cached else self._matched(sample)
         introduce(data, (), tell)
+        if (dictionary := self.settings.get("dictionary")) is not None:
+            tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
         shown = template.source.removesuffix(".txt") if why else template.source
         tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
         for note in template.notes:
@@ -95,6 +111,31 @@ class CRFRecipe(Recipe):
         if sample.problems:
             tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
         return Material(data, sample.problems)
+
+    def _matched(self, corpus: Corpus) -> Corpus:
+        """Take over a dictionary, of files or of the corpus itself; the template gets lines for it where it has none.
+
+        Of a dictionary that is learned, the corpus returned has the column of its matches.
+        """
+        columns = [name for name in corpus.names if name != TAG]
+        if (paths := self.run.get("dictionary")) is not None:
+            self.settings["dictionary"] = dictionary_for(corpus, paths)
+        elif self.run.get("learn_dictionary"):
+            scheme = detect(corpus).scheme
+            if scheme is None:
+                raise InputError(
+                    f"--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {corpus.source}"
+                )
+            self.settings["dictionary"], corpus = learn_dictionary(corpus, scheme)
+        else:
+            return corpus
+        template = self.chosen
+        if template is not None and template.num_columns <= len(columns):
+            if template.dialect != "crfpp":
+                raise InputError("--dictionary: expected a template in the language of CRF++, got one of Wapiti's")
+            lines = ["", "# dictionary", *dictionary_lines(len(columns)), ""]
+            self.chosen = Template.parse("\n".join([template.text.rstrip("\n"), *lines]), template.source)
+        return corpus
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
@@ -112,7 +153,7 @@ class CRFRecipe(Recipe):
             tell.stage(f"asking {self.run['teacher']}")
         else:
             tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev, **taught, **files)
+        model.fit(material.data, X_dev=dev, **taught, **self.documents(material.data, dev), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         return model
@@ -138,6 +179,12 @@ class CRFRecipe(Recipe):
             tell.stage(f"compiling {path}: {done:,} tokens")
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
+
+
+def dictionary_for(corpus: Corpus, paths: Sequence[str]) -> Dictionary:
+    """Read dictionaries, cut as the tokens of a corpus are: into characters where all of them are single ones."""
+    words = corpus.column(corpus.names[0]).vocabulary
+    return read_dictionaries(paths, "characters" if all(len(word) == 1 for word in words) else "words")
 
 
 def read_unlabelled(path: str, teacher: Model) -> Corpus:

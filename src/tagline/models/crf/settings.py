@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagline.errors import InputError
+from tagline.features.word_functions import MOST_MENTIONS
 from tagline.models.labelled import check_labelling_settings
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
@@ -20,6 +21,7 @@ def check_crf(crf: CRF) -> None:
     """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
     check_settings(settings_of(crf))
     check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
+    check_whole("mentions", crf.mentions, 0, MOST_MENTIONS, wanted=f"0 to {MOST_MENTIONS}")
     _check_kind(crf)
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)

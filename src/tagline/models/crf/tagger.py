@@ -16,7 +16,7 @@ from tagline import storage
 from tagline.chain import constrain
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.features.documents import COLUMNS, document_columns, document_numbers
+from tagline.features.documents import COLUMNS, document_columns, document_numbers, document_sizes
 from tagline.features.local_scores import LocalScorer
 from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
@@ -31,9 +31,11 @@ from tagline.models.crf.file import SavedCRF, unpack
 from tagline.models.crf.parameters import Parameters
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts, reading
+from tagline.models.known import constrained
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.readers.arguments import is_listing
-from tagline.types import BoolArray, Chain
+from tagline.readers.corpus import TAG, Corpus
+from tagline.types import BoolArray, Chain, IntArray
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
 MOST_NAMES = 50_000  # attributes that are looked at for tokens
@@ -78,7 +80,7 @@ class CRFTagger(ChainModel):
     ) -> None:
         """Take over what was learned."""
         self._first = first
-        p, template = parameters, extraction.template
+        p, template = parameters, extraction.looking
         self.parameters_, self.training_, self._extraction = p, training, extraction
         self._scorer = self.scorer_class(p.structure, p.weights, p.rules)
         self._words = None
@@ -110,8 +112,8 @@ class CRFTagger(ChainModel):
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
         added = matches if self._first is None else len(COLUMNS)
-        columns, staged = max(1, template.num_columns - added), self._first is not None
-        return Input(columns, template.source, by_character, documents=staged)
+        columns, reads = max(1, template.num_columns - added), self._first is not None or template.num_mentions > 0
+        return Input(columns, template.source, by_character, documents=reads)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
@@ -124,22 +126,34 @@ class CRFTagger(ChainModel):
                 return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
         return []
 
-    def _staged(self, X: Any, documents: Any) -> Any:
-        """Return sentences with what a first stage says of them, where there is one."""
-        if self._first is None:
-            if documents is not None:
-                raise InputError("documents: expected None for a model of one stage, got some; train it with stages=2")
-            return X
+    def _documented(self, X: Any, documents: Any) -> Any:
+        """Return sentences with what their documents say of words: a first stage, and other mentions."""
+        if documents is not None and not self.input_.documents:
+            raise InputError(
+                "documents: expected None for a model of one stage that looks at no other mentions, got some; train it "
+                "with stages=2 or mentions=2"
+            )
         if _is_empty(X):
             return X
-        width = self.input_.columns
+        if self._first is not None:
+            X, documents = self._first.labelled_documents(X, self.input_.columns, documents)
+        return self._extraction.documented(X, documents)
+
+    def labelled_documents(self, X: Any, width: int, documents: Any) -> tuple[Corpus, IntArray]:
+        """Label documents for a second stage: return their first columns with those of labels, and their sizes."""
         corpus = tokens_as_corpus(X, width)
-        numbers, scheme = document_numbers(corpus, documents), self._first.parameters_.scheme
-        return document_columns(corpus, width, self._first.predict(corpus), scheme, numbers)
+        numbers = document_numbers(corpus, documents)
+        sizes = document_sizes(numbers)
+        labels = self.predict(corpus, **({"documents": sizes} if self.input_.documents else {}))
+        return document_columns(corpus, width, labels, self.parameters_.scheme, numbers), sizes
 
     def _chains(self, X: Any, *, edges: Any = None, documents: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        self._fitted()
+        return self._score(self._documented(X, documents), edges)
+
+    def _score(self, X: Any, edges: Any) -> Iterator[Chain]:
+        """Score sentences that have what their documents say of words."""
         p, dictionary = self._fitted(), self._extraction.dictionary
-        X = self._staged(X, documents)
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:
@@ -165,7 +179,9 @@ class CRFTagger(ChainModel):
         assert isinstance(filled, list)
         return filled
 
-    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
+    def explain(  # type: ignore[override]
+        self, sentence: Any, *, known: Any = None, edges: Any = None, documents: Any = None
+    ) -> Explanation:
         """Say for each token of a sentence which features and transitions made its label win over the runner-up.
 
         The runner-up is the label, other than the predicted one, with the best labelling through it.
@@ -173,19 +189,38 @@ class CRFTagger(ChainModel):
         Arguments:
             sentence: one, as in X.
             known, edges: of this sentence.
+            documents: where the model reads documents, the sentences of the one that this sentence is in; it is
+                explained where it first stands among them, or behind them where it does not.
         """
         p, X = self._fitted(), as_sentences([sentence])
         edge_rows = None if edges is None else [edges]
-        features = self._look_up(self._staged(X, None), edge_rows)
+        X = self._documented(X, None) if documents is None else self._placed(X, documents)
+        features = self._look_up(X, edge_rows)
         words = [str(t) for t in range(features.num_tokens)]
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]
-        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
+        chain = next(constrained(self._score(X, edge_rows), [known], self.labels_))
         template = self._extraction.template
         scorer = self._scorer
         normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
-        why = explain(p, chains[0], features, words, normalisers)
+        why = explain(p, chain, features, words, normalisers)
         return why if template is None else replace(why, meanings=meanings(template))
+
+    def _placed(self, X: Any, documents: Any) -> Corpus:
+        """Return one sentence with what its document says of its words."""
+        width = self.input_.columns
+        own, rest = tokens_as_corpus(X, width), tokens_as_corpus(as_sentences(documents), width)
+        names = [name for name in own.names if name != TAG][:width]
+        sentence = [own[0].columns[name] for name in names]
+        if len([name for name in rest.names if name != TAG]) < len(names):
+            raise InputError(f"documents: expected sentences with the columns {', '.join(names)}, got others")
+        rows = [list(other.columns.values())[: len(names)] for other in rest]
+        place = rows.index(sentence) if sentence in rows else len(rows)
+        if place == len(rows):
+            rows.append(sentence)
+        whole = Corpus.from_sentences([dict(zip(names, row, strict=True)) for row in rows])
+        documented: Corpus = self._documented(whole, [len(rows)])
+        return documented.take([place])
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the template's lines look at that the first `most` terms of each token come from."""

@@ -23,8 +23,8 @@ class NetworkRecipe(Recipe):
         return Budget(self.settings.get("epochs"), self.settings.get("max_seconds"))
 
     def reads(self) -> dict[str, Any]:
-        """Return the file of word vectors."""
-        return {"--embeddings": self.settings.get("embeddings")}
+        """Return the file of word vectors, and those that say where documents are."""
+        return {"--embeddings": self.settings.get("embeddings"), **super().reads()}
 
     def check(self, tell: Reporter) -> None:
         """Refuse files that cannot be meant, and let the estimator check its settings."""
@@ -47,7 +47,8 @@ class NetworkRecipe(Recipe):
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
         files = self.files(tell)
         tell.stage("making the network")
-        model = self.model.fit(material.data, X_dev=dev, progress=tell.stepped, **files)
+        where = self.documents(material.data, dev)
+        model = self.model.fit(material.data, X_dev=dev, progress=tell.stepped, **where, **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model
