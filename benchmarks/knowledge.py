@@ -179,7 +179,7 @@ def measure(
         seconds.append(time.process_time() - began)
     speed = test.num_tokens / median(seconds)
     f1 = evaluate_spans(test.tags, predicted, f"conlleval:{task.written}").overall.f1
-    return {"row": row, "f1": round(100 * f1, 2), "trained": round(trained), "tokens a second": round(speed)}
+    return {"row": row, "f1": round(100 * f1, 2), "trained": round(trained, 1), "tokens a second": round(speed)}
 
 
 def main() -> None:

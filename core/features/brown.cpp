@@ -10,13 +10,13 @@ namespace {
 
 constexpr int64_t kTable = 1 << 16;
 constexpr double kTie = 1e-7;  // losses that differ by less are equal: the classes of frequent words go first
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 // How often a class has two neighbours, and a number that belongs to it.
 struct Held {
     int64_t place, p, q;
     double f;
 };
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tagline import CRF, chain
-from tagline.errors import InputError
+from tagline.errors import InputError, TaglineError
 from tagline.serving import Settings, create_app
 from tagline.serving.settings import check_exposure
 from tagline.serving.shelf import named_models
@@ -164,6 +164,12 @@ def test_a_slow_first_call_is_forgotten() -> None:
     assert pace.seconds(700) < 0.005
     pace.note(700, 1.0)
     assert pace.seconds(10) < 0.005 < 0.02 < pace.seconds(700)
+
+
+def test_no_service_without_the_core(crf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagline.compiled.core", None)
+    with pytest.raises(TaglineError, match="expected the compiled core"):
+        create_app({"names": crf})
 
 
 def test_a_token_is_asked_for(crf: Any) -> None:

@@ -107,9 +107,9 @@ def joined(blocks: list[Block]) -> Block:
         {name: Column.joined([corpus.column(name) for corpus in corpora]) for name in first.names},
         offsets_of(np.concatenate([corpus.lengths for corpus in corpora])),
         source=first.source,
-        lines=None if first.lines is None else np.concatenate([corpus.lines for corpus in corpora]),  # type: ignore[misc]
+        lines=None if first.lines is None else np.concatenate([corpus.lines for corpus in corpora]),
         texts=None if first.texts is None else [text for corpus in corpora for text in corpus.texts or ()],
-        token_spans=None if first.token_spans is None else np.concatenate([corpus.token_spans for corpus in corpora]),  # type: ignore[misc]
+        token_spans=None if first.token_spans is None else np.concatenate([corpus.token_spans for corpus in corpora]),
     )
     objects = None if blocks[0].objects is None else [item for block in blocks for item in block.objects or ()]
     return Block(corpus, objects)

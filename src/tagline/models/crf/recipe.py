@@ -126,7 +126,7 @@ class CRFRecipe(Recipe):
                 raise InputError(
                     f"--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {corpus.source}"
                 )
-            self.settings["dictionary"], corpus = learn_dictionary(corpus, scheme)
+            self.settings["dictionary"], corpus = learn_dictionary(corpus, scheme.name)
         else:
             return corpus
         template = self.chosen
