@@ -43,6 +43,7 @@ ROOMS = {
     "models/neural": "BiLSTM-CRF, CRF on transformers",
     "plots": "the public pictures: trellis, tables, spans, curves",
     "interop": "the names of other tools",
+    "scale": "Ray: tag, train, search",
     "serving": "the HTTP service, its client, the page",
     "cli": "the commands",
 }
