@@ -43,8 +43,8 @@ ROOMS = {
     "models/neural": "BiLSTM-CRF, CRF on transformers",
     "plots": "the public pictures: trellis, tables, spans, curves",
     "interop": "the names of other tools",
-    "scale": "Ray: tag, train, search",
     "serving": "the HTTP service, its client, the page",
+    "scale": "Ray: tag, train, search",
     "cli": "the commands",
 }
 
