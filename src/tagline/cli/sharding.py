@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
+import typer
+
 import tagline
 from tagline.cli.meter import Meter
 from tagline.cli.speech import say
@@ -15,7 +17,7 @@ from tagline.cli.tagging import Listener, Questions, Source, load_tagger, output
 from tagline.cli.targets import targets_of
 from tagline.errors import InputError
 from tagline.scale.cluster import connected
-from tagline.scale.shards import SIDE, Outcome, Shard, Told, Work, begin, run_shards, skipped_before
+from tagline.scale.tagging import SIDE, Outcome, Shard, Told, Work, begin, run_shards, skipped_before
 from tagline.training.progress import duration
 
 LINE_SECONDS = 10.0  # between two lines about the progress, where there is no bar
@@ -111,9 +113,9 @@ def tag_shards(
                 for line in cluster.spilled():
                     say(line, err=True)
     except KeyboardInterrupt:
-        done = kept + sum(not outcome.error for outcome in outcomes)
+        done = sum(os.path.exists(shard.target) for shard in shards)
         say(f"stopped; {done} of {len(shards)} files are tagged: the same command goes on with the others", err=True)
-        raise
+        raise typer.Exit(130) from None
     _report(shards, outcomes, skipped, folder)
 
 

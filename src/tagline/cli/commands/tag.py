@@ -115,7 +115,7 @@ def command(
         tag_stream,
     )
     from tagline.cli.targets import targets_of, write_answers
-    from tagline.scale.shards import inputs_of
+    from tagline.scale.tagging import inputs_of
 
     use_threads(threads)
     if model is None and url is None:
