@@ -15,7 +15,7 @@ from tagline.errors import InputError
 from tagline.models.registry import kind_named
 from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import open_target
-from tagline.scale.outcome import draw, shares, table, write_table
+from tagline.scale.outcome import ENOUGH, draw, shares, table, write_table
 from tagline.scale.search import search
 from tagline.scale.space import draws, read_space, usual_space
 from tagline.scale.trials import Study
@@ -79,7 +79,8 @@ def tune_files(
         say(f"no picture: {error}", err=True)
     with open(study.model_path(found.best.settings, found.best.passes), "rb") as stream, open_target(output) as target:
         target.write(stream.read())
-    if explained := shares(found):
+    explained = shares(found)
+    if explained and len(drawn) >= ENOUGH:
         parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in explained.items())
         say(f"what the scores depend on: {parts}", err=True)
     say(f"wrote {output}; all trials are in {home}", err=True)

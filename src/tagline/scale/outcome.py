@@ -19,6 +19,7 @@ from tagline.scale.search import Found
 from tagline.scale.trials import Record
 
 GROUPS = 4  # that numbers are put into, as many trials each
+ENOUGH = 8  # trials, so that shares say something
 
 
 def first_round(found: Found) -> list[Record]:
@@ -86,7 +87,7 @@ def draw(found: Found, path: str) -> None:
             ax.axvline(best if numbers else str(best), color=ORANGE, linewidth=1)
         if numbers and min(values) > 0 and max(values) / min(values) > 50:
             ax.set_xscale("log")
-        ax.set_title(f"{name}: {100 * share:.0f} %", fontsize=10)
+        ax.set_title(f"{name}: {100 * share:.0f} %" if len(records) >= ENOUGH else name, fontsize=10)
     axes[0].set_ylabel(f"score after {found.rounds[0]} passes")
     with open_target(path) as stream:
         figure.savefig(stream, format="svg" if path.endswith(".svg") else "png")

@@ -20,6 +20,7 @@ from tagline.scale.trials import Record, Study, prepare, run_trial
 
 FACTOR = 3  # of the trials of a round, one of so many goes on, with so many times the passes
 MOST_HALVINGS = 2  # the first round must last long enough to say something
+SHARED = ("template", "min_frequency", "hash_bits")  # settings that what is compiled depends on
 RETRIES = 3  # of a trial whose node is lost
 
 
@@ -74,7 +75,7 @@ def search(
     """
     rounds = rounds_of(len(draws), passes)
     study.begin()
-    for shared in {(draw.get("template"), draw.get("min_frequency")): draw for draw in draws}.values():
+    for shared in {tuple(draw.get(name) for name in SHARED): draw for draw in draws}.values():
         prepare(study, shared)
     if ray:
         _on_ray(study, draws, rounds, workers, address, notice)
