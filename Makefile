@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving stub clean
+.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -116,6 +116,10 @@ bench-family: $(VENV)/benched
 # The service under load, against a constant answer and a plain FastAPI app; needs wrk (apt-get install wrk).
 bench-serving: $(VENV)/benched
 	$(BIN)/python benchmarks/serving.py
+
+# On Ray: tagging with one worker and with two.
+bench-scale: $(VENV)/benched
+	$(BIN)/python benchmarks/scale.py tagging
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested

@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -205,12 +206,10 @@ class _Worker:
     """An actor of Ray Data: it maps the model once and writes the answers of shard after shard."""
 
     def __init__(self, make_work: Callable[[], Work]) -> None:
-        import socket
-
         from tagline import compiled
 
         compiled.set_threads(1, "--ray")  # the actors are the threads
-        self.node = socket.gethostname()
+        self.node = platform.node()
         self.refusal = ""
         try:
             self.work = make_work()
