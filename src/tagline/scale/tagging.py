@@ -100,7 +100,7 @@ def inputs_of(names: Sequence[str]) -> list[str]:
             found = [name]  # its reader says that it is not there
         if not found:
             raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
-        paths += [path for path in found if path not in paths]
+        paths += found
     return paths
 
 

@@ -137,7 +137,8 @@ def command(
 
         tag_shards(str(model), paths, output, questions, source, address=ray, workers=workers, quiet=quiet)
         return
-    targets = targets_of(output, paths, output_for(paths, source, questions))
+    questions = replace(questions, output=output_for(paths, source, questions))  # one form for all, as --ray has it
+    targets = targets_of(output, paths, str(questions.output))
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
     if url is not None and tokens == "auto":
         source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
