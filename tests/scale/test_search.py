@@ -56,6 +56,12 @@ class TestSpace:
         numbers = {draw["min_frequency"] for draw in draws(read_space(str(path), CRF), 50, 0)}
         assert numbers == {1, 2, 3}
 
+    def test_a_template_of_ones_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "my.template").write_text("U00:%x[0,0]\n")
+        (tmp_path / "space.toml").write_text('template = ["english_ner", "my.template"]')
+        assert read_space("space.toml", CRF) == {"template": ["english_ner", str(tmp_path / "my.template")]}
+
     def test_a_small_space_is_tried_whole(self) -> None:
         assert len(draws({"c1": [0.0, 1.0], "min_frequency": [1, 2]}, 40, 0)) == 4
 

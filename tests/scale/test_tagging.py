@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,9 +46,10 @@ def wait_for(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
-def begin(*words: object) -> subprocess.Popen[str]:
+def begin(*words: object, folder: Path | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tagline", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=folder, start_new_session=True, **pipes)
 
 
 class TestOneMachine:
@@ -181,7 +183,7 @@ def test_a_node_is_lost_on_the_way(model: Path, corpus: Path, single: dict[str, 
     try:
         second = nodes.add_node(**settings)
         out = tmp_path / "out"
-        process = begin("tag", "-m", model, corpus, "-o", out, "--ray", nodes.address)
+        process = begin("tag", "-m", model, corpus.name, "-o", out, "--ray", nodes.address, folder=corpus.parent)
         wait_for(out, 3, process)
         nodes.remove_node(second, allow_graceful=False)
         left = FILES - len(list(out.glob("part*.txt")))

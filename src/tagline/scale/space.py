@@ -8,6 +8,7 @@ anything else is fixed.
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +93,12 @@ def _checked(path: str, kind: Kind, name: str, value: Any) -> Range | list[Any]:
             wanted = {str: "text", int: "whole numbers", float: "numbers", bool: "true or false"}[option.type]
             raise InputError(f"{path}: expected {wanted} for {name}, got {shown_value(number)}")
         option.checked(number)
-    return domain
+    return domain if isinstance(domain, Range) else [_whole_path(value) for value in domain]
+
+
+def _whole_path(value: Any) -> Any:
+    """Return the whole path of a file, such as a template: workers have other working folders."""
+    return os.path.abspath(value) if isinstance(value, str) and os.path.exists(value) else value
 
 
 def _range(path: str, name: str, value: Mapping[str, Any]) -> Range:

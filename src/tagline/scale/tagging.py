@@ -188,7 +188,7 @@ def run_shards(
     outcomes = data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map_batches(
         _Worker,
         batch_size=1,
-        fn_constructor_kwargs={"make_work": make_work},
+        fn_constructor_kwargs={"make_work": make_work, "folder": os.getcwd()},
         compute=data.ActorPoolStrategy(min_size=1, max_size=count, initial_size=count, max_tasks_in_flight_per_actor=2),
         num_cpus=1,
     )
@@ -203,14 +203,21 @@ def run_shards(
 
 
 class _Worker:
-    """An actor of Ray Data: it maps the model once and writes the answers of shard after shard."""
+    """An actor of Ray Data: it maps the model once and writes the answers of shard after shard.
 
-    def __init__(self, make_work: Callable[[], Work]) -> None:
+    Arguments:
+        make_work: loads the model.
+        folder: in which the command runs; names of inputs stand for the same files here, where there is one.
+    """
+
+    def __init__(self, make_work: Callable[[], Work], folder: str) -> None:
         from tagline import compiled
 
         compiled.set_threads(1, "--ray")  # the actors are the threads
         self.node = platform.node()
         self.refusal = ""
+        if os.path.isdir(folder):
+            os.chdir(folder)
         try:
             self.work = make_work()
         except TaglineError as error:  # said once, by the shard; Ray would try again for ever
