@@ -59,8 +59,8 @@ struct OwnDescent {
     std::shared_ptr<TrainingSet<Real>> own;
     Descent<Real> descent;
 
-    OwnDescent(std::shared_ptr<TrainingSet<Real>> set, double c1, double c2)
-        : own(std::move(set)), descent(own->likelihood, c1, c2) {}
+    OwnDescent(std::shared_ptr<TrainingSet<Real>> set, double c1, double c2, int64_t sentences)
+        : own(std::move(set)), descent(own->likelihood, c1, c2, sentences) {}
 };
 
 }  // namespace tagline::bindings

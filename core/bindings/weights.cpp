@@ -190,7 +190,8 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
             "Count wrong labels, and sentences with any, under the weights that were evaluated last.");
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
-        .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)
+        .def(nb::init<std::shared_ptr<Own>, double, double, int64_t>(), "likelihood"_a, "c1"_a, "c2"_a,
+             "sentences"_a = 0)
         .def("set", [](Way& way, const Array& weights) {
             way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()}));
         }, "weights"_a, "Begin at these weights [size].")

@@ -16,20 +16,18 @@ import numpy as np
 from tagline.types import IntArray
 
 LANE_TOKENS = 75_000  # of a lane, at least: a lane costs time to be added up
-LANE_WEIGHTS = 100  # weights for each token of a lane, at most, for the same reason
 FEW_LANES = 8  # beyond so many, lanes are longer
 LONGER = 4  # times
 
 
-def lane_count(tokens: int, weights: int, lane_tokens: int = LANE_TOKENS) -> int:
+def lane_count(tokens: int) -> int:
     """Return over how many lanes a corpus is spread.
 
-    >>> [lane_count(tokens, 1_000_000) for tokens in (1_000, 200_000, 1_000_000, 5_000_000, 50_000_000)]
+    >>> [lane_count(tokens) for tokens in (1_000, 200_000, 1_000_000, 5_000_000, 50_000_000)]
     [1, 2, 8, 16, 128]
     """
-    least = max(lane_tokens, weights // LANE_WEIGHTS)
-    few = min(tokens // least, FEW_LANES)
-    return 1 << (max(few, tokens // (least * LONGER), 1).bit_length() - 1)
+    few = min(tokens // LANE_TOKENS, FEW_LANES)
+    return 1 << (max(few, tokens // (LANE_TOKENS * LONGER), 1).bit_length() - 1)
 
 
 def lane_targets(tokens: int, count: int) -> IntArray:

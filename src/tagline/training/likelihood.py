@@ -120,7 +120,7 @@ class Likelihood:
             targets.weights,
         )
         kind = core.Likelihood32 if precision == "float32" else core.Likelihood64
-        cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens, structure.size)))
+        cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
         self.core = kind(layout, moves, examples, cut.lanes, cut.counts, cut.tokens)
 
     @property

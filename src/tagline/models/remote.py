@@ -1,0 +1,55 @@
+"""Labelled sentences that other processes read and hold: what `fit` takes in the place of sentences.
+
+A model that can be learned from sums asks for them here and never sees a sentence. `tagline.scale` has the processes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.extraction import Extraction
+    from tagline.models.crf.parameters import Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteLesson:
+    """What a feature CRF is trained with.
+
+    Attributes:
+        start: labels, names and weights, all 0.
+        likelihood: what an algorithm asks for objective and gradient; it has what `training.likelihood.Likelihood` has
+            for algorithms that know no single sentence.
+        sentences, tokens: how many there are.
+        notes: what was repaired or dropped.
+    """
+
+    start: Parameters
+    likelihood: Any
+    sentences: int
+    tokens: int
+    notes: tuple[str, ...] = ()
+
+
+class RemoteCorpus(ABC):
+    """Labelled sentences that lie elsewhere.
+
+    Attributes:
+        num_tokens: N, once they were read.
+        fingerprint: of sentences and labels, once they were read; empty before.
+    """
+
+    num_tokens: int = 0
+    fingerprint: str = ""
+
+    @abstractmethod
+    def crf_lesson(self, crf: CRF, extraction: Extraction) -> AbstractContextManager[RemoteLesson]:
+        """Have the sentences read and held as long as a CRF is trained."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many sentences there are, once they were read; 0 before."""
