@@ -17,12 +17,12 @@ demo: $(VENV)/installed
 # The types are checked and the site is built while the sanitized core compiles.
 test: $(VENV)/documented lint
 	$(MAKE) --no-print-directory -j 2 types docs $(SANITIZED)/installed
-	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" tests
 	$(MAKE) --no-print-directory check-core
 
 # Everything, the long suites too, with ten times as many random cases: by hand, before a release.
 test-long: $(VENV)/tested
-	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=many tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --hypothesis-profile=many tests
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check .

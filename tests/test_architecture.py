@@ -39,6 +39,7 @@ LIBRARIES = {
     **dict.fromkeys(
         ("fastapi", "starlette", "uvicorn", "pydantic", "pydantic_core", "prometheus_client"), ("serving",)
     ),
+    "ray": ("scale",),
     "typer": ("cli",),
     "rich": ("training", "cli"),
 }

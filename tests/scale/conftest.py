@@ -1,32 +1,57 @@
-"""One Ray for all tests of the room: a head node of the session, to which tests may add nodes of their own."""
+"""One small Ray for all tests of this room, in one process of the tests (``--dist loadgroup``), and what they tag."""
 
 from __future__ import annotations
 
-import os
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-STORE_BYTES = 200 * 2**20
+from tagline.datasets import make_entities
+from tagline.models.crf.estimator import CRF
+from tagline.readers import write_columns
+from tagline.scale.cluster import Cluster, connected
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'tagline[ray]'")
+STORE = 200_000_000  # bytes
+FILES = 30
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of this folder into one process; Ray leaves sockets to the collector when it stops."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("ray"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
-    """A cluster of one node with two processors, which this process has joined; its nodes start from here."""
-    from tagline.scale.cluster import import_ray
+def cluster() -> Iterator[Cluster]:
+    """Ray with two processors."""
+    pytest.importorskip("ray")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Ray's own modules, when they are imported
+        with connected(cpus=2, store_bytes=STORE) as started:
+            yield started
 
-    ray = import_ray("tests")
-    from ray.cluster_utils import Cluster
 
-    os.environ.setdefault("TAGLINE_THREADS", "1")
-    head = {"num_cpus": 2, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
-    try:
-        yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small CRF."""
+    path = tmp_path_factory.mktemp("scale") / "model.tagline"
+    CRF("english_ner", scheme="IOB2", max_iterations=10).fit(make_entities(100)).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of many files, some with broken sentences."""
+    folder = tmp_path_factory.mktemp("corpus")
+    sentences = make_entities(1000, seed=3)
+    for number in range(FILES):
+        write_columns(sentences, folder / f"part{number:02}.txt")
+    for number in (3, 7):
+        path = folder / f"part{number:02}.txt"
+        path.write_text(f"{path.read_text('utf-8')}Anna\n\nBob O\n\n", "utf-8")
+    return folder

@@ -188,7 +188,7 @@ def _check_reachable(address: str, place: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host:
         host, port = port, str(PORT)
-    if not port.isdigit():
+    if not port.isdigit() or "/" in host:
         raise InputError(f"{place}: expected an address such as 10.0.0.1:{PORT}, got {address!r}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
