@@ -16,7 +16,8 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.models.contract import Model
-from tagline.models.registry import Kind
+from tagline.models.registry import Kind, kinds
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.progress import Budget, Reporter
@@ -112,6 +113,11 @@ class Recipe:
         if len(corpus.names) > 2:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
         return Material(corpus, corpus.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold."""
+        able = [name for name, kind in kinds().items() if kind.recipe_class.read_remote is not Recipe.read_remote]
+        raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""

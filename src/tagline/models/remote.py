@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
     from tagline.models.crf.extraction import Extraction
     from tagline.models.crf.parameters import Parameters
+    from tagline.readers.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,10 @@ class RemoteCorpus(ABC):
     @abstractmethod
     def crf_lesson(self, crf: CRF, extraction: Extraction) -> AbstractContextManager[RemoteLesson]:
         """Have the sentences read and held as long as a CRF is trained."""
+
+    @abstractmethod
+    def sample(self) -> Corpus:
+        """Return sentences that are like the others, to choose settings by."""
 
     @abstractmethod
     def __len__(self) -> int:

@@ -6,13 +6,15 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagline.models.remote import RemoteCorpus, RemoteLesson
+from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
 from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
-from tagline.scale.shards import shards
+from tagline.scale.shards import read_shard, shards
 from tagline.training.checks import check_whole
 
 if TYPE_CHECKING:
@@ -30,43 +32,58 @@ class ShardedCorpus(RemoteCorpus):
     Attributes:
         setting: which files, how many workers.
         address: of a Ray cluster; None for that of RAY_ADDRESS, or a Ray that is started on this machine.
-        tell: called with what is done before the first pass.
+        tell, say: called with what is being done before the first pass, and with what was found.
     """
 
-    def __init__(self, setting: Setting, address: str | None = None, tell: Tell = logger.info) -> None:
-        self.setting, self.address, self.tell = setting, address, tell
+    def __init__(self, setting: Setting, address: str | None = None) -> None:
+        self.setting, self.address = setting, address
+        self.tell: Tell = logger.info
+        self.say: Tell = logger.info
         self._overview: Overview | None = None
 
     @contextmanager
     def crf_lesson(self, crf: CRF, extraction: Extraction) -> Iterator[RemoteLesson]:
         """Have the sentences read and held as long as a CRF is trained."""
-        with self._connected():
+        with self._connected() as cluster:
             overview = self._looked_over(crf.scheme, crf.on_illegal)
-            with crf_lesson(self.setting, crf, extraction, overview, self.tell) as lesson:
+            setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
+            with crf_lesson(setting, crf, extraction, overview, self.tell) as lesson:
                 yield lesson
+
+    def named(self, place: str) -> ShardedCorpus:
+        """Return the same for messages that name another place, such as an option."""
+        return ShardedCorpus(replace(self.setting, place=place), self.address)
 
     @contextmanager
     def _connected(self) -> Iterator[Cluster]:
-        cpus = self.setting.workers * self.setting.threads
-        with connected(self.address, cpus=max(cpus, os.cpu_count() or 1), place=self.setting.place) as cluster:
+        cpus = max(self.setting.workers * self.setting.threads, os.cpu_count() or 1)
+        with connected(self.address, cpus=cpus, place=self.setting.place) as cluster:
             yield cluster
 
     def _looked_over(self, scheme: str | None, on_illegal: str) -> Overview:
         overview = look_over(self.setting, scheme, on_illegal, self.tell)
         self._overview, self.fingerprint, self.num_tokens = overview, overview.fingerprint, overview.tokens
+        files = len(self.setting.shards)
+        self.say(f"learning from {overview.sentences:,} sentences, {overview.tokens:,} tokens, of {files:,} files")
+        if broken := [part.problems for part in overview.broken]:
+            self.say(f"skipped {sum(count for count, _ in broken)} broken sentences; the first: {broken[0][1]}")
         return overview
+
+    def sample(self) -> Corpus:
+        """Return the sentences of the first file."""
+        return read_shard(self.setting.shards[0], self.setting.files)
 
     def __len__(self) -> int:
         return 0 if self._overview is None else self._overview.sentences
 
     def __repr__(self) -> str:
-        return f"ShardedCorpus({len(self.setting.shards)} files, {self.setting.workers} workers)"
+        return f"ShardedCorpus({len(self.setting.shards)} files, {self.setting.workers or 'as many as can be'} workers)"
 
 
 def corpus(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    workers: int = 2,
+    workers: int | None = None,
     threads: int = 1,
     address: str | None = None,
     files: LabelledFiles | None = None,
@@ -77,7 +94,7 @@ def corpus(
     Arguments:
         paths: files, patterns such as ``data/*.gz``, or folders; local ones must lie where every node sees them, and
             ``s3://…`` and ``gs://…`` are fetched. Labelled sentences in any format that training reads.
-        workers: processes that hold sentences.
+        workers: processes that hold sentences; one for each processor of the cluster if left out.
         threads: of each worker.
         address: of a Ray cluster; when left out that of RAY_ADDRESS, and without one Ray is started on this machine.
         files: how the files are read.
@@ -85,8 +102,8 @@ def corpus(
 
     The weights of a model depend on the sentences, not on how many workers hold them.
     """
-    check_whole("workers", workers, 1, MOST_WORKERS)
+    check_whole("workers", workers, 1, MOST_WORKERS, optional=True)
     check_whole("threads", threads, 1, 1024)
     folder = None if scratch is None else os.path.abspath(scratch)
     how = files or LabelledFiles()
-    return ShardedCorpus(Setting(shards(paths), how, workers, threads, folder, "scale.corpus"), address)
+    return ShardedCorpus(Setting(shards(paths), how, workers or 0, threads, folder, "scale.corpus"), address)

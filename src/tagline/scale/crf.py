@@ -61,7 +61,7 @@ class Setting:
 
     Attributes:
         shards, files: what is read, and how.
-        workers, threads: how many processes hold lanes, and threads of each.
+        workers, threads: how many processes hold lanes, 0 for all that can be, and threads of each.
         scratch: a folder on the workers' disks; None for that of temporary files.
         place: the name of the option or function, for messages.
     """
@@ -83,12 +83,14 @@ class Overview:
         settlement: labels and rules.
         notes: what was repaired or dropped.
         fingerprint: of sentences and labels.
+        broken: surveys of shards with sentences that were skipped.
     """
 
     surveys: tuple[Survey, ...]
     settlement: Settlement
     notes: tuple[str, ...]
     fingerprint: str
+    broken: tuple[Survey, ...] = ()
 
     @property
     def sentences(self) -> int:
@@ -119,7 +121,7 @@ def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell)
         settlement, notes = final_settlement(settlement, after, before, on_illegal)
     marks = [part.fingerprint for part in before]
     mark = marks[0] if len(marks) == 1 else hashlib.blake2b("".join(marks).encode(), digest_size=8).hexdigest()
-    return Overview(tuple(after), settlement, notes, mark)
+    return Overview(tuple(after), settlement, notes, mark, tuple(part for part in before if part.problems[0]))
 
 
 def _each_shard(setting: Setting, ask: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

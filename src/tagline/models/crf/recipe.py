@@ -18,6 +18,7 @@ from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
+from tagline.models.remote import RemoteCorpus
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
@@ -80,21 +81,36 @@ class CRFRecipe(Recipe):
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
         cached = self.run.get("cache") is not None
         sample = _first_block(files, path) if cached else files.read(path)
+        template, why = self._template(sample, dev)
+        data = self._compiled(files, path, template, tell) if cached else sample
+        introduce(data, (), tell)
+        self._introduce_template(template, why, tell)
+        if sample.problems:
+            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
+        return Material(data, sample.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold; the first of them choose the template."""
+        if self.run.get("cache") is not None:
+            raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
+        self._introduce_template(*self._template(data.sample(), dev), tell)
+        return Material(data)
+
+    def _template(self, sample: Corpus, dev: Corpus | None) -> tuple[Template, str]:
+        """Choose a template that suits the sentences, and say why where it was not named."""
         check_labels(sample)
         name, why = ("", "") if self.named is not None else choose_set(sample)
         template = self.chosen = self.named or load_set(name)
         for corpus in (sample, dev):
             if corpus is not None:
                 template.check_columns([column for column in corpus.names if column != TAG])
-        data = self._compiled(files, path, template, tell) if cached else sample
-        introduce(data, (), tell)
+        return template, why
+
+    def _introduce_template(self, template: Template, why: str, tell: Reporter) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
         tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
         for note in template.notes:
             tell.say(note)
-        if sample.problems:
-            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
-        return Material(data, sample.problems)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
