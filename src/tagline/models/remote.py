@@ -52,6 +52,15 @@ class RemoteCorpus(ABC):
         """Have the sentences read and held as long as a CRF is trained."""
 
     @abstractmethod
+    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+        """Train a network in the other processes; return the estimator as it came back, fitted.
+
+        Arguments:
+            model: an estimator, not fitted.
+            arguments: of its `fit`.
+        """
+
+    @abstractmethod
     def sample(self) -> Corpus:
         """Return sentences that are like the others, to choose settings by."""
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.readers.corpus import Corpus
@@ -39,7 +39,7 @@ class ShardedCorpus(RemoteCorpus):
         self.setting, self.address = setting, address
         self.tell: Tell = logger.info
         self.say: Tell = logger.info
-        self._overview: Overview | None = None
+        self._sentences = 0
 
     @contextmanager
     def crf_lesson(self, crf: CRF, extraction: Extraction) -> Iterator[RemoteLesson]:
@@ -49,6 +49,17 @@ class ShardedCorpus(RemoteCorpus):
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
             with crf_lesson(setting, crf, extraction, overview, self.tell) as lesson:
                 yield lesson
+
+    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+        """Train a network in as many processes as there are workers."""
+        from tagline.scale.networks import NetworkRun, fit_network
+
+        with self._connected() as cluster:
+            setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
+            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell)
+        self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
+        self.fingerprint = fitted.training_.fingerprint
+        return fitted
 
     def named(self, place: str) -> ShardedCorpus:
         """Return the same for messages that name another place, such as an option."""
@@ -62,7 +73,7 @@ class ShardedCorpus(RemoteCorpus):
 
     def _looked_over(self, scheme: str | None, on_illegal: str) -> Overview:
         overview = look_over(self.setting, scheme, on_illegal, self.tell)
-        self._overview, self.fingerprint, self.num_tokens = overview, overview.fingerprint, overview.tokens
+        self._sentences, self.num_tokens, self.fingerprint = overview.sentences, overview.tokens, overview.fingerprint
         files = len(self.setting.shards)
         self.say(f"learning from {overview.sentences:,} sentences, {overview.tokens:,} tokens, of {files:,} files")
         if broken := [part.problems for part in overview.broken]:
@@ -74,7 +85,7 @@ class ShardedCorpus(RemoteCorpus):
         return read_shard(self.setting.shards[0], self.setting.files)
 
     def __len__(self) -> int:
-        return 0 if self._overview is None else self._overview.sentences
+        return self._sentences
 
     def __repr__(self) -> str:
         return f"ShardedCorpus({len(self.setting.shards)} files, {self.setting.workers or 'as many as can be'} workers)"

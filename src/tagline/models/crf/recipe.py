@@ -18,8 +18,8 @@ from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
-from tagline.models.remote import RemoteCorpus
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
+from tagline.models.remote import RemoteCorpus
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
