@@ -57,6 +57,7 @@ class Recipe:
         run: values of the options that are no settings.
     """
 
+    remote = True  # whether it learns from sentences that other processes hold
     noun, plural = "pass", "passes"  # what one go over the sentences is called
     chosen_settings: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
 
@@ -116,8 +117,10 @@ class Recipe:
 
     def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes hold."""
-        able = [name for name, kind in kinds().items() if kind.recipe_class.read_remote is not Recipe.read_remote]
-        raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
+        if not self.remote:
+            able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
+            raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
+        return Material(data)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""

@@ -10,6 +10,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tagline.readers.rules import Rules
+from tagline.types import IntArray
+
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
     from tagline.models.crf.extraction import Extraction
@@ -36,6 +39,37 @@ class RemoteLesson:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Words and labels, counted.
+
+    Attributes:
+        labels: K of them, sorted.
+        scheme, rules: the tag scheme and what it allows; None for no rules.
+        sentences: that were counted.
+        words: V of them, in the order of their first use.
+        start, seen: ``[K]``, how many sentences begin with each label, and how many tokens have it.
+        pairs: ``[K, K]``, how often labels follow each other.
+        word_ids, word_labels, word_counts: ``[E]``, distinct pairs of word and label, ascending, and their counts.
+        grams: trigrams of states, where they were asked for: labels, and K further ones for words with a capital.
+        notes: what was repaired or dropped.
+    """
+
+    labels: tuple[str, ...]
+    scheme: str | None
+    rules: Rules | None
+    sentences: int
+    words: tuple[str, ...]
+    start: IntArray
+    seen: IntArray
+    pairs: IntArray
+    word_ids: IntArray
+    word_labels: IntArray
+    word_counts: IntArray
+    grams: tuple[IntArray, IntArray] | None = None
+    notes: tuple[str, ...] = ()
+
+
 class RemoteCorpus(ABC):
     """Labelled sentences that lie elsewhere.
 
@@ -59,6 +93,10 @@ class RemoteCorpus(ABC):
             model: an estimator, not fitted.
             arguments: of its `fit`.
         """
+
+    @abstractmethod
+    def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
+        """Have words and labels counted, and trigrams of labels where they are asked for."""
 
     @abstractmethod
     def sample(self) -> Corpus:

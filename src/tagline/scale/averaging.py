@@ -110,9 +110,7 @@ def averaged(
 class _Averages:
     """The passes, and the weights that all lanes begin at."""
 
-    def __init__(
-        self, likelihood: Any, penalty: Penalty, how: tuple[float, float, int], weights: Float64Array
-    ) -> None:
+    def __init__(self, likelihood: Any, penalty: Penalty, how: tuple[float, float, int], weights: Float64Array) -> None:
         self._likelihood, self._penalty, self._how = likelihood, penalty, how
         self._weights, self._done, self._rate = weights, 0, 0.0
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tagline.models.remote import RemoteCorpus, RemoteLesson
+from tagline.models.remote import RemoteCorpus, RemoteLesson, Tally
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
 from tagline.scale.cluster import Cluster, connected
@@ -60,6 +60,13 @@ class ShardedCorpus(RemoteCorpus):
         self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
         self.fingerprint = fitted.training_.fingerprint
         return fitted
+
+    def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
+        """Have words and labels counted, a task a file."""
+        from tagline.scale.tallies import tally_all
+
+        with self._connected():
+            return tally_all(self.setting, self._looked_over(scheme, on_illegal), grams)
 
     def named(self, place: str) -> ShardedCorpus:
         """Return the same for messages that name another place, such as an option."""

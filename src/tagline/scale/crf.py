@@ -105,9 +105,7 @@ class Overview:
     @property
     def label_counts(self) -> dict[str, int]:
         """How many tokens have each label."""
-        return {
-            label: sum(part.labels.get(label, 0) for part in self.surveys) for label in self.settlement.labels
-        }
+        return {label: sum(part.labels.get(label, 0) for part in self.surveys) for label in self.settlement.labels}
 
 
 def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell) -> Overview:
@@ -115,7 +113,8 @@ def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell)
     tell(f"reading {len(setting.shards)} files")
     before = _each_shard(setting, survey, [() for _ in setting.shards])
     settlement = first_settlement(before, detected_scheme(before, scheme), on_illegal)
-    after, notes = before, ()
+    after = before
+    notes: tuple[str, ...] = ()
     if settlement.judged_by is not None:
         after = _each_shard(setting, survey_settled, [(settlement,)] * len(setting.shards))
         settlement, notes = final_settlement(settlement, after, before, on_illegal)
@@ -128,9 +127,7 @@ def _each_shard(setting: Setting, ask: Callable[..., Any], arguments: Sequence[t
     """Ask about every shard, each in a task; answers in the order of the shards."""
     ray = import_ray(setting.place)
     task = ray.remote(num_cpus=1, max_retries=3)(ask)
-    asked = [
-        task.remote(shard, setting.files, *more) for shard, more in zip(setting.shards, arguments, strict=True)
-    ]
+    asked = [task.remote(shard, setting.files, *more) for shard, more in zip(setting.shards, arguments, strict=True)]
     answers: list[Any] = ray.get(asked)
     return answers
 
@@ -144,9 +141,7 @@ def jobs_of(setting: Setting, overview: Overview, extraction: Extraction) -> lis
     if wanted:
         ray = import_ray(setting.place)
         task = ray.remote(num_cpus=1, max_retries=3)(find_cuts)
-        asked = [
-            task.remote(setting.shards[s], setting.files, overview.settlement, targets[s]) for s in wanted
-        ]
+        asked = [task.remote(setting.shards[s], setting.files, overview.settlement, targets[s]) for s in wanted]
         for s, found in zip(wanted, ray.get(asked), strict=True):
             cuts[s] = found
     pieces = [tuple(lane) for lane in pieces_of_lanes(setting.shards, cuts, lanes)]

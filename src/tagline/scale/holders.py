@@ -1,7 +1,7 @@
 """What a worker does: it compiles its lanes of a corpus to its own disk, holds them there, and answers with sums.
 
 A holder knows its lanes from the start; everything else comes with each question (`Numbering`, `Plan`). So one that
-takes the place of a holder that was lost answers the same: it finds the compiled lanes on its disk, or makes them again.
+takes the place of one that was lost answers the same: it finds the compiled lanes on its disk, or makes them again.
 Nothing here knows Ray.
 """
 
@@ -21,7 +21,7 @@ from tagline import compiled
 from tagline.errors import NoPathError, StorageError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import Structure, structure_of
+from tagline.features.weights import Labels, Structure, structure_of
 from tagline.models.crf.compilation import CompiledCorpus, GrowingArrays, compile_corpus
 from tagline.models.crf.extraction import Way
 from tagline.models.labelled import numbered, sentence_weights
@@ -66,7 +66,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Attributes of some lanes, in the order of their first use, and how often each occurs; names are None if hashed."""
+    """Attributes of some lanes, in the order of their first use, and how often each occurs; no names if hashed."""
 
     states: Vocabulary | None
     state_counts: IntArray
@@ -170,7 +170,7 @@ class Holder:
     def names(self) -> Names:
         """Number and count the attributes of all lanes."""
         with at_node():
-            parts = []
+            parts: list[Any] = []
             for kind in ("states", "edges"):
                 names: Vocabulary | None = None
                 counts = np.zeros(0, np.int64)
@@ -259,15 +259,17 @@ class Holder:
                 return CompiledCorpus.open(path)
         self.compiled_anew += 1
         blocks = (reader.read(piece) for piece in pieces)
-        return compile_corpus((block for block in blocks if len(block)), path, self.job.way, hash_bits=self.job.hash_bits)
+        return compile_corpus(
+            (block for block in blocks if len(block)), path, self.job.way, hash_bits=self.job.hash_bits
+        )
 
     @contextlib.contextmanager
-    def _numbered(self, numbering: Numbering) -> Iterator[tuple[Features, IntArray]]:
+    def _numbered(self, numbering: Numbering) -> Iterator[tuple[Features, Labels]]:
         """All lanes as one, with the numbers of the whole corpus, on disk."""
         with scratch_folder(self._folder / f"numbered-{self.job.first}") as folder:
             yield self._joined(numbering, Path(folder))
 
-    def _joined(self, numbering: Numbering, folder: Path) -> tuple[Features, IntArray]:
+    def _joined(self, numbering: Numbering, folder: Path) -> tuple[Features, Labels]:
         labels = list(self.job.settlement.labels)
         with contextlib.closing(GrowingArrays(folder)) as parts:
             parts.append("bounds", np.zeros(0), np.int64)

@@ -124,7 +124,7 @@ def at_node() -> Iterator[None]:
         if error.errno not in REMEDIES:
             raise
         raise InputError(
-            f"node {platform.node()}: expected room for compiled sentences in {error.filename or 'its scratch folder'}, "
+            f"node {platform.node()}: expected room for compiled sentences in {error.filename or 'scratch'}, "
             f"got: {error.strerror}; {REMEDIES[error.errno]} (scratch=, --scratch)"
         ) from None
 

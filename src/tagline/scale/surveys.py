@@ -7,6 +7,7 @@ process.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -100,7 +101,8 @@ def survey(shard: Shard, files: LabelledFiles) -> Survey:
 def survey_settled(shard: Shard, files: LabelledFiles, settlement: Settlement) -> Survey:
     """Count what is left of a shard when the rules were applied to it."""
     corpus = read_shard(shard, files)
-    assert settlement.judged_by is not None and settlement.scheme is not None
+    assert settlement.judged_by is not None
+    assert settlement.scheme is not None
     labels = list(settlement.judged_by)
     illegal = illegal_sentences(read_labels(corpus, None), legal(labels, settlement.scheme), labels)
     left = settlement.applied(corpus)
@@ -190,7 +192,7 @@ def pieces_of_lanes(shards: Sequence[Shard], cuts: Sequence[Sequence[int]], lane
     borders = [(0, 0), *((s, cut) for s, here in enumerate(cuts) for cut in here), (len(shards), 0)]
     assert len(borders) == lanes + 1
     out = []
-    for (first_shard, first), (last_shard, last) in zip(borders, borders[1:], strict=False):
+    for (first_shard, first), (last_shard, last) in itertools.pairwise(borders):
         pieces = []
         for s in range(first_shard, min(last_shard + 1, len(shards))):
             begin, end = first if s == first_shard else 0, last if s == last_shard else None

@@ -6,6 +6,7 @@ nothing but its question, so no answer changes. Large things go through Ray's ob
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -142,4 +143,4 @@ def spread(lanes: int, workers: int) -> list[tuple[int, int]]:
     [(0, 2), (2, 5), (5, 8)]
     """
     cuts = [lanes * w // workers for w in range(workers + 1)]
-    return [(first, last) for first, last in zip(cuts, cuts[1:], strict=False) if last > first]
+    return [(first, last) for first, last in itertools.pairwise(cuts) if last > first]

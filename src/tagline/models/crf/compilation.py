@@ -149,7 +149,11 @@ def compile_corpus(
         raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target, printer = Path(checked_path(path)), Printer()
-    with _saying_where(target), scratch_folder(target) as folder, contextlib.closing(GrowingArrays(Path(folder))) as parts:
+    with (
+        _saying_where(target),
+        scratch_folder(target) as folder,
+        contextlib.closing(GrowingArrays(Path(folder))) as parts,
+    ):
         states, edges, labels = _append_all(blocks, extraction, parts, printer, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
         config["fingerprint"] = printer.hexdigest()

@@ -91,6 +91,8 @@ class CRFRecipe(Recipe):
 
     def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes hold; the first of them choose the template."""
+        if not self.remote:
+            return super().read_remote(data, dev, tell)
         if self.run.get("cache") is not None:
             raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
         self._introduce_template(*self._template(data.sample(), dev), tell)

@@ -1,4 +1,4 @@
-"""A feature CRF from sentences that other processes hold: the settings and the descent are here, the sums come from there.
+"""A feature CRF from sentences that other processes hold: settings and descent are here, the sums come from there.
 
 The weights are those that `fitting` would reach with the same sentences in this process, bit for bit, but for the
 stochastic passes of `auto`, which run side by side there.
@@ -62,9 +62,7 @@ def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, files: Run
         gap=trained.gap,
         seed=settings.seed if crf.random_state is None else 0,
     )
-    return FittedCRF(
-        replace(lesson.start, weights=trained.weights).pruned(), extraction, training, trained.history
-    )
+    return FittedCRF(replace(lesson.start, weights=trained.weights).pruned(), extraction, training, trained.history)
 
 
 def _check_use(crf: CRF, sentences: Sentences, others: dict[str, Any]) -> None:

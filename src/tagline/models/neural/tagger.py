@@ -97,7 +97,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """Learn from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, which other processes read.
+            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, read elsewhere.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
@@ -117,7 +117,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         if isinstance(X, RemoteCorpus):
             files = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every, "log": log}
             files |= {"tensorboard": tensorboard, "documents": documents, "documents_dev": documents_dev}
-            return self._fit_remote(X, {"y": y, "sample_weight": sample_weight}, {"X_dev": X_dev, "y_dev": y_dev, **files})
+            return self._fit_remote(
+                X, {"y": y, "sample_weight": sample_weight}, {"X_dev": X_dev, "y_dev": y_dev, **files}
+            )
         descent, device = self._descent(), device_of(self.device)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = self._dev(X_dev, y_dev)
@@ -174,7 +176,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             if value is not None:
                 raise InputError(f"{name}: expected none beside sentences that other processes read, got some")
         fitted = X.fit_network(self, arguments)
-        vars(self).update(vars(fitted))
+        self.__dict__.update(vars(fitted))
         return self
 
     def check(self) -> None:
