@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import resource
 import shutil
 import signal
 from pathlib import Path
@@ -14,7 +15,11 @@ import pytest
 
 import tagline
 from tagline import CRF, MEMM, MaxEnt, readers, scale
-from tagline.errors import InputError
+from tagline.errors import InputError, StorageError
+from tagline.readers.labelled import LabelledFiles
+from tagline.scale.holders import Holder, Job
+from tagline.scale.shards import shards as find_shards
+from tagline.scale.surveys import Piece, Settlement
 from tagline.training import lanes
 
 from .problems import LANE_TOKENS, STORE, WAIT, begin, bits, wait_for, write_shards
@@ -200,10 +205,29 @@ def test_what_cannot_be_read(cluster: Any, shards: Path) -> None:
         scale.corpus(f"{shards}/*.none")
 
 
-def test_a_disk_without_room(cluster: Any, shards: Path) -> None:
+def test_no_folder_for_compiled_sentences(cluster: Any, shards: Path) -> None:
     write_shards(shards, sentences=50)
-    with pytest.raises(InputError, match=r"node \S+: expected room for compiled sentences .*; choose another place"):
+    with pytest.raises(InputError, match=r"node \S+: /proc/none\S*: expected a folder .*; name another"):
         make().fit(scale.corpus(shards, workers=1, scratch="/proc/none"))
+
+
+def test_a_disk_without_room(shards: Path, tmp_path: Path) -> None:
+    """A worker may write no more than a little; what it wrote is not left looking whole."""
+    write_shards(shards, sentences=400, files=1)
+    piece = Piece(find_shards(shards)[0], 0, None)
+    labels = ("B-DATE", "B-LOC", "B-ORG", "B-PER", "I-DATE", "I-LOC", "I-ORG", "I-PER", "O")
+    job = Job("run", ((piece,),), 0, LabelledFiles(), Settlement(labels), "english_ner", scratch=str(tmp_path / "disk"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(StorageError, match=r"node \S+: .*lane-0.compiled: expected room beside it, got: File too"):
+            Holder(job).names()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list((tmp_path / "disk").rglob("lane-*"))
+    names = Holder(job).names()
+    assert names.states is not None
+    assert len(names.states) == len(names.state_counts) > 1000
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tagline import compiled
-from tagline.errors import NoPathError, StorageError
+from tagline.errors import InputError, NoPathError, StorageError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Labels, Structure, structure_of
@@ -245,7 +245,13 @@ class Holder:
     def _compiled(self) -> list[CompiledCorpus | None]:
         """The lanes; None for one without sentences."""
         if self._lanes is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(
+                    f"{self._folder}: expected a folder for compiled sentences, got: {error.strerror}; name another "
+                    "(scratch=, --scratch)"
+                ) from None
             reader = _Reader(self.job.files, self.job.settlement)
             self._lanes = [self._lane(k, pieces, reader) for k, pieces in enumerate(self.job.lanes)]
         return self._lanes
