@@ -29,7 +29,7 @@ ROOMS = list(PICTURE.ROOMS)
 
 # Where a library may be imported at all; elsewhere only the standard library and NumPy are.
 LIBRARIES = {
-    "sklearn": ("models", "interop"),
+    "sklearn": ("models", "interop", "scale"),
     "torch": ("chain/tensors", "nn", "training", "models", "interop"),
     "triton": ("chain/tensors",),
     "transformers": ("nn", "models", "interop"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from tagline.datasets import make_entities
+from tagline.errors import MissingPackageError
 from tagline.models.crf.estimator import CRF
 from tagline.readers import write_columns
-from tagline.scale.cluster import Cluster, connected
+from tagline.scale.cluster import Cluster, connected, import_ray
+
+with contextlib.suppress(MissingPackageError):
+    import_ray("tests")  # quiet, before a test imports it
 
 STORE = 200_000_000  # bytes
 FILES = 30

@@ -107,7 +107,7 @@ class TestErrors:
     def test_a_shard_that_cannot_be_read(self, cluster: Cluster, model: Path, corpus: Path, tmp_path: Path) -> None:
         bad = tmp_path / "bad.txt.gz"
         bad.write_bytes(b"no gzip")
-        done = tagline("tag", "-m", model, bad, corpus / "part00.txt", "-o", tmp_path / "out", "--ray")
+        done = tagline("tag", "-q", "-m", model, bad, corpus / "part00.txt", "-o", tmp_path / "out", "--ray")
         line = line_of(done)
         assert line.startswith("node ")
         assert f"{bad}: expected gzip, got something else" in line
@@ -117,7 +117,7 @@ class TestErrors:
     def test_answers_of_another_run(self, cluster: Cluster, model: Path, corpus: Path, tmp_path: Path) -> None:
         out, source = tmp_path / "out", tmp_path / "a.txt"
         shutil.copy(corpus / "part00.txt", source)
-        command: tuple[object, ...] = ("tag", "-m", model, source, "-o", out, "--ray")
+        command: tuple[object, ...] = ("tag", "-q", "-m", model, source, "-o", out, "--ray")
         assert tagline(*command).code == 0
         line = line_of(tagline(*command, "--marginals"))
         assert (
@@ -156,7 +156,7 @@ class TestErrors:
         out = tmp_path / "out"
         out.mkdir()
         os.symlink("/dev/full", out / f"part03.txt{SIDE}")  # where the broken sentence goes
-        line = line_of(tagline("tag", "-m", model, corpus / "part03.txt", "-o", out, "--ray"))
+        line = line_of(tagline("tag", "-q", "-m", model, corpus / "part03.txt", "-o", out, "--ray"))
         assert "No space left on device; make room there or choose another place" in line
         assert answers(out) == {}
 

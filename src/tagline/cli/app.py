@@ -18,7 +18,7 @@ from tagline.cli.speech import say
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
-    *("describe", "eval", "cluster", "convert-tags", "convert-model"),
+    *("tune", "describe", "eval", "cluster", "convert-tags", "convert-model"),
 )
 
 _AS_THEY_STAND = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -65,7 +65,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
 
 def _remote(plan: Plan, tell: Reporter) -> RemoteCorpus:
     """The sentences of the plan, for workers."""
-    from tagline.scale.corpus import corpus
+    from tagline.scale.corpora import corpus
 
     assert plan.spread is not None
     how = plan.spread

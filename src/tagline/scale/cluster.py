@@ -185,10 +185,9 @@ def _closed_stderr() -> Iterator[None]:
 
 def _check_reachable(address: str, place: str) -> None:
     """Knock first: Ray itself waits for two minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host:
-        host, port = port, str(PORT)
-    if not port.isdigit() or "/" in host:
+    place_there = address.removeprefix("ray://")
+    host, _, port = place_there.rpartition(":") if ":" in place_there else (place_there, "", str(PORT))
+    if not host or not port.isdigit() or "/" in host:
         raise InputError(f"{place}: expected an address such as 10.0.0.1:{PORT}, got {address!r}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()

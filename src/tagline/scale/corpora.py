@@ -27,12 +27,19 @@ MOST_WORKERS = 4096
 
 
 class ShardedCorpus(RemoteCorpus):
-    """Files of labelled sentences, for workers; `corpus` makes it.
+    """Files of labelled sentences, for workers; `corpus` makes it, and models take it in the place of sentences.
 
     Attributes:
         setting: which files, how many workers.
         address: of a Ray cluster; None for that of RAY_ADDRESS, or a Ray that is started on this machine.
         tell, say: called with what is being done before the first pass, and with what was found.
+
+    >>> import tempfile
+    >>> from tagline import datasets, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write(datasets.make_entities(20), f"{folder}/part-0.txt")
+    ...     corpus(folder, workers=2).sample().num_tokens
+    278
     """
 
     def __init__(self, setting: Setting, address: str | None = None) -> None:
@@ -118,7 +125,16 @@ def corpus(
         files: how the files are read.
         scratch: a folder on the workers' disks for compiled sentences; that of temporary files if left out.
 
-    The weights of a model depend on the sentences, not on how many workers hold them.
+    The weights of a model depend on the sentences, not on how many workers hold them. `CRF`, `MEMM`, `MaxEnt`, `HMM`
+    (with tags), `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``CRF("pos").fit(scale.corpus(…))``.
+
+    >>> import tempfile
+    >>> from tagline import datasets, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for k in range(3):
+    ...         readers.write(datasets.make_entities(20), f"{folder}/part-{k}.txt")
+    ...     corpus(f"{folder}/part-*.txt", workers=2)
+    ShardedCorpus(3 files, 2 workers)
     """
     check_whole("workers", workers, 1, MOST_WORKERS, optional=True)
     check_whole("threads", threads, 1, 1024)
