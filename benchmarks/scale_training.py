@@ -35,8 +35,8 @@ from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import SharedLikelihood
 from tagline.scale.holders import Sums
-from tagline.scale.workers import spread
-from tagline.training.lanes import branches
+from tagline.scale.workers import STAR
+from tagline.training.lanes import Branch, branches
 from tagline.training.lbfgs import lbfgs
 from tagline.training.monitor import Monitor
 
@@ -220,44 +220,58 @@ def parts_of_a_pass(size: int, rounds: int = 3, memory: int = MEMORY) -> tuple[f
 def modelled(tokens_seconds: float, size: int, workers: int, add: float, optimise: float) -> float:
     """Return seconds of a pass: computing, the driver's line for every worker's sums, what is left to add, optimiser.
 
-    The weights go out in a tree, from worker to worker: log2(W) times over a line. Sums come in one after the other
-    over the driver's line, and are added up while the next one comes.
+    The weights go out in a tree, from worker to worker: log2(W) times over a line. So do sums come in, where there are
+    many workers: log2(W) times over a line and through memory. Those of a few come one after the other over the
+    driver's line, and are added up while the next one comes.
     """
     over = 8 * size / LINE
-    out = over * max(1.0, np.log2(workers))
-    into = workers * max(over, add) + min(over, add)
-    return tokens_seconds / workers + out + into + optimise
+    levels = max(1.0, np.log2(workers))
+    into = workers * max(over, add) + min(over, add) if workers <= STAR else levels * (over + add)
+    return tokens_seconds / workers + over * levels + into + optimise
 
 
 class SlowWorkers:
-    """What `SharedLikelihood` asks, with threads for workers: answers come when they would come over a network."""
+    """What `SharedLikelihood` asks, with threads for workers: answers come when they would come over a network.
 
-    def __init__(self, count: int, compute: float, size: int) -> None:
-        self.count, self.compute, self.size = count, compute, size
-        self.line = threading.Lock()
+    Every worker has a line of its own, and so has the driver; a message takes both ends' lines.
+    """
+
+    def __init__(self, count: int, compute: float, size: int, add: float) -> None:
+        self.count, self.compute, self.add, self.over = count, compute, add, 8 * size / LINE
+        self.line = threading.Lock()  # the driver's
 
     def shared(self, value: Any) -> list[Any]:
         """Hand a value over."""
         return [value]
 
-    def ask(self, method: str, *arguments: Any) -> Iterator[tuple[int, Any]]:
-        """Answer with sums of one number each, as late as those of `size` weights would be."""
-        answers: queue.Queue[tuple[int, Any]] = queue.Queue()
-        over = 8 * self.size / LINE
+    def summed(self, method: str, *arguments: Any) -> Iterator[Sums]:
+        """Give sums of one number each, as late as those of so many weights would be."""
+        answers: queue.Queue[Sums] = queue.Queue()
+        places: list[queue.Queue[Sums]] = [queue.Queue() for _ in range(self.count)]
 
-        def work(worker: int, first: int, last: int) -> None:
-            time.sleep(over * max(1.0, np.log2(self.count)) + self.compute / self.count)
-            sums = [Sums(branch, 1.0, None, np.ones(1)) for branch in branches(first, last)]
-            with self.line:
-                time.sleep(over)
-            answers.put((worker, sums))
+        def work(worker: int) -> None:
+            time.sleep(self.over * max(1.0, np.log2(self.count)) + self.compute / self.count)
+            sums = Sums(Branch(worker), 1.0, None, np.ones(1))
+            if self.count <= STAR:
+                with self.line:
+                    time.sleep(self.over)
+                answers.put(sums)
+                return
+            step = 1
+            while step < self.count and worker % (2 * step) == 0:
+                right = places[worker + step].get()
+                time.sleep(self.over + self.add)  # its way here, and the sum
+                sums, step = sums.joined(right), 2 * step
+            (answers if worker == 0 else places[worker]).put(sums)
 
-        ranges = spread(self.count, self.count)
-        threads = [threading.Thread(target=work, args=(w, *lanes)) for w, lanes in enumerate(ranges)]
+        threads = [threading.Thread(target=work, args=(w,)) for w in range(self.count)]
         for thread in threads:
             thread.start()
-        for _ in threads:
-            yield answers.get()
+        for _ in threads if self.count <= STAR else threads[:1]:
+            answer = answers.get()
+            if self.count <= STAR:
+                time.sleep(self.add)
+            yield answer
         for thread in threads:
             thread.join()
 
@@ -271,17 +285,8 @@ class _Plan:
 
 def simulated(compute: float, size: int, workers: int, add: float, optimise: float) -> float:
     """Return seconds of a pass of the driver's own code, with delays in the place of computing, sending and adding."""
-    likelihood = SharedLikelihood(SlowWorkers(workers, 0.0, 0), _Plan(), 1, workers)  # type: ignore[arg-type]
-    slow = SlowWorkers(workers, compute, size)
-    asked = slow.ask
-
-    def answers(method: str, *arguments: Any) -> Iterator[tuple[int, Any]]:
-        for answer in asked(method, *arguments):
-            time.sleep(add)
-            yield answer
-
-    slow.ask = answers  # type: ignore[method-assign]
-    likelihood._workers = slow  # type: ignore[assignment]
+    likelihood = SharedLikelihood(SlowWorkers(workers, 0.0, 0, 0.0), _Plan(), 1, workers)  # type: ignore[arg-type]
+    likelihood._workers = SlowWorkers(workers, compute, size, add)  # type: ignore[assignment]
     begun = time.perf_counter()
     value, _ = likelihood(np.zeros(1))
     assert value == workers

@@ -17,10 +17,11 @@ import tagline
 from tagline import CRF, MEMM, MaxEnt, readers, scale
 from tagline.errors import InputError, StorageError
 from tagline.readers.labelled import LabelledFiles
-from tagline.scale.holders import Holder, Job
+from tagline.scale.holders import Holder, Job, Sums
 from tagline.scale.shards import shards as find_shards
 from tagline.scale.surveys import Piece, Settlement
 from tagline.training import lanes
+from tagline.training.lanes import Branch
 
 from .problems import LANE_TOKENS, STORE, WAIT, begin, bits, wait_for, write_shards
 
@@ -51,6 +52,23 @@ def test_the_bits_of_one_process(cluster: Any, shards: Path, name: str) -> None:
     alone = bits(make(**SETTINGS[name]).fit(whole))
     for workers in (1, 2) if name == "lbfgs" else (2,):
         assert bits(make(**SETTINGS[name]).fit(scale.corpus(f"{shards}/*.txt", workers=workers))) == alone
+
+
+def test_many_workers_add_up_among_themselves(cluster: Any, shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagline.scale.workers.STAR", 1)  # two are many
+    alone = bits(make(algorithm="lbfgs").fit(write_shards(shards)))
+    assert bits(make(algorithm="lbfgs").fit(scale.corpus(shards, workers=2))) == alone
+
+
+@pytest.mark.parametrize("dense", [(), (0,), (1,), (0, 1)], ids=str)
+def test_sums_of_neighbours(dense: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    vectors = [np.where(rng.random(40) < (1.0 if k in dense else 0.2), rng.normal(size=40), 0.0) for k in range(2)]
+    left, right = (Sums.of(Branch(2 + k), float(k), vector) for k, vector in enumerate(vectors))
+    assert [part.places is None for part in (left, right)] == [k in dense for k in range(2)]
+    both = left.joined(right)
+    assert (both.branch, both.value) == (Branch(2, 2), 1.0)
+    assert both.dense(40).tobytes() == (vectors[0] + vectors[1]).tobytes()
 
 
 @pytest.mark.slow

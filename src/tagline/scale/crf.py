@@ -29,7 +29,7 @@ from tagline.ragged import row_offsets
 from tagline.readers.labelled import LabelledFiles
 from tagline.scale.averaging import Descents, averaged
 from tagline.scale.cluster import import_ray
-from tagline.scale.holders import Job, Names, Numbering, Plan, Sums, added
+from tagline.scale.holders import Job, Names, Numbering, Plan, added
 from tagline.scale.shards import Shard
 from tagline.scale.surveys import (
     Settlement,
@@ -254,10 +254,8 @@ class SharedLikelihood:
 
     def _summed(self, method: str, *arguments: Any) -> tuple[float, Float64Array]:
         tree = Tree(self._lanes)
-        for _, answer in self._workers.ask(method, self._plan, *arguments):
-            for sums in answer:
-                part: Sums = sums
-                tree.add(part.branch, (part.value, part.dense(self.size)))
+        for part in self._workers.summed(method, self._plan, *arguments):
+            tree.add(part.branch, (part.value, part.dense(self.size)))
         value, vector = tree.total
         return float(value), vector if vector.flags.writeable else vector.copy()
 

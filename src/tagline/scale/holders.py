@@ -140,6 +140,18 @@ class Sums:
         kind = np.uint32 if len(vector) <= 2**32 else np.int64
         return cls(branch, value, places.astype(kind), vector[places])
 
+    def joined(self, right: Sums) -> Sums:
+        """Add up this branch and its neighbour to the right."""
+        if self.places is not None and right.places is not None:
+            places = np.union1d(self.places, right.places)
+            entries = np.zeros(len(places))
+            entries[np.searchsorted(places, self.places)] = self.entries
+            entries[np.searchsorted(places, right.places)] += right.entries
+            return Sums(self.branch.parent, self.value + right.value, places, entries)
+        size = len(self.entries if self.places is None else right.entries)
+        total = self.dense(size) + right.dense(size)
+        return Sums(self.branch.parent, self.value + right.value, None, total)
+
     def dense(self, size: int) -> Float64Array:
         """Return all entries, zeros too."""
         if self.places is None:
@@ -147,6 +159,11 @@ class Sums:
         out = np.zeros(size)
         out[self.places] = self.entries
         return out
+
+
+def branches_of(job: Job) -> list[Branch]:
+    """Return the branches of the tree that the lanes of a holder make."""
+    return list(branches(job.first, job.first + len(job.lanes)))
 
 
 class Holder:
@@ -232,7 +249,7 @@ class Holder:
     @property
     def branches(self) -> list[Branch]:
         """The branches of the tree that its lanes make."""
-        return list(branches(self.job.first, self.job.first + len(self.job.lanes)))
+        return branches_of(self.job)
 
     def _own(self, branch: Branch) -> tuple[int, int]:
         return branch.first - self.job.first, branch.count

@@ -14,8 +14,9 @@ from typing import Any
 from tagline.errors import InputError
 from tagline.scale.averaging import Descents, descend_lanes, find_rate
 from tagline.scale.cluster import import_ray
-from tagline.scale.holders import Holder, Job, Sums
+from tagline.scale.holders import Holder, Job, Sums, branches_of
 
+STAR = 4  # workers up to which the driver adds up all answers itself
 RESTARTS = 100  # of one worker
 LOST_SECONDS = 60.0  # for a lost node to be replaced
 ASK_SECONDS = 2.0  # between two looks at the cluster
@@ -90,6 +91,23 @@ class Workers:
         ((_, answer),) = self._answers({getattr(self.actors[0], method).remote(*arguments): 0})
         return answer
 
+    def summed(self, method: str, *arguments: Any) -> Iterator[Sums]:
+        """Ask all workers for sums and give them as they come; of many workers, the sum of all.
+
+        The driver's line carries what every worker answers. Of many, neighbours in the tree are added up where one of
+        them lies, pair by pair, and one answer comes here: log2(W) messages after each other instead of W.
+        """
+        if len(self.actors) <= STAR or any(len(branches_of(job)) > 1 for job in self.jobs):
+            for _, answer in self.ask(method, *arguments):
+                yield from answer
+            return
+        task = self._ray.remote(num_cpus=0, max_retries=-1)(_added)
+        level = [getattr(actor, method).remote(*arguments) for actor in self.actors]
+        while len(level) > 1:
+            level = [task.remote(*pair) for pair in zip(level[::2], level[1::2], strict=True)]
+        ((_, answer),) = self._answers({level[0]: 0})
+        yield from answer
+
     def ask(self, method: str, *arguments: Any) -> Iterator[tuple[int, Any]]:
         """Ask all workers and give (worker, answer) as answers come."""
         asked = {getattr(actor, method).remote(*arguments): w for w, actor in enumerate(self.actors)}
@@ -131,6 +149,11 @@ class Workers:
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors = []
+
+
+def _added(left: list[Sums], right: list[Sums]) -> list[Sums]:
+    """Add up two neighbouring branches."""
+    return [left[0].joined(right[0])]
 
 
 def spread(lanes: int, workers: int) -> list[tuple[int, int]]:
