@@ -8,16 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.types import IntArray
-
-if TYPE_CHECKING:
-    from tagline.models.crf.estimator import CRF
-    from tagline.models.crf.extraction import Extraction
-    from tagline.models.crf.parameters import Parameters
-    from tagline.readers.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +20,14 @@ class RemoteLesson:
     """What a feature CRF is trained with.
 
     Attributes:
-        start: labels, names and weights, all 0.
+        start: labels, names and weights, all 0, as a CRF has them (`Parameters`).
         likelihood: what an algorithm asks for objective and gradient; it has what `training.likelihood.Likelihood` has
             for algorithms that know no single sentence.
         sentences, tokens: how many there are.
         notes: what was repaired or dropped.
     """
 
-    start: Parameters
+    start: Any
     likelihood: Any
     sentences: int
     tokens: int
@@ -82,8 +77,13 @@ class RemoteCorpus(ABC):
     fingerprint: str = ""
 
     @abstractmethod
-    def crf_lesson(self, crf: CRF, extraction: Extraction) -> AbstractContextManager[RemoteLesson]:
-        """Have the sentences read and held as long as a CRF is trained."""
+    def crf_lesson(self, crf: Any, extraction: Any) -> AbstractContextManager[RemoteLesson]:
+        """Have the sentences read and held as long as a CRF is trained.
+
+        Arguments:
+            crf: the estimator, for its settings.
+            extraction: its way to features.
+        """
 
     @abstractmethod
     def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:

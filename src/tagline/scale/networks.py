@@ -102,16 +102,14 @@ def _told(error: BaseException, place: str) -> TaglineError:
 
 
 def _loop(config: dict[str, Any]) -> None:
-    """What each process does; Ray has joined them to a group before."""
+    """What each process does; Ray has joined them to a group before, and told PyTorch how many threads to use."""
     import ray
-    import torch
 
     from tagline import compiled
 
     run: NetworkRun = config["run"]
     context = ray.train.get_context()
     compiled.set_threads(run.setting.threads)
-    torch.set_num_threads(run.setting.threads)
     corpus = joined([read_shard(shard, run.setting.files) for shard in run.setting.shards])
     arguments, rank = dict(run.arguments), context.get_world_rank()
     again = ray.get(config["mailbox"].begin.remote(rank)) > 0
