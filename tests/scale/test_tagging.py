@@ -57,7 +57,7 @@ class TestOneMachine:
         done = tagline("tag", "-m", model, corpus, "-o", tmp_path / "out", "--ray")
         assert (done.code, done.out) == (0, ""), done.err
         assert answers(tmp_path / "out") == single
-        assert f"skipped 2 broken sentences; they are in {tmp_path / 'out'}" in done.err
+        assert f"broken sentences that were skipped: 2; they are in {tmp_path / 'out'}" in done.err
         assert done.err.endswith(f"wrote {FILES} files to {tmp_path / 'out'}\n")
         side = (tmp_path / "out" / f"part03.txt{SIDE}").read_text("utf-8")
         assert side.startswith(f"{corpus / 'part03.txt'}:")
@@ -74,7 +74,7 @@ class TestOneMachine:
         before = {path: path.stat().st_mtime_ns for path in out.glob("part*.txt")}
         done = tagline("tag", "-m", model, *few, corpus / "part04.txt", "-o", out, "--ray")
         assert "3 of 5 files were tagged before and are kept\n" in done.err
-        assert "skipped 1 broken sentence;" in done.err  # of the first run
+        assert "broken sentences that were skipped: 1;" in done.err  # of the first run
         assert {path: path.stat().st_mtime_ns for path in before} == before
         assert answers(out) == {f"part{number:02}.txt": single[f"part{number:02}.txt"] for number in range(5)}
 

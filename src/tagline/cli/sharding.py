@@ -128,8 +128,7 @@ def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, 
     skipped += sum(outcome.skipped for outcome in outcomes)
     if skipped:
         say(
-            f"skipped {skipped} broken sentence{'s' if skipped > 1 else ''}; they are in {folder}, in files that end "
-            f"with {SIDE}",
+            f"broken sentences that were skipped: {skipped}; they are in {folder}, in files that end with {SIDE}",
             err=True,
         )
     if broken := [outcome for outcome in outcomes if outcome.error]:

@@ -39,6 +39,12 @@ class BatchTagger:
         columns: those that the model looks at, the tokens first; empty for ``text`` or ``tokens``.
         spans, marginals: what is asked besides the tags.
         tokens: how text is cut.
+
+    >>> import tagline
+    >>> from tagline import scale
+    >>> crf = tagline.CRF("U00:%x[0,0]").fit([["Anna", "sings"]] * 3, [["B-PER", "O"]] * 3)
+    >>> scale.udf(crf, spans=True).spans
+    True
     """
 
     model: Any
@@ -145,6 +151,14 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
         model: as `udf` takes it.
         workers: actors, each with one processor; as many as there are processors when left out.
         asked: ``columns``, ``spans``, ``marginals``, ``tokens`` as `udf` takes them.
+
+    >>> import tagline
+    >>> from tagline import scale
+    >>> try:
+    ...     scale.tag([{"text": "Anna sings"}], "model.tagline")
+    ... except tagline.InputError as error:
+    ...     print(error)
+    dataset: expected a ray.data.Dataset, got [{'text': 'Anna sings'}]; ray.data.from_items makes one
     """
     ray = import_ray("scale.tag")
     data = quiet_data()

@@ -12,9 +12,11 @@ import logging
 import os
 import platform
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import tagline
@@ -58,6 +60,10 @@ class Node:
         id: Ray's own.
         name: host name and address, as messages have them.
         cpus: that Ray may use there.
+
+    >>> from tagline import scale
+    >>> scale.Node("1f", "alpha (10.0.0.1)", 8).cpus
+    8
     """
 
     id: str
@@ -72,6 +78,10 @@ class Cluster:
     Attributes:
         address: that was asked for; ``local`` where it was started here.
         nodes: those that are alive, in the order of their names.
+
+    >>> from tagline import scale
+    >>> scale.Cluster("10.0.0.1:6379", (scale.Node("1f", "alpha", 8), scale.Node("2f", "beta", 8))).cpus
+    16
     """
 
     address: str
@@ -92,15 +102,16 @@ class Cluster:
         ]
 
 
-def import_ray(place: str) -> Any:
-    """Return the module `ray`, set to be quiet; where it is not installed, the error names the extra."""
+def import_ray(place: str, part: str = "ray") -> Any:
+    """Return `ray` or a part of it, set to be quiet; where it is not installed, the error names the extra."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
-        import ray
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Ray's own modules do that is deprecated
+            return import_module(part)
     except ModuleNotFoundError as error:
         raise MissingPackageError(place, "ray", "pip install 'tagline[ray]'", error) from None
-    return ray
 
 
 @contextmanager
@@ -115,6 +126,15 @@ def connected(
         cpus: processors of a Ray that is started here; all of the machine when left out.
         store_bytes: memory for objects of a Ray that is started here; Ray chooses when left out.
         place: the name of the option or function, for messages.
+
+    >>> import tagline
+    >>> from tagline import scale
+    >>> try:
+    ...     with scale.connected("127.0.0.1:1") as cluster:
+    ...         print(cluster.cpus)
+    ... except tagline.InputError as error:
+    ...     print(str(error).partition(", got")[0])
+    --ray 127.0.0.1:1: expected a Ray cluster that answers there
     """
     ray = import_ray(place)
     if ray.is_initialized():
@@ -135,14 +155,15 @@ def connected(
 
 def quiet_data() -> Any:
     """Return the module `ray.data` without its bars and reports."""
-    import ray.data
-
-    context = ray.data.DataContext.get_current()
+    data = import_ray("ray.data", "ray.data")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of its own settings
+        context = data.DataContext.get_current()
     context.enable_progress_bars = context.enable_operator_progress_bars = False
     context.print_on_execution_start = False
     for name in ("ray.data", "ray.data.dataset"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    return ray.data
+    return data
 
 
 def _start(ray: Any, address: str, cpus: int | None, store_bytes: int | None, place: str) -> None:

@@ -25,10 +25,14 @@ def deployment(model: Any, settings: Settings | None = None, **options: Any) -> 
             request names none.
         settings: limits, as `tagline.serving.Settings` has them.
         options: of Ray Serve's ``@serve.deployment``, such as ``num_replicas`` or ``ray_actor_options``.
-    """
-    import_ray("scale.deployment")
-    from ray import serve
 
+    >>> import tagline
+    >>> from tagline import scale
+    >>> crf = tagline.CRF("U00:%x[0,0]").fit([["Anna", "sings"]], [["B-PER", "O"]])
+    >>> type(scale.deployment({"names": crf}, num_replicas=2)).__name__
+    'Application'
+    """
+    serve = import_ray("scale.deployment", "ray.serve")
     from tagline.serving import Settings, create_app
     from tagline.serving.shelf import Shelf
 

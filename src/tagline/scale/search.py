@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.scale.cluster import connected, plain_error
+from tagline.scale.cluster import connected, import_ray, plain_error
 from tagline.scale.trials import Record, Study, prepare, run_trial
 
 FACTOR = 3  # of the trials of a round, one of so many goes on, with so many times the passes
@@ -126,8 +126,8 @@ def _on_ray(
     """Let Ray Tune place, halve and retry the trials."""
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
     with connected(address, cpus=workers) as cluster:
-        from ray import tune
-        from ray.tune.schedulers import ASHAScheduler
+        tune = import_ray("tune --ray", "ray.tune")
+        schedulers = import_ray("tune --ray", "ray.tune.schedulers")
 
         def trial(config: dict[str, Any]) -> None:
             for passes in rounds:
@@ -135,7 +135,7 @@ def _on_ray(
                 score = -1.0 if math.isnan(record.score) else record.score
                 tune.report({"score": score, "passes": passes})
 
-        halving = ASHAScheduler(
+        halving = schedulers.ASHAScheduler(
             time_attr="passes", max_t=rounds[-1], grace_period=rounds[0], reduction_factor=FACTOR, brackets=1
         )
         tuner = tune.Tuner(

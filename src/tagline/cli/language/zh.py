@@ -45,9 +45,12 @@ HELP = {
     "Tag sentences with a model; answers go to stdout, or to files.": "用模型标注句子；结果写到标准输出或文件。",
     "Columns come out as they came in, with the tag behind them. Columns that the model does not look at, such as the "
     "right tags, are kept, so that tagline eval can read the last two. Standard input is answered sentence by "
-    "sentence. What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them.": (
+    "sentence. What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them. "
+    "--ray tags files in many processes or on many machines, goes on where it was stopped, and puts broken sentences "
+    "aside.": (
         "各列原样输出，标签加在最后。模型不看的列（例如正确标签）会保留，tagline eval 读取最后两列即可评测。"
         "标准输入逐句回答。出错的句子之前的结果都会写出；--lenient 跳过出错的句子并计数。"
+        "--ray 用多个进程或多台机器标注文件，停下后可接着做，出错的句子另存。"
     ),
     "Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.": (
         "显示模型学到了什么：标签、数量、权重最大的特征和转移、训练经过。"
@@ -260,6 +263,42 @@ HELP = {
         "省略时 .jsonl 文件为 jsonl，其余为 columns。"
     ),
     "No progress on the terminal.": "终端上不显示进度。",
+    # --ray and tagline tune.
+    "Several machines": "多台机器",
+    "Work on Ray: at this address, such as 10.0.0.1:6379, or started on this machine without one.": (
+        "在 Ray 上运行：给出地址（如 10.0.0.1:6379）则连接该集群，不给则在本机启动。"
+    ),
+    "With --ray: so many processes; one a processor by default.": "与 --ray 一起：进程数；默认每个处理器一个。",
+    "Try settings of a model on a dev set, and save the best model.": "在开发集上试各种设置，保存最好的模型。",
+    "Settings are drawn at random. All are trained for a few passes; the best third goes on for three times as many, "
+    "and so on. Features are compiled once for all trials. The table goes to stdout; the folder keeps all trials, the "
+    "table and a picture of which settings mattered. Stopped by Ctrl-C or killed, the same command goes on.": (
+        "设置随机抽取。先全部训练少数几遍；最好的三分之一再训练三倍的遍数，依此类推。特征只编译一次，供所有试验共用。"
+        "结果表写到标准输出；目录中保存所有试验、结果表和一张说明哪些设置重要的图。按 Ctrl-C 或被终止后，"
+        "用同一命令即可接着做。"
+    ),
+    "Labelled sentences, as tagline train takes them.": "带标签的句子，与 tagline train 相同。",
+    "Labelled sentences that trials are scored on.": "给试验打分用的带标签句子。",
+    "The model to write, that of the best trial.": "要写出的模型，即最好的试验的模型。",
+    "What to train, as tagline train --model.": "训练哪种模型，与 tagline train --model 相同。",
+    "How many settings are tried.": "试多少组设置。",
+    "A TOML file that says what is tried; left out: c1, c2 and min_frequency of a CRF.": (
+        "说明试哪些设置的 TOML 文件；省略时为 CRF 的 c1、c2 和 min_frequency。"
+    ),
+    "Of the trials that get to the last round; 90, of networks 18 epochs.": (
+        "进入最后一轮的试验训练多少遍；默认 90，网络为 18 轮。"
+    ),
+    "Of the trials, which the same command goes on with; MODEL.tune if left out.": (
+        "存放试验的目录，同一命令可接着做；省略时为 模型名.tune。"
+    ),
+    "Of the draws.": "抽取用的随机种子。",
+    "columns, jsonl, conllu or words; by the file's name if left out.": (
+        "columns、jsonl、conllu 或 words；省略时按文件名判断。"
+    ),
+    "The column to learn, a number from 0 or a name; the last if left out.": (
+        "要学习的列，从 0 起的序号或列名；省略时为最后一列。"
+    ),
+    "Trials at once; one a processor by default.": "同时进行的试验数；默认每个处理器一个。",
     # tagline inspect and explain.
     "Features of each label, and transitions, to show.": "每个标签显示多少个特征，以及显示多少个转移。",
     "Features of this label only.": "只显示这个标签的特征。",
@@ -448,6 +487,21 @@ HELP = {
 }
 
 SAID = {
+    "wrote {} files to {}": "已将 {} 个文件写到 {}",
+    "{} of {} files were tagged before and are kept": "{1} 个文件中有 {0} 个此前已标注，予以保留",
+    "broken sentences that were skipped: {}; they are in {}, in files that end with {}": (
+        "跳过 {} 个出错的句子；它们在 {} 中以 {} 结尾的文件里"
+    ),
+    "stopped; {} of {} files are tagged: the same command goes on with the others": (
+        "已停止；{1} 个文件中已标注 {0} 个：用同一命令可接着做其余的"
+    ),
+    "{} of {} files, {} sentences a second, {} left": "{1} 个文件中已完成 {0} 个，每秒 {2} 句，还需 {3}",
+    "trying {} settings of {}: {}": "试 {1} 的 {0} 组设置：{2}",
+    "wrote {}; all trials are in {}": "已写出 {}；所有试验在 {} 中",
+    "what the scores depend on: {}": "得分取决于：{}",
+    "no picture: {}": "没有画图：{}",
+    "{} trainings are done, the best score is {}": "已完成 {} 次训练，最好得分 {}",
+    "stopped; the same command goes on with the trials that are left": "已停止；用同一命令可接着做剩下的试验",
     "warning: {}": "警告：{:t}",
     "{}: read as {}; --encoding says otherwise": "{}：按 {} 读取；可用 --encoding 另行指定",
     "{}; --encoding says otherwise": "{:t}；可用 --encoding 另行指定",
