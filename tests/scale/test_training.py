@@ -63,7 +63,7 @@ def test_many_workers_add_up_among_themselves(cluster: Any, shards: Path, monkey
 @pytest.mark.parametrize("dense", [(), (0,), (1,), (0, 1)], ids=str)
 def test_sums_of_neighbours(dense: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
-    vectors = [np.where(rng.random(40) < (1.0 if k in dense else 0.2), rng.normal(size=40), 0.0) for k in range(2)]
+    vectors = [np.where(rng.random(40) < (1.0 if k in dense else 0.1), rng.normal(size=40), 0.0) for k in range(2)]
     for k, vector in enumerate(vectors):
         vector[:4] = 1.0 + k  # both have something there
     left, right = (Sums.of(Branch(2 + k), float(k), vector) for k, vector in enumerate(vectors))

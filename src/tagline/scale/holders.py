@@ -36,7 +36,7 @@ from tagline.training.likelihood import Likelihood, Part, Targets
 from tagline.types import Float64Array, IntArray
 from tagline.writing import scratch_folder
 
-SPARSE = 2 / 3  # share of sums that are not 0 up to which their places are sent, too: 12 bytes each instead of 8
+SPARSE = 1 / 3  # share of sums that are not 0 up to which they are sent with their places: half the bytes or less
 
 
 @dataclass(frozen=True, eq=False)

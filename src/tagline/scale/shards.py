@@ -45,9 +45,10 @@ def shards(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
     """Find files by their names, by patterns such as ``data/*.gz``, or by their folder; in the order of their names.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("b.txt", "a.txt"):
-    ...         _ = open(f"{folder}/{name}", "w").write("Anna N")
+    ...         _ = Path(folder, name).write_text("Anna N")
     ...     [os.path.basename(shard.path) for shard in shards(f"{folder}/*.txt")]
     ['a.txt', 'b.txt']
     """
