@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tagline::bindings {
 
@@ -31,6 +32,17 @@ const int64_t* as_order(const Array& order, int64_t B) {
     for (size_t k = 0; k < order.size(); ++k)
         if (sentences[k] < 0 || sentences[k] >= B) throw nb::value_error("order: expected numbers of sentences");
     return sentences;
+}
+
+Lanes as_lanes(const Array& offsets, int64_t B, const std::optional<Array>& counts, int64_t attributes,
+               int64_t tokens) {
+    const int64_t* sentences = checked<int64_t>("lanes", offsets, {-1});
+    if (offsets.size() < 2) throw nb::value_error("lanes: expected at least one");
+    rising("lanes", sentences, int64_t(offsets.size()), B);
+    if (!counts && !std::has_single_bit(uint64_t(offsets.size() - 1)))
+        throw nb::value_error("lanes: expected a power of two of them");
+    return {{sentences, sentences + offsets.size()},
+            counts ? checked<int64_t>("counts", *counts, {attributes}) : nullptr, tokens};
 }
 
 namespace {

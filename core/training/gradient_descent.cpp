@@ -16,8 +16,8 @@ double shrink(double value, double by) { return value > by ? value - by : value 
 }  // namespace
 
 template <class Real>
-Descent<Real>::Descent(const Likelihood<Real>& likelihood, double c1, double c2)
-    : likelihood_(likelihood), c1_(c1), c2_(c2), weights_(likelihood.layout().template make<Real>()),
+Descent<Real>::Descent(const Likelihood<Real>& likelihood, double c1, double c2, int64_t sentences)
+    : likelihood_(likelihood), c1_(c1), c2_(c2), sentences_(sentences ? sentences : likelihood.examples().B), weights_(likelihood.layout().template make<Real>()),
       masks_(likelihood.layout().masks()), transition_weights_(likelihood.transitions()) {
     if (c1 > 0) {
         row_paid_.resize(size_t(likelihood.layout().rows()));

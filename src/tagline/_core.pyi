@@ -528,13 +528,23 @@ class Examples:
 class Likelihood32:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
 
     @property
     def size(self) -> int: ...
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""
+
+    def observed_by(self, first: int, count: int) -> NDArray[numpy.float64]:
+        """
+        Count how often the known labels of a branch of lanes use each weight [size].
+        """
+
+    def expected(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool, first: int, count: int) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood of a branch of lanes and what the model expects of each weight [size].
+        """
 
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
@@ -551,7 +561,7 @@ class Descent32:
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
     """
 
-    def __init__(self, likelihood: Likelihood32, c1: float, c2: float) -> None: ...
+    def __init__(self, likelihood: Likelihood32, c1: float, c2: float, sentences: int = 0) -> None: ...
 
     def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
         """Begin at these weights [size]."""
@@ -581,13 +591,23 @@ class Descent32:
 class Likelihood64:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
 
     @property
     def size(self) -> int: ...
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""
+
+    def observed_by(self, first: int, count: int) -> NDArray[numpy.float64]:
+        """
+        Count how often the known labels of a branch of lanes use each weight [size].
+        """
+
+    def expected(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool, first: int, count: int) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood of a branch of lanes and what the model expects of each weight [size].
+        """
 
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
@@ -604,7 +624,7 @@ class Descent64:
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
     """
 
-    def __init__(self, likelihood: Likelihood64, c1: float, c2: float) -> None: ...
+    def __init__(self, likelihood: Likelihood64, c1: float, c2: float, sentences: int = 0) -> None: ...
 
     def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
         """Begin at these weights [size]."""

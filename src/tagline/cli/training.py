@@ -25,6 +25,7 @@ from tagline.models.contract import Model
 from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Reporter
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.writing import check_place
@@ -42,7 +43,10 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     recipe.check(tell)
     dev = None if plan.dev is None else plan.files.read(plan.dev)
     tell.stage(f"reading {plan.train}")
-    material = recipe.read(plan.files, plan.train, dev, tell)
+    if plan.spread is None:
+        material = recipe.read(plan.files, plan.train, dev, tell)
+    else:
+        material = recipe.read_remote(_remote(plan, tell), dev, tell)
     model = recipe.fit(material, dev, tell)
     config, report = None, None
     if speaks():
@@ -59,6 +63,24 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     seconds = time.perf_counter() - begun
     units = recipe.noun, recipe.plural
     return Training(plan.output, model, material, recipe.template, units, seconds, report, config)
+
+
+def _remote(plan: Plan, tell: Reporter) -> RemoteCorpus:
+    """The sentences of the plan, for workers."""
+    from tagline.scale.corpora import corpus
+
+    assert plan.spread is not None
+    how = plan.spread
+    data = corpus(
+        plan.train,
+        workers=how.workers,
+        threads=how.threads or 1,
+        address=how.address or None,
+        files=plan.files,
+        scratch=how.scratch,
+    ).named("--ray")
+    data.tell, data.say = tell.stage, tell.say
+    return data
 
 
 def _note_scores(model: Any, report: Report | None) -> None:

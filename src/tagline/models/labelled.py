@@ -244,7 +244,7 @@ def prepare(
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
     remedy = "" if needs_scheme else ", or scheme=None for no rules"
-    labelled, sentences, notes = _settled(labelled, rules, scheme, labels, on_illegal, remedy)
+    labelled, sentences, notes = settled(labelled, rules, scheme, labels, on_illegal, remedy)
     if skip_empty:
         sentences = sentences[np.diff(labelled.offsets)[sentences] > 0]
     if sizes is not None:
@@ -267,18 +267,18 @@ def _names_and_rules(
     return labels, None if scheme is None else legal(labels, scheme)
 
 
-def _settled(
+def settled(
     labelled: LabelledTokens,
     rules: Rules | None,
     name: str | None,
     labels: Sequence[str],
     on_illegal: str,
-    remedy: str,
+    remedy: str = ", or scheme=None for no rules",
 ) -> tuple[LabelledTokens, IntArray, tuple[str, ...]]:
     """Deal with labellings that the rules forbid: the labels, the sentences that are kept, what was done in words."""
     check_choice("on_illegal", on_illegal, ON_ILLEGAL)
     everything = np.arange(labelled.num_sentences)
-    illegal = np.zeros(0, np.int64) if rules is None else _illegal(labelled, rules, labels)
+    illegal = np.zeros(0, np.int64) if rules is None else illegal_sentences(labelled, rules, labels)
     if not len(illegal) or name is None:
         return labelled, everything, ()
     what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
@@ -293,7 +293,7 @@ def _settled(
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
 
 
-def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
+def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
     """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
     allowed = allowed_labels(labelled, labels)
     if allowed is not None:

@@ -17,7 +17,8 @@ from typing import Any
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
-from tagline.models.registry import Kind
+from tagline.models.registry import Kind, kinds
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.progress import Budget, Reporter
@@ -57,6 +58,7 @@ class Recipe:
         run: values of the options that are no settings.
     """
 
+    remote = True  # whether it learns from sentences that other processes hold
     noun, plural = "pass", "passes"  # what one go over the sentences is called
     dev_inputs: Mapping[str, Any] = MappingProxyType({})  # what a model is told of the dev set beside its sentences
     chosen_settings: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
@@ -133,6 +135,13 @@ class Recipe:
         if len(corpus.names) > 2:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
         return Material(corpus, corpus.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold."""
+        if not self.remote:
+            able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
+            raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
+        return Material(data)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""

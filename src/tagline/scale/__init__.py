@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tagline.scale.batches import BatchTagger, tag, udf
     from tagline.scale.cluster import Cluster, Node, connected
+    from tagline.scale.corpora import ShardedCorpus, corpus
     from tagline.scale.replicas import deployment
 
 _HOMES = {
     "tagline.scale.cluster": ("Cluster", "Node", "connected"),
+    "tagline.scale.corpora": ("ShardedCorpus", "corpus"),
     "tagline.scale.replicas": ("deployment",),
     "tagline.scale.batches": ("BatchTagger", "tag", "udf"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["BatchTagger", "Cluster", "Node", "connected", "deployment", "tag", "udf"]
+__all__ = ["BatchTagger", "Cluster", "Node", "ShardedCorpus", "connected", "corpus", "deployment", "tag", "udf"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,8 @@ Where `local` is set it is that of a maximum-entropy Markov model: p(labels) is 
 normalised by itself over the labels that rules allow there, with the label before as the sentence has it.
 
 A sentence whose labels are not all known contributes −log of the summed probability of the labellings that its sets
-allow: log Z(rules) − log Z(rules and sets). The core does the work, in lanes whose number does not depend on threads.
+allow: log Z(rules) − log Z(rules and sets). The core does the work, in the
+lanes of `training.lanes`, whose number does not depend on threads.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
+from tagline.training.lanes import lane_count, lane_offsets
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
@@ -44,6 +46,21 @@ class Targets:
     surplus: Float64Array | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some lanes of a corpus.
+
+    Attributes:
+        lanes: the first sentence of each lane, and the number of all, ``[lanes + 1]``.
+        counts: how often each state attribute occurs in the whole corpus, ``[A]``; None where this is the whole.
+        tokens: of the whole corpus, where there are counts.
+    """
+
+    lanes: IntArray
+    counts: IntArray | None = None
+    tokens: int = 0
+
+
 class Likelihood:
     """Negative log-likelihood and gradient.
 
@@ -54,6 +71,7 @@ class Likelihood:
         precision: "float32" for speed (sums are float64 all the same), "float64" for the last digits.
         scratch: a folder for what training reads in each pass; None to hold it in memory.
         local: whether each token is normalised by itself.
+        part: how the sentences are cut where they are a part of a corpus, or not as usual; None for a whole one.
     """
 
     def __init__(
@@ -65,6 +83,7 @@ class Likelihood:
         precision: str = "float32",
         scratch: Path | None = None,
         local: bool = False,
+        part: Part | None = None,
     ) -> None:
         compiled.require()
         core = compiled.core
@@ -100,7 +119,9 @@ class Likelihood:
             targets.allowed,
             targets.weights,
         )
-        self.core = (core.Likelihood32 if precision == "float32" else core.Likelihood64)(layout, moves, examples)
+        kind = core.Likelihood32 if precision == "float32" else core.Likelihood64
+        cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
+        self.core = kind(layout, moves, examples, cut.lanes, cut.counts, cut.tokens)
 
     @property
     def size(self) -> int:

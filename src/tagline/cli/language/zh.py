@@ -498,6 +498,9 @@ HELP = {
         "两次断点之间的秒数；省略时为 30，神经网络为每遍一次。0 表示每遍之后。"
     ),
     "Add a line of JSON to this file after each pass.": "每遍结束后向此文件追加一行 JSON。",
+    "With --ray: a folder on each worker's disk for compiled sentences; that of temporary files if left out.": (
+        "与 --ray 合用：各工作进程本机磁盘上存放编译后句子的文件夹；省略时用临时文件夹。"
+    ),
     "How text is cut; auto: as the tokens were that the model learned from.\n\nwhitespace: what stands between blanks: "
     "Anna's | cat, | 3.50\n\nwords: words and signs: Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters: every "
     "character: 北 | 京 | 2 | 0 | 0 | 8\n\ntreebank: words as English treebanks have them: Anna | 's | do | n't | "
@@ -573,6 +576,11 @@ SAID = {
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
     "dictionary of {} phrases, types {}": "词典：{} 个词语，类型 {}",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
+    "learning from {} sentences, {} tokens, of {} files": "训练数据：{} 个句子，{} 个词元，共 {} 个文件",
+    "reading {} files": "读取 {} 个文件",
+    "compiling on {} workers": "在 {} 个工作进程上编译",
+    "joining features": "合并特征",
+    "training in {} processes": "用 {} 个进程训练",
     "template {}": "模板 {}",
     "asking {}": "询问 {}",
     "and from {} sentences, {} tokens, of {} without tags": "另有 {2} 中无标签的 {0} 个句子，{1} 个词元",

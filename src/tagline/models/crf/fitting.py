@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,9 @@ from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, train
 from tagline.training.checkpoints import checksum
 from tagline.training.checks import seed_of
+from tagline.training.journal import Journal
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Pass
+from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.progress import Budget, narrating
 from tagline.training.runs import RunFiles
 from tagline.types import Float64Array, IntArray
@@ -140,24 +142,18 @@ def fit_crf(
     if teaching is not None:
         targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
-    settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
+    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
     if staged is not None:
         settings = replace(settings, seed=staged.seed)
-    held = None if dev is None else _Held(_documented(dev, extraction), extraction, start, crf.scorer_class)
+    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
-    monitor = _monitor(crf, None if held is None else held.score, increment)
+    monitor = monitor_of(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)
     files = files or RunFiles()
     run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
-    with (
-        narrating(crf.verbose, budget_of(crf)) as tell,
-        files.opened(run_facts) as (monitor.checkpoint, journal),
-        folder_beside(sentences.X) as scratch,
-    ):
-        monitor.reports = [tell.passed, journal.passed]
+    with watching(crf, monitor, files, run_facts) as journal, folder_beside(sentences.X) as scratch:
         trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
-        seconds = trained.history[-1].seconds if trained.history else 0.0
-        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
+        note_end(journal, trained)
     notes = () if extraction.template is None else extraction.template.notes
     if extraction.template is not None and extraction.template.has_edges and not crf.chained:
         notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
@@ -179,6 +175,23 @@ def fit_crf(
 def _documented(sentences: Sentences, extraction: Extraction) -> Sentences:
     """Sentences with what their documents say of words."""
     return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents))
+
+
+@contextmanager
+def watching(crf: CRF, monitor: Monitor, files: RunFiles, facts: dict[str, Any]) -> Iterator[Journal]:
+    """Open the files of a run and tell users how it goes; facts must be the same for it to be resumed."""
+    with (
+        narrating(crf.verbose, budget_of(crf)) as tell,
+        files.opened(facts) as (monitor.checkpoint, journal),
+    ):
+        monitor.reports = [tell.passed, journal.passed]
+        yield journal
+
+
+def note_end(journal: Journal, trained: Trained) -> None:
+    """Write down why a run ended."""
+    seconds = trained.history[-1].seconds if trained.history else 0.0
+    journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
@@ -291,7 +304,7 @@ def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
     return np.array(sorted(keys), np.int64)
 
 
-def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
+def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
     """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
 
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
@@ -309,7 +322,7 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
 
 
-class _Held:
+class HeldSentences:
     """A dev set, whose features are looked up once."""
 
     def __init__(
@@ -343,7 +356,7 @@ def _arrays(features: Features) -> list[NDArray[Any] | None]:
 
 
 def _facts(
-    crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: _Held | None
+    crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: HeldSentences | None
 ) -> dict[str, Any]:
     """What must be the same for a run to be resumed; when to stop need not be."""
     names = [vocabulary.parts[0] for vocabulary in (start.states, start.edges) if vocabulary is not None]
@@ -377,7 +390,7 @@ def budget_of(crf: CRF) -> Budget:
     return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
-def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
     settles = not increment and crf.tolerance is None
     return Monitor(
         epsilon=crf.epsilon if settles else 0.0,

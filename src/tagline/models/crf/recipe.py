@@ -22,6 +22,7 @@ from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
+from tagline.models.remote import RemoteCorpus
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
@@ -94,23 +95,43 @@ class CRFRecipe(Recipe):
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
         cached = self.run.get("cache") is not None
         sample = _first_block(files, path) if cached else files.read(path)
+        template, why = self._template(sample, dev)
+        data = self._compiled(files, path, template, tell) if cached else self._matched(sample)
+        introduce(data, (), tell)
+        if (dictionary := self.settings.get("dictionary")) is not None:
+            tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
+        self._introduce_template(self.chosen or template, why, tell)
+        if sample.problems:
+            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
+        return Material(data, sample.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold; the first of them choose the template."""
+        if not self.remote:
+            return super().read_remote(data, dev, tell)
+        if self.run.get("cache") is not None:
+            raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
+        for name in ("dictionary", "learn_dictionary", "documents"):
+            if self.run.get(name):
+                raise InputError(f"--{name.replace('_', '-')}, --ray: expected one of them, got both; leave out --ray")
+        self._introduce_template(*self._template(data.sample(), dev), tell)
+        return Material(data)
+
+    def _template(self, sample: Corpus, dev: Corpus | None) -> tuple[Template, str]:
+        """Choose a template that suits the sentences, and say why where it was not named."""
         check_labels(sample)
         name, why = ("", "") if self.named is not None else choose_set(sample)
         template = self.chosen = self.named or load_set(name)
         for corpus in (sample, dev):
             if corpus is not None:
                 template.check_columns([column for column in corpus.names if column != TAG])
-        data = self._compiled(files, path, template, tell) if cached else self._matched(sample)
-        introduce(data, (), tell)
-        if (dictionary := self.settings.get("dictionary")) is not None:
-            tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
+        return template, why
+
+    def _introduce_template(self, template: Template, why: str, tell: Reporter) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
         tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
         for note in template.notes:
             tell.say(note)
-        if sample.problems:
-            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
-        return Material(data, sample.problems)
 
     def _matched(self, corpus: Corpus) -> Corpus:
         """Take over a dictionary, of files or of the corpus itself; the template gets lines for it where it has none.

@@ -12,6 +12,8 @@ from tagline.readers.corpus import Corpus
 class SemiCRFRecipe(CRFRecipe):
     """How a semi-CRF is trained from files."""
 
+    remote = False
+
     @property
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
