@@ -181,6 +181,20 @@ def test_what_cannot_be_meant_is_refused(place: Path) -> None:
     )
 
 
+def test_a_transformer_reads_the_document(place: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tests.models.neural.cases import encoder_folder
+
+    train = ("train", place / "named.txt", "-o", place / "network", "--model", "transformer", "--device", "cpu")
+    settings = ("--encoder", encoder_folder("bert"), "--epochs", 1, "--context", 4)
+    done = tagline(*train, *settings, "--documents", "1", "--dev", place / "new-named.txt")
+    assert done.code == 0, done.err
+    assert package.load(place / "network").context == 4
+    assert tagline("tag", "-m", place / "network", place / "new-named.txt", "--documents", "1").code == 0
+    assert "documents: expected how many sentences each document has" in tagline(*train, *settings).err
+
+
 def test_a_file_of_sizes_is_checked(tmp_path: Path) -> None:
     (tmp_path / "sizes").write_text("2\n\n99999999999999999999999999\n")
     with pytest.raises(InputError, match=r"sizes:3: expected a number of sentences, got"):
