@@ -136,7 +136,8 @@ def test_dictionaries_are_features(place: Path) -> None:
 def test_inspect_names_what_the_model_was_told(place: Path) -> None:
     out = tagline("inspect", place / "model").out
     assert "mentions    up to 2 others of a word in its document\n" in out
-    assert "mentions" in tagline("inspect", place / "model", place / "second").out
+    assert tagline("train", place / "train.txt", "-o", place / "plain", "--max-iterations", 2).code == 0
+    assert "mentions" in tagline("inspect", place / "model", place / "plain").out
 
 
 def test_explain_takes_the_document(place: Path) -> None:
@@ -179,6 +180,20 @@ def test_what_cannot_be_meant_is_refused(place: Path) -> None:
         "--documents: expected a model that reads documents"
         in tagline("tag", "-m", place / "plain", place / "new.txt", "--documents", "1").err
     )
+
+
+def test_a_transformer_reads_the_document(place: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tests.models.neural.cases import encoder_folder
+
+    train = ("train", place / "named.txt", "-o", place / "network", "--model", "transformer", "--device", "cpu")
+    settings = ("--encoder", encoder_folder("bert"), "--epochs", 1, "--context", 4)
+    done = tagline(*train, *settings, "--documents", "1", "--dev", place / "new-named.txt")
+    assert done.code == 0, done.err
+    assert package.load(place / "network").context == 4
+    assert tagline("tag", "-m", place / "network", place / "new-named.txt", "--documents", "1").code == 0
+    assert "documents: expected how many sentences each document has" in tagline(*train, *settings).err
 
 
 def test_a_file_of_sizes_is_checked(tmp_path: Path) -> None:
