@@ -18,6 +18,7 @@ from tagline import CRF, MEMM, MaxEnt, readers, scale
 from tagline.errors import InputError, StorageError
 from tagline.readers.labelled import LabelledFiles
 from tagline.scale.holders import Holder, Job, Sums
+from tagline.scale.shards import read_shard
 from tagline.scale.shards import shards as find_shards
 from tagline.scale.surveys import Piece, Settlement
 from tagline.training import lanes
@@ -221,6 +222,9 @@ def test_what_cannot_be_read(cluster: Any, shards: Path) -> None:
     (shards / "part-1.txt.gz").write_bytes(b"\x1f\x8b no archive")
     with pytest.raises(InputError, match=r"node \S+: .*part-1.txt.gz"):
         make().fit(scale.corpus(shards, workers=2))
+    (shards / "part-1.txt").write_text("Anna B-PER extra\nsings\n")
+    with pytest.raises(InputError, match=r"node \S+: .*part-1.txt:2: expected 3 columns, got 1"):
+        read_shard(find_shards(shards / "part-1.txt")[0], LabelledFiles())
     with pytest.raises(InputError, match="expected a file or a pattern of some"):
         scale.corpus(f"{shards}/*.none")
 
