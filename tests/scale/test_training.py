@@ -23,6 +23,8 @@ from tagline.scale.shards import shards as find_shards
 from tagline.scale.surveys import Piece, Settlement
 from tagline.training import lanes
 from tagline.training.lanes import Branch
+from tests.cli.commands import line_of
+from tests.cli.commands import tagline as command
 
 from .problems import LANE_TOKENS, STORE, WAIT, begin, bits, wait_for, write_shards
 
@@ -279,3 +281,19 @@ def test_too_few_processors(cluster: Any, shards: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("tagline.scale.workers.ASK_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"expected 8 processors for 8 workers, got 2 on .* fewer --workers"):
         make().fit(scale.corpus(shards, workers=8))
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--model", "semicrf", "--ray"), "--ray: expected --model crf or memm or maxent or hmm"),
+        (("--model", "hmm", "--states", 2, "--ray"), "--ray, --states: expected one of them, got both"),
+        (("--cache", "folder", "--ray"), "--cache, --ray: expected one of them, got both"),
+        (("--workers", 2), "--workers: expected --ray beside it, got none"),
+        (("--scratch", "folder"), "--scratch: expected --ray beside it, got none"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_meant(shards: Path, tmp_path: Path, words: tuple[object, ...], line: str) -> None:
+    write_shards(shards, sentences=20)
+    assert line in line_of(command("train", f"{shards}/*.txt", "-o", tmp_path / "model", *words))
