@@ -23,18 +23,6 @@ SETTINGS: dict[str, Any] = {"epochs": 3, "hidden": 6, "batch_size": 8, "device":
 OPTIONS = ("--epochs", "3", "--hidden", "6", "--batch-size", "8", "--seed", "3", "--device", "cpu")
 
 
-class LosesItself:
-    """Ends its process in the second epoch, once."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __call__(self, state: Any) -> None:
-        if state.number == 2 and int(os.environ.get("RANK", "0")) == 1 and not self.mark.exists():
-            self.mark.write_text("lost")
-            os._exit(1)
-
-
 def arrays(model: Any) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.network_.tagger.state_dict().items()}
 
@@ -64,10 +52,15 @@ def test_a_lost_process(cluster: Any, tmp_path: Path) -> None:
     folder, mark = tmp_path / "shards", tmp_path / "mark"
     folder.mkdir()
     write_shards(folder, sentences=120, files=2)
+
+    def lose(state: Any) -> None:
+        """End the second process in the second epoch, once."""
+        if state.number == 2 and int(os.environ.get("RANK", "0")) == 1 and not mark.exists():
+            mark.write_text("lost")
+            os._exit(1)
+
     whole = BiLSTMCRF(**SETTINGS).fit(scale.corpus(folder, workers=2))
-    lost = BiLSTMCRF(**SETTINGS, callbacks=(LosesItself(mark),)).fit(
-        scale.corpus(folder, workers=2), checkpoint=tmp_path / "state"
-    )
+    lost = BiLSTMCRF(**SETTINGS, callbacks=(lose,)).fit(scale.corpus(folder, workers=2), checkpoint=tmp_path / "state")
     assert mark.exists()
     found, expected = arrays(lost), arrays(whole)
     for name, array in expected.items():
