@@ -23,51 +23,49 @@ SETTINGS: dict[str, Any] = {"epochs": 3, "hidden": 6, "batch_size": 8, "device":
 OPTIONS = ("--epochs", "3", "--hidden", "6", "--batch-size", "8", "--seed", "3", "--device", "cpu")
 
 
-class LosesItself:
-    """Ends its process in the second epoch, once."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __call__(self, state: Any) -> None:
-        if state.number == 2 and int(os.environ.get("RANK", "0")) == 1 and not self.mark.exists():
-            self.mark.write_text("lost")
-            os._exit(1)
-
-
 def arrays(model: Any) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.network_.tagger.state_dict().items()}
 
 
-@pytest.fixture
-def by_torchrun(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
-    folder = tmp_path / "shards"
+def run(*words: object) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TAGLINE_THREADS": "1"}
+    subprocess.run([sys.executable, *map(str, words)], env=environment, check=True, capture_output=True)
+
+
+def test_the_numbers_of_torchrun(tmp_path: Path) -> None:
+    folder, outputs = tmp_path / "shards", [tmp_path / "torchrun", tmp_path / "ray"]
     folder.mkdir()
     write_shards(folder, sentences=120, files=2)
-    output = tmp_path / "torchrun.tagline"
-    words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "tagline", "train", tmp_path / "whole.txt"]
-    command = [sys.executable, *words, "-o", output, "--model", "bilstm", *OPTIONS]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TAGLINE_THREADS": "1"}
-    subprocess.run(list(map(str, command)), env=environment, check=True, capture_output=True)
-    return folder, arrays(load(output))
+    several = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+    run(*several, "-m", "tagline", "train", tmp_path / "whole.txt", "-o", outputs[0], "--model", "bilstm", *OPTIONS)
+    scaled = ("--ray", "local", "--workers", "2")
+    run("-m", "tagline", "train", folder, "-o", outputs[1], "--model", "bilstm", *OPTIONS, *scaled)
+    expected, found = (arrays(load(output)) for output in outputs)
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
 
 
-def test_the_numbers_of_torchrun(cluster: Any, by_torchrun: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_a_lost_process(cluster: Any, tmp_path: Path) -> None:
     from tagline import BiLSTMCRF
 
-    folder, expected = by_torchrun
-    fitted = BiLSTMCRF(**SETTINGS, scheme="auto", on_illegal="repair").fit(scale.corpus(folder, workers=2))
-    mark, file = tmp_path / "mark", tmp_path / "state"
-    lost = BiLSTMCRF(**SETTINGS, scheme="auto", on_illegal="repair", callbacks=(LosesItself(mark),)).fit(
-        scale.corpus(folder, workers=2), checkpoint=file
-    )
+    folder, mark = tmp_path / "shards", tmp_path / "mark"
+    folder.mkdir()
+    write_shards(folder, sentences=120, files=2)
+
+    def lose(state: Any) -> None:
+        """End the second process in the second epoch, once."""
+        if state.number == 2 and int(os.environ.get("RANK", "0")) == 1 and not mark.exists():
+            mark.write_text("lost")
+            os._exit(1)
+
+    whole = BiLSTMCRF(**SETTINGS).fit(scale.corpus(folder, workers=2))
+    lost = BiLSTMCRF(**SETTINGS, callbacks=(lose,)).fit(scale.corpus(folder, workers=2), checkpoint=tmp_path / "state")
     assert mark.exists()
-    for model in (fitted, lost):
-        found = arrays(model)
-        assert found.keys() == expected.keys()
-        for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array)
-    assert fitted.training_.sentences == 120
+    found, expected = arrays(lost), arrays(whole)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+    assert whole.training_.sentences == 120
 
 
 def test_what_a_process_raises(cluster: Any, tmp_path: Path) -> None:

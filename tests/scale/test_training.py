@@ -18,10 +18,13 @@ from tagline import CRF, MEMM, MaxEnt, readers, scale
 from tagline.errors import InputError, StorageError
 from tagline.readers.labelled import LabelledFiles
 from tagline.scale.holders import Holder, Job, Sums
+from tagline.scale.shards import read_shard
 from tagline.scale.shards import shards as find_shards
 from tagline.scale.surveys import Piece, Settlement
 from tagline.training import lanes
 from tagline.training.lanes import Branch
+from tests.cli.commands import line_of
+from tests.cli.commands import tagline as command
 
 from .problems import LANE_TOKENS, STORE, WAIT, begin, bits, wait_for, write_shards
 
@@ -221,6 +224,9 @@ def test_what_cannot_be_read(cluster: Any, shards: Path) -> None:
     (shards / "part-1.txt.gz").write_bytes(b"\x1f\x8b no archive")
     with pytest.raises(InputError, match=r"node \S+: .*part-1.txt.gz"):
         make().fit(scale.corpus(shards, workers=2))
+    (shards / "part-1.txt").write_text("Anna B-PER extra\nsings\n")
+    with pytest.raises(InputError, match=r"node \S+: .*part-1.txt:2: expected 3 columns, got 1"):
+        read_shard(find_shards(shards / "part-1.txt")[0], LabelledFiles())
     with pytest.raises(InputError, match="expected a file or a pattern of some"):
         scale.corpus(f"{shards}/*.none")
 
@@ -275,3 +281,19 @@ def test_too_few_processors(cluster: Any, shards: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("tagline.scale.workers.ASK_SECONDS", 0.2)
     with pytest.raises(InputError, match=r"expected 8 processors for 8 workers, got 2 on .* fewer --workers"):
         make().fit(scale.corpus(shards, workers=8))
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--model", "semicrf", "--ray"), "--ray: expected --model crf or memm or maxent or hmm"),
+        (("--model", "hmm", "--states", 2, "--ray"), "--ray, --states: expected one of them, got both"),
+        (("--cache", "folder", "--ray"), "--cache, --ray: expected one of them, got both"),
+        (("--workers", 2), "--workers: expected --ray beside it, got none"),
+        (("--scratch", "folder"), "--scratch: expected --ray beside it, got none"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_meant(shards: Path, tmp_path: Path, words: tuple[object, ...], line: str) -> None:
+    write_shards(shards, sentences=20)
+    assert line in line_of(command("train", f"{shards}/*.txt", "-o", tmp_path / "model", *words))

@@ -117,7 +117,7 @@ def _loop(config: dict[str, Any]) -> None:
         arguments["resume"] = True
     fitted = run.model.fit(corpus, **arguments)
     if rank == 0:
-        ray.get(config["mailbox"].put.remote(pickle.dumps(fitted)))
+        ray.get(config["mailbox"].put.remote(ray.cloudpickle.dumps(fitted)))  # its callbacks may be local functions
 
 
 def joined(parts: list[Corpus]) -> Corpus:

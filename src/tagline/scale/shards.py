@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tagline.errors import InputError, TaglineError
+from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
 from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
@@ -112,6 +112,9 @@ def read_shard(shard: Shard, files: LabelledFiles) -> Corpus:
             ) from None
 
 
+_KINDS = (NoPathError, StorageError, TrainingError, InputError, TaglineError)  # that are made of a message alone
+
+
 @contextlib.contextmanager
 def at_node() -> Iterator[None]:
     """Add the name of this machine to errors: they are read on another."""
@@ -120,7 +123,8 @@ def at_node() -> Iterator[None]:
     except TaglineError as error:
         if str(error).startswith("node "):
             raise
-        raise type(error)(f"node {platform.node()}: {error}") from None
+        kind = next(kind for kind in _KINDS if isinstance(error, kind))
+        raise kind(f"node {platform.node()}: {error}") from None
     except OSError as error:
         if error.errno not in REMEDIES:
             raise
