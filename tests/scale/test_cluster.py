@@ -15,6 +15,7 @@ import pytest
 from tagline.errors import InputError
 from tagline.scale import cluster as joining
 from tagline.scale.cluster import Cluster, connected, plain_error
+from tagline.scale.tagging import Shard, Work, run_shards
 from tests.cli.commands import tagline
 
 ray = pytest.importorskip("ray")
@@ -142,6 +143,19 @@ def failing() -> Callable[[str], None]:
         os._exit(3)
 
     return fail
+
+
+def test_a_bug_in_an_actor_of_ray_data(cluster: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def broken() -> Work:
+        raise ZeroDivisionError("division by zero")
+
+    (tmp_path / "a.txt").write_text("x")
+    shard = Shard.of(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    with pytest.raises(InputError) as caught, connected() as joined:
+        list(run_shards(joined, [shard], broken, 1))
+    assert str(caught.value).startswith("--ray: expected the cluster to do its work, got ")
+    assert str(caught.value).endswith("ZeroDivisionError: division by zero")
+    assert capfd.readouterr() == ("", "")
 
 
 class TestErrors:

@@ -52,6 +52,9 @@ _REMEDIES = {
 }
 
 
+_WRAPPERS = ("SystemException", "UserCodeException")  # of Ray Data, which say nothing themselves
+
+
 @dataclass(frozen=True)
 class Node:
     """A machine of a cluster.
@@ -162,7 +165,7 @@ def quiet_data() -> Any:
     context.enable_progress_bars = context.enable_operator_progress_bars = False
     context.print_on_execution_start = False
     for name in ("ray.data", "ray.data.dataset"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # it writes whole tracebacks, and raises the error as well
     return data
 
 
@@ -305,8 +308,8 @@ def plain_error(error: BaseException, place: str = "--ray") -> TaglineError:
     for cause in causes:
         if isinstance(cause, OSError) and cause.errno == 28:
             return InputError(f"{place}: expected room on the disk, got none; {_FULL_DISK} ({_where(cause)})")
-    last = causes[-1]
-    return InputError(f"{place}: expected the cluster to do its work, got {type(last).__name__}: {_where(last)}")
+    last = [cause for cause in causes if type(cause).__name__ not in _WRAPPERS][-1]
+    return InputError(f"{place}: expected the cluster to do its work, got {type(last).__name__}: {_last_line(last)}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -317,7 +320,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         cause = getattr(link, "cause", None)
-        link = cause if isinstance(cause, BaseException) else link.__cause__
+        link = cause if isinstance(cause, BaseException) else link.__cause__ or link.__context__
 
 
 def _where(error: BaseException) -> str:
@@ -325,6 +328,13 @@ def _where(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [line for line in lines if "ip:" in line.lower() or "node" in line.lower()]
     text = (named or lines or [type(error).__name__])[0]
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def _last_line(error: BaseException) -> str:
+    """Return the end of a message: where it has a traceback, that is the error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[-1] if lines else "no reason"
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
