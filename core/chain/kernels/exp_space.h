@@ -39,8 +39,9 @@ struct SumShared {
     bool too_large;                // for exp space
     Real *start, *end;             // [S] exp(score)·2^−K
     Real *start_allowed, *end_allowed;  // [S] 1 or 0
-    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose
-    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
+    const PairTables* pairs;       // null where the transitions are matrices
+    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose; or the cells of the tables of pairs
+    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition of a matrix is forbidden
     Real *table, *table_power;     // [rows, S] exp(score)·2^−K of the rows that symbols name, and [rows] K
     Spread<Real> *row_spreads;     // [rows]
     Spread<Real> table_spread;     // of all of them
@@ -50,9 +51,11 @@ constexpr size_t kSharedHeader = 256;
 static_assert(sizeof(SumShared<double>) <= kSharedHeader);
 
 template <class Real>
-size_t sum_shared_size(int64_t L, int64_t rows) {
+size_t sum_shared_size(int64_t L, int64_t rows, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S) +
+    const size_t cells = pairs ? size_t(pairs->into.num_cells + pairs->out_of.num_cells) * Lanes<Real>::width
+                               : 4 * size_t(L) * S;
+    return kSharedHeader + 64 + sizeof(Real) * (4 * S + cells) +
            size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
 }
 
@@ -73,20 +76,41 @@ void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* me
     }
 }
 
+// E = exp(T)·2^−K of the legal pairs, by previous and by next label.
 template <class Real>
-void sum_prepare(const Scores<Real>& common, void* memory) {
+void prepare_pairs(const Scores<Real>& common, SumShared<Real>& shared) {
+    const int64_t L = common.L;
+    const Powers<Real> powers(shared.transition_power);
+    const auto exponentiate = [&](const PairTable& table, Real* cells, auto score) {
+        fill_cells(table, cells, score);
+        for (int64_t n = 0; n < table.num_cells; ++n) at(cells, n) = powers.exp(at(cells, n));
+    };
+    exponentiate(shared.pairs->into, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
+    exponentiate(shared.pairs->out_of, shared.out_of,
+                 [&](int32_t j, int32_t i) { return common.transitions[i * L + j]; });
+}
+
+template <class Real>
+void sum_prepare(const Scores<Real>& common, const PairTables* pairs, void* memory) {
     const int64_t L = common.L, S = padded<Real>(L);
     auto& shared = *static_cast<SumShared<Real>*>(memory);
+    shared.pairs = pairs;
     Real* next = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
     Real** const rows[] = {&shared.start, &shared.end, &shared.start_allowed, &shared.end_allowed};
     for (Real** row : rows) {
         *row = next;
         next += S;
     }
-    Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
-    for (Real** matrix : matrices) {
-        *matrix = next;
-        next += L * S;
+    if (pairs) {
+        shared.into = next;
+        shared.out_of = next + pairs->into.num_cells * Lanes<Real>::width;
+        next = shared.out_of + pairs->out_of.num_cells * Lanes<Real>::width;
+    } else {
+        Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
+        for (Real** matrix : matrices) {
+            *matrix = next;
+            next += L * S;
+        }
     }
     prepare_table(common, shared, next);
     const Extremes<Real> start = extremes_of(common.start, L), end = extremes_of(common.end, L);
@@ -108,6 +132,7 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
     shared.transitions = extremes_of(common.transitions, L * L);
     shared.transition_power = shared.transitions.power();
     shared.too_large |= shared.transitions.too_large();
+    if (pairs) return prepare_pairs(common, shared);
     exp_matrix(common.transitions, shared.transition_power, L, S, shared.into);
     transpose(shared.into, L, S, shared.out_of);
     if (!shared.transitions.forbidden) return;
@@ -140,6 +165,11 @@ struct Reach {
     void step(const Real* allowed, int64_t L, int64_t S) {
         const Real* from = now;
         multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(next, n) = lanes; });
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
+    }
+
+    void step(const PairTable& allowed, int64_t S) {
+        follow_pairs(allowed, now, S, next);
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
     }
 };

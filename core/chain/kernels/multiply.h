@@ -33,9 +33,10 @@ TAGLINE_INLINED inline void repeat(Work work) {
     }
 }
 
-template <class Ring, int kCount, int kVectors, class Real, class Emit>
+// Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed.
+template <class Ring, int kCount, int kVectors, bool kListed = false, class Real, class Emit>
 TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
-                                          int64_t vector, Emit emit) {
+                                          int64_t vector, Emit emit, const int32_t* rows = nullptr) {
     constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
     Vec<Real> sums[kSums * kEach];
     repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<Vec<Real>>(); });
@@ -43,7 +44,7 @@ TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matr
         Vec<Real> right[kVectors];
         repeat<kVectors>([&]<int n>() TAGLINE_INLINED { right[n] = at(matrix + i * S, vector + n); });
         repeat<kCount>([&]<int g>() TAGLINE_INLINED {
-            const Vec<Real> left = splat(v[g][i]);
+            const Vec<Real> left = splat(v[g][kListed ? rows[i] : i]);
             repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
                 Vec<Real>& sum = sums[u * kEach + g * kVectors + n];
                 sum = Ring::step(sum, left, right[n]);
