@@ -11,16 +11,18 @@
 
 namespace tagline {
 
+// When lists are chosen: where they are faster, or, for tests and benchmarks, never or wherever there can be any.
+enum class PairUse { by_work, never, always };
+
 class PairLists {
 public:
     // The lists of the finite transitions [L, L] where they are faster than a matrix, for these kernels; else null. This
-    // is the one place that chooses.
+    // is the one place that chooses, by the transitions alone. Recent choices are kept: a pattern is looked at once.
     template <class Real>
     static std::shared_ptr<const PairLists> choose(const Scores<Real>& common, const Kernels<Real>& kernels);
 
-    // The same by rules, 1 where a label may follow another.
-    template <class Real>
-    static std::shared_ptr<const PairLists> choose(const uint8_t* may_follow, int64_t L, const Kernels<Real>& kernels);
+    static PairUse use();
+    static void set_use(PairUse use);
 
     const LegalPairs& legal() const { return legal_; }
 
@@ -57,6 +59,9 @@ private:
     const PairTables& cut(Cut& cut, int lanes, int most_vectors) const;
     template <class Lists>
     Table table(const Lists& rows_of, int lanes, int most_vectors) const;
+
+    static std::shared_ptr<const PairLists> weigh(const std::vector<uint8_t>& may_follow, int64_t L, int lanes,
+                                                  int most_vectors, bool narrow);
 };
 
 }  // namespace tagline

@@ -76,18 +76,19 @@ void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* me
     }
 }
 
-// E = exp(T)·2^−K of the legal pairs, by previous and by next label.
+// The extremes of the legal transitions, and E = exp(T)·2^−K of them by previous and by next label.
 template <class Real>
 void prepare_pairs(const Scores<Real>& common, SumShared<Real>& shared) {
     const int64_t L = common.L;
+    const PairTables& pairs = *shared.pairs;
+    fill_cells(pairs.into, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
+    fill_cells(pairs.out_of, shared.out_of, [&](int32_t j, int32_t i) { return common.transitions[i * L + j]; });
+    shared.transitions = extremes_of(shared.into, pairs.into.num_cells * Lanes<Real>::width);
+    shared.transitions.forbidden = pairs.legal->count < L * L;
+    shared.transition_power = shared.transitions.power();
     const Powers<Real> powers(shared.transition_power);
-    const auto exponentiate = [&](const PairTable& table, Real* cells, auto score) {
-        fill_cells(table, cells, score);
-        for (int64_t n = 0; n < table.num_cells; ++n) at(cells, n) = powers.exp(at(cells, n));
-    };
-    exponentiate(shared.pairs->into, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
-    exponentiate(shared.pairs->out_of, shared.out_of,
-                 [&](int32_t j, int32_t i) { return common.transitions[i * L + j]; });
+    for (int64_t n = 0; n < pairs.into.num_cells; ++n) at(shared.into, n) = powers.exp(at(shared.into, n));
+    for (int64_t n = 0; n < pairs.out_of.num_cells; ++n) at(shared.out_of, n) = powers.exp(at(shared.out_of, n));
 }
 
 template <class Real>
@@ -129,10 +130,14 @@ void sum_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
         at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
     }
     if (common.per_position) return;
+    if (pairs) {
+        prepare_pairs(common, shared);
+        shared.too_large |= shared.transitions.too_large();
+        return;
+    }
     shared.transitions = extremes_of(common.transitions, L * L);
     shared.transition_power = shared.transitions.power();
     shared.too_large |= shared.transitions.too_large();
-    if (pairs) return prepare_pairs(common, shared);
     exp_matrix(common.transitions, shared.transition_power, L, S, shared.into);
     transpose(shared.into, L, S, shared.out_of);
     if (!shared.transitions.forbidden) return;

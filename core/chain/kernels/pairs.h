@@ -86,7 +86,7 @@ void follow_pairs(const PairTable& table, const Real* now, int64_t S, Real* next
         for (int64_t v = 0; v < tile.vectors; ++v) {
             uint32_t bits = 0;
             for (int64_t r = 0; r < tile.rows; ++r)
-                bits |= now[table.rows[tile.row + r]] > 0 ? table.lanes[tile.cell + r * tile.vectors + v] : 0;
+                bits |= table.lanes[tile.cell + r * tile.vectors + v] & -uint32_t(now[table.rows[tile.row + r]] > 0);
             for (bits &= ~kInOrder; bits; bits &= bits - 1)
                 next[table.columns[(tile.vector + v) * W + __builtin_ctz(bits)]] = 1;
         }

@@ -49,6 +49,20 @@ inline Real centre_of(const Real* scores, int64_t n) {
     return kCentred<Real> ? finite_or_zero(largest_in(scores, n)) : Real(0);
 }
 
+// The legal transitions less the largest, in the cells of the table and by next label.
+template <class Real>
+void prepare_pairs(const Scores<Real>& common, MaxShared<Real>& shared) {
+    const int64_t L = common.L;
+    const PairTable& table = shared.pairs->into;
+    const LegalPairs& legal = *shared.pairs->legal;
+    fill_cells(table, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
+    shared.high = table.num_cells ? centre_of(shared.into, table.num_cells * Lanes<Real>::width) : Real(0);
+    for (int64_t n = 0; n < table.num_cells; ++n) at(shared.into, n) -= splat(shared.high);
+    for (int64_t k = 0; k < legal.count; ++k)
+        shared.out_of[k] = common.transitions[legal.previous[legal.numbers[k]] * L + legal.next[legal.numbers[k]]] -
+                           shared.high;
+}
+
 template <class Real>
 void max_prepare(const Scores<Real>& common, const PairTables* pairs, void* memory) {
     const int64_t L = common.L, S = padded<Real>(L);
@@ -61,15 +75,8 @@ void max_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
     centred_row(common.start, centre_of(common.start, L), L, S, shared.start);
     centred_row(common.end, centre_of(common.end, L), L, S, shared.end);
     if (common.per_position) return;
+    if (pairs) return prepare_pairs(common, shared);
     shared.high = centre_of(common.transitions, L * L);
-    if (pairs) {
-        const LegalPairs& legal = *pairs->legal;
-        const auto score = [&](int64_t i, int64_t j) { return common.transitions[i * L + j] - shared.high; };
-        fill_cells(pairs->into, shared.into, score);
-        for (int64_t k = 0; k < legal.count; ++k)
-            shared.out_of[k] = score(legal.previous[legal.numbers[k]], legal.next[legal.numbers[k]]);
-        return;
-    }
     for (int64_t i = 0; i < L; ++i) {
         centred_row(common.transitions + i * L, shared.high, L, S, shared.into + i * S);
         for (int64_t j = 0; j < L; ++j) shared.out_of[i * S + j] = common.transitions[j * L + i] - shared.high;
