@@ -141,7 +141,7 @@ struct Occurrences {
 // same answers are asked for every sentence of a group; `status` says how each sentence ended.
 template <class Real>
 struct Kernels {
-    int lanes, tile;  // labels in a vector, and the most vectors in a tile: what tables of pairs are cut to
+    int lanes, tile;  // of tables of pairs: labels in a vector, and the most vectors in a tile
 
     // `pairs` is null where transitions are matrices.
     size_t (*sum_shared_size)(int64_t L, int64_t rows, const PairTables* pairs);

@@ -15,8 +15,12 @@ constexpr int64_t kFewestLabels = 64;
 // Where a smaller share of the pairs than this is forbidden, nobody looks for tiles.
 constexpr double kFewestForbidden = 0.4;
 
-// Lists are chosen where they take at most this share of a matrix's vector operations.
-constexpr double kMostWork = 0.75;
+// Lists are chosen where they take at most this share of a matrix's vector operations. They would be faster up to about
+// 0.8 here (AVX-512 of which two halves take as long as the whole), but not where wide vectors are twice as fast.
+constexpr double kMostWork = 0.5;
+
+// Vector operations that it costs to put a label in its place, where columns are not in the order of labels.
+constexpr int64_t kMove = 2;
 
 // Neighbouring vectors make one tile where the rows that only some of them need cost less than this: a row's number is
 // read once for all vectors of a tile.
@@ -130,15 +134,14 @@ PairLists::Table PairLists::table(const Lists& rows_of, int lanes, int most_vect
     RowLists rows(static_cast<size_t>(L_));
     for (int64_t c = 0; c < L_; ++c) rows_of(c, [&](int32_t row, int32_t) { rows[size_t(c)].push_back(row); });
 
-    // Columns as they are where that is as good: each step then saves a move of every label, which costs about as much
-    // as a vector operation for each of them.
+    // Columns as they are where that is as good: each step then saves a move of every label.
     std::vector<int32_t> columns(static_cast<size_t>(L_));
     std::iota(columns.begin(), columns.end(), 0);
     std::vector<Tile> tiles = cut_tiles(rows, columns, lanes, most_vectors);
     std::vector<int32_t> gathered = gather_columns(rows, lanes);
     std::vector<Tile> other = cut_tiles(rows, gathered, lanes, most_vectors);
     Table out;
-    if (operations(other) + L_ < operations(tiles)) {
+    if (operations(other) + kMove * L_ < operations(tiles)) {
         tiles = std::move(other);
         columns = std::move(gathered);
         out.places.resize(size_t(L_));
@@ -236,7 +239,7 @@ std::shared_ptr<const PairLists> PairLists::weigh(const std::vector<uint8_t>& ma
     if (use() == PairUse::always) return lists;
     const PairTables& tables = lists->cut(narrow ? lists->narrow_ : lists->wide_, lanes, most_vectors);
     const double matrix = double(L) * double((L + lanes - 1) / lanes);
-    const auto work = [&](const PairTable& table) { return double(table.num_cells + (table.places ? L : 0)); };
+    const auto work = [&](const PairTable& table) { return double(table.num_cells + (table.places ? kMove * L : 0)); };
     return work(tables.into) + work(tables.out_of) <= 2 * kMostWork * matrix ? lists : nullptr;
 }
 

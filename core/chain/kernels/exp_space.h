@@ -53,7 +53,7 @@ static_assert(sizeof(SumShared<double>) <= kSharedHeader);
 template <class Real>
 size_t sum_shared_size(int64_t L, int64_t rows, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    const size_t cells = pairs ? size_t(pairs->into.num_cells + pairs->out_of.num_cells) * Lanes<Real>::width
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pair_cells<Real>(pairs->out_of))
                                : 4 * size_t(L) * S;
     return kSharedHeader + 64 + sizeof(Real) * (4 * S + cells) +
            size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
@@ -83,12 +83,14 @@ void prepare_pairs(const Scores<Real>& common, SumShared<Real>& shared) {
     const PairTables& pairs = *shared.pairs;
     fill_cells(pairs.into, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
     fill_cells(pairs.out_of, shared.out_of, [&](int32_t j, int32_t i) { return common.transitions[i * L + j]; });
-    shared.transitions = extremes_of(shared.into, pairs.into.num_cells * Lanes<Real>::width);
+    const int64_t into = pair_cells<Real>(pairs.into), out_of = pair_cells<Real>(pairs.out_of);
+    shared.transitions = extremes_of(shared.into, into);
     shared.transitions.forbidden = pairs.legal->count < L * L;
     shared.transition_power = shared.transitions.power();
     const Powers<Real> powers(shared.transition_power);
-    for (int64_t n = 0; n < pairs.into.num_cells; ++n) at(shared.into, n) = powers.exp(at(shared.into, n));
-    for (int64_t n = 0; n < pairs.out_of.num_cells; ++n) at(shared.out_of, n) = powers.exp(at(shared.out_of, n));
+    constexpr int W = Lanes<Real>::width;
+    for (int64_t n = 0; n * W < into; ++n) at(shared.into, n) = powers.exp(at(shared.into, n));
+    for (int64_t n = 0; n * W < out_of; ++n) at(shared.out_of, n) = powers.exp(at(shared.out_of, n));
 }
 
 template <class Real>
@@ -104,8 +106,8 @@ void sum_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
     }
     if (pairs) {
         shared.into = next;
-        shared.out_of = next + pairs->into.num_cells * Lanes<Real>::width;
-        next = shared.out_of + pairs->out_of.num_cells * Lanes<Real>::width;
+        shared.out_of = next + pair_cells<Real>(pairs->into);
+        next = shared.out_of + pair_cells<Real>(pairs->out_of);
     } else {
         Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
         for (Real** matrix : matrices) {

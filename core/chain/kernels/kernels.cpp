@@ -39,7 +39,7 @@ namespace TAGLINE_VARIANT {
 
 template <class Real>
 constexpr Kernels<Real> kernels() {
-    return {Lanes<Real>::width,    kTile,
+    return {PairLanes<Real>::width, kPairTile,
             sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
             max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
             emit<Real>,            absorb<Real>};

@@ -2,10 +2,20 @@
 // of the table has its rows listed, and the order of a sentence's additions depends on the table alone. Included by
 // kernels.cpp.
 
+constexpr int kPairTile = kTile;
+
+// The numbers in the cells of a table: whole vectors, wide ones too.
+template <class Real>
+inline int64_t pair_cells(const PairTable& table) {
+    constexpr int W = Lanes<Real>::width;
+    return (table.num_cells * PairLanes<Real>::width + W - 1) / W * W;
+}
+
 // Write score(row label, column label) into the cells, −∞ where a pair is forbidden.
 template <class Real, class Score>
 void fill_cells(const PairTable& table, Real* cells, Score score) {
-    constexpr int W = Lanes<Real>::width;
+    constexpr int W = PairLanes<Real>::width;
+    for (int64_t k = table.num_cells * W; k < pair_cells<Real>(table); ++k) cells[k] = Real(-__builtin_inf());
     for (int64_t k = 0; k < table.num_tiles; ++k) {
         const PairTile& tile = table.tiles[k];
         for (int64_t r = 0; r < tile.rows; ++r)
@@ -23,7 +33,7 @@ void fill_cells(const PairTable& table, Real* cells, Score score) {
 // Call work(place in the cells, row label, column label) for every legal pair, in the order of the table's numbers.
 template <class Real, class Work>
 inline void for_pairs(const PairTable& table, Work work) {
-    constexpr int W = Lanes<Real>::width;
+    constexpr int W = PairLanes<Real>::width;
     for (int64_t k = 0; k < table.num_tiles; ++k) {
         const PairTile& tile = table.tiles[k];
         for (int64_t r = 0; r < tile.rows; ++r)
@@ -49,38 +59,40 @@ inline void unpack(const PairTable& table, const Real* in, int64_t L, int64_t S,
 template <class Ring, int kCount, class Real, class Emit>
 inline void multiply_pairs(const Real* const* v, const PairTable& table, const Real* cells, Real* const* packed,
                            int64_t L, int64_t S, Emit emit) {
-    constexpr int W = Lanes<Real>::width;
-    const auto all_tiles = [&](auto give) {
-        for (int64_t k = 0; k < table.num_tiles; ++k) {
-            const PairTile& tile = table.tiles[k];
-            const auto product = [&]<int kVectors>() {
-                multiply_tile<Ring, kCount, kVectors, true>(
-                    v, cells + tile.cell * W, tile.rows, kVectors * W, 0,
-                    [&](int g, int64_t n, Vec<Real> lanes) { give(g, tile.vector + n, lanes); },
-                    table.rows + tile.row);
-            };
-            if (tile.vectors == 1) product.template operator()<1>();
-            if (tile.vectors == 2) product.template operator()<2>();
-            if constexpr (kTile > 2) {
-                if (tile.vectors == 3) product.template operator()<3>();
-                if (tile.vectors == 4) product.template operator()<4>();
-            }
+    constexpr int W = PairLanes<Real>::width;
+    for (int64_t k = 0; k < table.num_tiles; ++k) {
+        const PairTile& tile = table.tiles[k];
+        const auto product = [&]<int kVectors>() {
+            multiply_tile<Ring, PairVec<Real>, kCount, kVectors, true>(
+                v, cells + tile.cell * W, tile.rows, kVectors * W, 0,
+                [&](int g, int64_t n, PairVec<Real> lanes) TAGLINE_INLINED {
+                    pair_at(packed[g], tile.vector + n) = lanes;
+                },
+                table.rows + tile.row);
+        };
+        if (tile.vectors == 1) product.template operator()<1>();
+        if (tile.vectors == 2) product.template operator()<2>();
+        if constexpr (kPairTile > 2) {
+            if (tile.vectors == 3) product.template operator()<3>();
+            if (tile.vectors == 4) product.template operator()<4>();
         }
-    };
-    if (!table.places) return all_tiles(emit);
-    all_tiles([&](int g, int64_t n, Vec<Real> lanes) { at(packed[g], n) = lanes; });
+    }
     for (int g = 0; g < kCount; ++g) {
-        Real* row = packed[g] + S;
-        unpack(table, packed[g], L, S, row);
-        for (int64_t n = 0; n * W < S; ++n) emit(g, n, at(row, n));
+        Real* row = packed[g];
+        for (int64_t j = (L + W - 1) / W * W; j < S; ++j) row[j] = Ring::template first<PairVec<Real>>()[0];
+        if (table.places) {
+            row += S;
+            unpack(table, packed[g], L, S, row);
+        }
+        for (int64_t n = 0; n < S / Lanes<Real>::width; ++n) emit(g, n, at(row, n));
     }
 }
 
 // next [S] := 1 for the column labels that a row label with now > 0 has a legal pair with, 0 for all others.
 template <class Real>
 void follow_pairs(const PairTable& table, const Real* now, int64_t S, Real* next) {
-    constexpr int W = Lanes<Real>::width;
-    for (int64_t n = 0; n * W < S; ++n) at(next, n) = Vec<Real>{};
+    constexpr int W = PairLanes<Real>::width;
+    for (int64_t n = 0; n < S / Lanes<Real>::width; ++n) at(next, n) = Vec<Real>{};
     for (int64_t k = 0; k < table.num_tiles; ++k) {
         const PairTile& tile = table.tiles[k];
         for (int64_t v = 0; v < tile.vectors; ++v) {
@@ -110,7 +122,7 @@ public:
             const PairTile& tile = table_.tiles[k];
             if (tile.vectors == 1) add_rows<1>(tile);
             if (tile.vectors == 2) add_rows<2>(tile);
-            if constexpr (kTile > 2) {
+            if constexpr (kPairTile > 2) {
                 if (tile.vectors == 3) add_rows<3>(tile);
                 if (tile.vectors == 4) add_rows<4>(tile);
             }
@@ -118,7 +130,7 @@ public:
     }
 
 private:
-    static constexpr int W = Lanes<Real>::width;
+    static constexpr int W = PairLanes<Real>::width;
     const PairTable& table_;
     const Real* const cells_;
     const int64_t S_;
@@ -129,7 +141,7 @@ private:
 
     template <int kVectors>
     void add_rows(const PairTile& tile) {
-        constexpr int kMost = kVectors == 1 && kTile > 2 ? 8 : 4;
+        constexpr int kMost = kVectors == 1 && kPairTile > 2 ? 8 : 4;
         int64_t r = 0;
         for (; r + kMost <= tile.rows; r += kMost) add_tile<kMost, kVectors>(tile, r);
         if constexpr (kMost > 4)
@@ -139,23 +151,23 @@ private:
 
     template <int kRows, int kVectors>
     void add_tile(const PairTile& tile, int64_t first) {
-        Vec<Real> sums[kRows][kVectors] = {};
+        PairVec<Real> sums[kRows][kVectors] = {};
         int64_t labels[kRows];
         for (int r = 0; r < kRows; ++r) labels[r] = table_.rows[tile.row + first + r];
         const Real *left = left_, *right = right_ + tile.vector * W;
         for (int64_t t = 0; t < tokens_; ++t, left += S_, right += S_)
             for (int r = 0; r < kRows; ++r) {
-                const Vec<Real> u = splat(left[labels[r]]);
-                for (int v = 0; v < kVectors; ++v) sums[r][v] += u * at(right, v);
+                const PairVec<Real> u = left[labels[r]] - PairVec<Real>{};
+                for (int v = 0; v < kVectors; ++v) sums[r][v] += u * pair_at(right, v);
             }
         for (int r = 0; r < kRows; ++r)
             for (int v = 0; v < kVectors; ++v) flush(tile.cell + (first + r) * kVectors + v, sums[r][v]);
     }
 
     // A lane's product with E is rounded once, in float64, whichever way it goes.
-    void flush(int64_t cell, Vec<Real> sum) {
+    void flush(int64_t cell, PairVec<Real> sum) {
         alignas(64) Real flat[W];
-        at(flat, 0) = sum;
+        pair_at(flat, 0) = sum;
         const Real* E = cells_ + cell * W;
         const uint32_t lanes = table_.lanes[cell];
         if (lanes & kInOrder) {

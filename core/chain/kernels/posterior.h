@@ -195,7 +195,7 @@ private:
     const Real* weighed_transitions() {
         if (shared.pairs) {
             const PairTable& table = shared.pairs->into;
-            Real* cells = take<Real>(of.scratch, table.num_cells * Lanes<Real>::width);
+            Real* cells = take<Real>(of.scratch, pair_cells<Real>(table));
             for_pairs<Real>(table, [&](int64_t place, int64_t i, int64_t j) {
                 cells[place] = shared.into[place] * (s.transitions[i * L + j] - shared.transition_power * Real(kLn2));
             });

@@ -33,7 +33,7 @@ constexpr bool kCentred = sizeof(Real) == 4;
 template <class Real>
 size_t max_shared_size(int64_t L, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    const size_t cells = pairs ? size_t(pairs->into.num_cells * Lanes<Real>::width + pairs->legal->count)
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pairs->legal->count)
                                : 2 * size_t(L) * S;
     return kSharedHeader + 64 + sizeof(Real) * (2 * S + cells);
 }
@@ -56,8 +56,9 @@ void prepare_pairs(const Scores<Real>& common, MaxShared<Real>& shared) {
     const PairTable& table = shared.pairs->into;
     const LegalPairs& legal = *shared.pairs->legal;
     fill_cells(table, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
-    shared.high = table.num_cells ? centre_of(shared.into, table.num_cells * Lanes<Real>::width) : Real(0);
-    for (int64_t n = 0; n < table.num_cells; ++n) at(shared.into, n) -= splat(shared.high);
+    const int64_t cells = pair_cells<Real>(table);
+    shared.high = cells ? centre_of(shared.into, cells) : Real(0);
+    for (int64_t n = 0; n * Lanes<Real>::width < cells; ++n) at(shared.into, n) -= splat(shared.high);
     for (int64_t k = 0; k < legal.count; ++k)
         shared.out_of[k] = common.transitions[legal.previous[legal.numbers[k]] * L + legal.next[legal.numbers[k]]] -
                            shared.high;
@@ -71,7 +72,7 @@ void max_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
     shared.start = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
     shared.end = shared.start + S;
     shared.into = shared.end + S;
-    shared.out_of = shared.into + (pairs ? pairs->into.num_cells * Lanes<Real>::width : L * S);
+    shared.out_of = shared.into + (pairs ? pair_cells<Real>(pairs->into) : L * S);
     centred_row(common.start, centre_of(common.start, L), L, S, shared.start);
     centred_row(common.end, centre_of(common.end, L), L, S, shared.end);
     if (common.per_position) return;

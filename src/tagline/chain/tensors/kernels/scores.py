@@ -94,12 +94,12 @@ def _potentials(
         tl.store(facts + 2, (holes > 0).to(tl.float64))
         for side in tl.static_range(2):
             if side == 0:
-                scores = tl.load(start + j, mask=j < L, other=float("-inf"))
+                ends = tl.load(start + j, mask=j < L, other=float("-inf"))
             else:
-                scores = tl.load(end + j, mask=j < L, other=float("-inf"))
-            most = tl.max(scores)
+                ends = tl.load(end + j, mask=j < L, other=float("-inf"))
+            most = tl.max(ends)
             most = tl.where(most == float("-inf"), 0.0, most)
-            tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(scores - most))
+            tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(ends - most))
             tl.store(facts + 3 + side, most.to(tl.float64))
 
 
