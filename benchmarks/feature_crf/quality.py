@@ -94,7 +94,6 @@ TASKS = {
         "segmentation",
         {"c2": 0.3, "scheme": "BMES-words"},
     ),
-    "slots": Task("atis/train.txt", "atis/valid.txt", "span F1", 94.0, None, "english_ner", {"c2": 0.1}, "IOB2"),
     "pos": Task("ud_en_ewt/train.txt", "ud_en_ewt/valid.txt", "accuracy", 94.0, None, "pos", {"c1": 0.05, "c2": 0.1}),
 }
 
