@@ -15,9 +15,7 @@ Expectations<Real>::Expectations(const TransitionLayout& transitions, const Exam
       per_position_(examples.edges.offsets != nullptr),
       alike_(!examples.weights && !examples.allowed && !per_position_),
       forward_backward_(variant, stop),
-      local_(variant, transitions.L, stop),
-      own_counts_(size_t(transitions.L * (transitions.L + 2)) * kGroup),
-      inner_counts_(size_t(transitions.L * (transitions.L + 2))) {}
+      local_(variant, transitions.L, stop) {}
 
 template <class Real>
 Answers<Real> Expectations<Real>::ask(const Sentence& sentence, double* log_z) const {
@@ -27,8 +25,8 @@ Answers<Real> Expectations<Real>::ask(const Sentence& sentence, double* log_z) c
     want.nodes = sentence.nodes;
     want.edges = sentence.edges;
     want.transition_counts = !sentence.counts ? sums_->transitions.data() : per_position_ ? nullptr : sentence.counts;
-    want.start_counts = sentence.counts ? sentence.counts + L * L : sums_->start.data();
-    want.end_counts = sentence.counts ? sentence.counts + L * L + L : sums_->end.data();
+    want.start_counts = sentence.counts ? sentence.counts + pairs_ : sums_->start.data();
+    want.end_counts = sentence.counts ? sentence.counts + pairs_ + L : sums_->end.data();
     return want;
 }
 
@@ -37,6 +35,9 @@ void Expectations<Real>::use(const TransitionTable<Real>& scores, const Prepared
                              TransitionTable<double>& sums) {
     scores_ = &scores;
     sums_ = &sums;
+    pairs_ = int64_t(sums.transitions.size());
+    own_counts_.resize(alike_ ? 0 : size_t(pairs_ + 2 * transitions_.L) * kGroup);
+    inner_counts_.resize(examples_.allowed ? size_t(pairs_ + 2 * transitions_.L) : 0);
     forward_backward_.use(prepared);
 }
 
@@ -49,7 +50,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
     Real* nodes = at_least(nodes_, tokens * L);
     Real* matrices = per_position_ ? at_least(matrices_, tokens * L * L) : nullptr;
     Real* edges = per_position_ ? at_least(edges_, tokens * L * L) : nullptr;
-    if (!alike_) std::fill(own_counts_.begin(), own_counts_.begin() + count * L * (L + 2), 0.0);
+    if (!alike_) std::fill(own_counts_.begin(), own_counts_.begin() + count * (pairs_ + 2 * L), 0.0);
 
     Answers<Real> want[kGroup];
     Status status[kGroup];
@@ -61,7 +62,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         sentence.T = examples_.offsets[members[g] + 1] - sentence.first;
         sentence.nodes = nodes + row * L;
         sentence.edges = per_position_ ? edges + row * L * L : nullptr;
-        sentence.counts = alike_ ? nullptr : own_counts_.data() + g * L * (L + 2);
+        sentence.counts = alike_ ? nullptr : own_counts_.data() + g * (pairs_ + 2 * L);
         const int64_t last = sentence.first + sentence.T;
         kernels_of<Real>(variant_).emit(weights, examples_.states, sentence.first, last, scale, false,
                                          emissions + row * L);
@@ -70,6 +71,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         group_[g] = scores_->common(per_position_);
         group_[g].emissions = emissions + row * L;
         group_[g].T = sentence.T;
+        group_[g].legal = sums_->legal;
         if (per_position_) group_[g].transitions = matrices + row * L * L;
         want[g] = ask(sentence, &sentence.log_z);
         row += sentence.T;
@@ -137,13 +139,13 @@ void Expectations<Real>::add_counts(const Sentence& sentence, double factor) con
     if (!sentence.counts) return;
     TransitionTable<double>& sums = *sums_;
     const int64_t L = transitions_.L;
-    const double *start = sentence.counts + L * L, *end = start + L;
+    const double *start = sentence.counts + pairs_, *end = start + L;
     for (int64_t j = 0; j < L; ++j) {
         sums.start[size_t(j)] += factor * start[j];
         sums.end[size_t(j)] += factor * end[j];
     }
     if (!per_position_) {
-        for (int64_t k = 0; k < L * L; ++k) sums.transitions[size_t(k)] += factor * sentence.counts[k];
+        for (int64_t k = 0; k < pairs_; ++k) sums.transitions[size_t(k)] += factor * sentence.counts[k];
         return;
     }
     const AttributeIds& edges = examples_.edges;

@@ -44,8 +44,8 @@ struct Likelihood<Real>::Lane {
     int64_t dead = -1;
     bool is_clear = true;
 
-    Lane(const Layout& layout, const TransitionLayout& between, size_t hot_rows)
-        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(between) {}
+    Lane(const Layout& layout, const TransitionTable<double>& zeros, size_t hot_rows)
+        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(zeros) {}
 
     void clear() {
         sums.clear();
@@ -104,8 +104,11 @@ Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLay
                            layout_->cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
     const int64_t most = std::min(this->lanes(), std::clamp(kHeldMemory / memory, kLeastHeld, kMostHeld));
     const int64_t held = int64_t(std::bit_floor(uint64_t(most)));
+    TransitionTable<double> zeros(transitions_);
+    zeros.transitions.clear();  // made when it is known for which pairs
+    zeros.transitions.shrink_to_fit();
     for (int64_t k = 0; k < held; ++k)
-        slots_.push_back(std::make_unique<Lane>(*layout_, transitions_, hot_rows_.size()));
+        slots_.push_back(std::make_unique<Lane>(*layout_, zeros, hot_rows_.size()));
     if (lanes.counts) return;
     observed_.resize(size_t(size()));
     observed(0, this->lanes(), observed_.data());
@@ -250,7 +253,16 @@ Outcome Likelihood<Real>::expected(const double* weights, bool curvature, int64_
     scores.forbid(transitions_);
     const bool per_position = examples_.edges.offsets != nullptr;
     const Variant& variant = active_variant();
-    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));
+    const Kernels<Real>& kernels = kernels_of<Real>(variant);
+    const Scores<Real> common = scores.common(per_position);
+    const Prepared prepared =
+        Prepared::sums(kernels, common, transitions_.local ? nullptr : PairLists::choose(common, kernels));
+    const TransitionTable<double> zeros(transitions_, prepared.legal());
+    for (const auto& lane : slots_) {
+        lane->transitions.legal = zeros.legal;
+        if (lane->transitions.transitions.size() != zeros.transitions.size())
+            lane->transitions.transitions = zeros.transitions;
+    }
     std::vector<double> losses(size_t(examples_.B), 0.0);
     Occurrences states = examples_.states;
     const int64_t N = examples_.offsets[examples_.B];

@@ -27,18 +27,23 @@ struct TransitionLayout {
 // Scores, or sums, of everything between labels and at the ends: by label numbers rather than in a flat vector.
 template <class Real>
 struct TransitionTable {
-    std::vector<Real> transitions, start, end;  // [L, L], [L], [L]
+    std::vector<Real> transitions, start, end;  // [L, L], or sums of the legal pairs alone; [L], [L]
     std::vector<Real> edges;                    // [W_e]
+    const LegalPairs* legal;                    // null: all pairs
 
-    explicit TransitionTable(const TransitionLayout& layout)
-        : transitions(size_t(layout.L * layout.L), 0),
+    explicit TransitionTable(const TransitionLayout& layout, const LegalPairs* legal = nullptr)
+        : transitions(size_t(legal ? legal->count : layout.L * layout.L), 0),
           start(size_t(layout.L), 0),
           end(size_t(layout.L), 0),
-          edges(layout.edge_pairs.size(), 0) {}
+          edges(layout.edge_pairs.size(), 0),
+          legal(legal) {}
     void clear();
     void load(const TransitionLayout& layout, const double* flat);    // from flat weights
     void forbid(const TransitionLayout& layout);                      // −∞ where the rules say so
+    void reload(const TransitionLayout& layout, const double* flat);  // other weights, what is forbidden stays so
     void add_to(const TransitionLayout& layout, double* flat) const;  // to a flat vector
+    // Where the sum of a pair, previous · L + next, is in `transitions`; −1 where it is forbidden.
+    int64_t place(int64_t pair) const;
     Scores<Real> common(bool per_position) const;
 };
 

@@ -329,6 +329,11 @@ def cpu() -> str:
 def use_cpu(name: str) -> None:
     """Use another variant from now on."""
 
+def use_pair_lists(when: str) -> None:
+    """
+    Work on lists of legal label pairs from now on: where they are faster, never, or wherever possible. For tests and benchmarks; the answers are the same to rounding.
+    """
+
 def threads() -> int:
     """Tell how many threads share the work."""
 

@@ -26,6 +26,7 @@ namespace TAGLINE_VARIANT {
 
 #include "chain/kernels/simd.h"
 #include "chain/kernels/multiply.h"
+#include "chain/kernels/pairs.h"
 #include "chain/kernels/rows.h"
 #include "chain/kernels/exp_space.h"
 #include "chain/kernels/gaussians.h"
@@ -38,7 +39,8 @@ namespace TAGLINE_VARIANT {
 
 template <class Real>
 constexpr Kernels<Real> kernels() {
-    return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
+    return {PairLanes<Real>::width, kPairTile,
+            sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
             max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
             emit<Real>,            absorb<Real>};
 }
