@@ -54,8 +54,8 @@ def test_a_lost_process(cluster: Any, tmp_path: Path) -> None:
     write_shards(folder, sentences=120, files=2)
 
     def lose(state: Any) -> None:
-        """End the second process in the second epoch, once."""
-        if state.number == 2 and int(os.environ.get("RANK", "0")) == 1 and not mark.exists():
+        """End the process after the second epoch, once."""
+        if state.number == 2 and not mark.exists():
             mark.write_text("lost")
             os._exit(1)
 
