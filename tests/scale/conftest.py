@@ -22,6 +22,7 @@ STORE = 200_000_000  # bytes
 FILES = 30
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of this folder into one process; Ray leaves sockets to the collector when it stops."""
     for item in items:
