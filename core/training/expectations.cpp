@@ -16,6 +16,7 @@ Expectations<Real>::Expectations(const TransitionLayout& transitions, const Exam
       alike_(!examples.weights && !examples.allowed && !per_position_),
       forward_backward_(variant, stop),
       local_(variant, transitions.L, stop),
+      pairs_(transitions, variant, stop),
       own_counts_(size_t(transitions.L * (transitions.L + 2)) * kGroup),
       inner_counts_(size_t(transitions.L * (transitions.L + 2))) {}
 
@@ -37,7 +38,10 @@ void Expectations<Real>::use(const TransitionTable<Real>& scores, const Prepared
                              TransitionTable<double>& sums) {
     scores_ = &scores;
     sums_ = &sums;
-    forward_backward_.use(prepared);
+    if (transitions_.second_order())
+        pairs_.use(scores, per_position_);
+    else
+        forward_backward_.use(prepared);
 }
 
 template <class Real>
@@ -75,7 +79,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         row += sentence.T;
     }
     if (transitions_.local) return compute_local(want);
-    forward_backward_.compute(count, group_, want, status);
+    posterior(count, members_, group_, want, status, 1);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::stopped) return false;
         Sentence& sentence = members_[g];
@@ -83,6 +87,18 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         if (!sentence.dead && examples_.partial(sentence.index) && !subtract_allowed(sentence, group_[g])) return false;
     }
     return true;
+}
+
+// Forward–backward. The counts of triples go straight to the sums, times the sentence's weight and the sign.
+template <class Real>
+void Expectations<Real>::posterior(int count, const Sentence* members, const Scores<Real>* scores,
+                                   const Answers<Real>* want, Status* status, double sign) {
+    if (!transitions_.second_order()) return forward_backward_.compute(count, scores, want, status);
+    for (int g = 0; g < count; ++g) {
+        const uint8_t* kept = examples_.kept ? examples_.kept + members[g].first * transitions_.L : nullptr;
+        const double factor = sign * examples_.weight(members[g].index);
+        status[g] = pairs_.compute(scores[g], kept, want[g], sums_->triples.data(), factor);
+    }
 }
 
 template <class Real>
@@ -103,7 +119,7 @@ bool Expectations<Real>::compute_local(const Answers<Real>* want) {
 
 template <class Real>
 double Expectations<Real>::path_score(int g, const int32_t* labels) const {
-    return score_of(group_[g], labels);
+    return score_of(group_[g], labels) + (transitions_.second_order() ? pairs_.score(labels, group_[g].T) : 0.0);
 }
 
 template <class Real>
@@ -121,7 +137,7 @@ bool Expectations<Real>::subtract_allowed(Sentence& sentence, const Scores<Real>
     std::fill(inner_counts_.begin(), inner_counts_.end(), 0.0);
     const Answers<Real> want = ask(inner, &inner.log_z);
     Status status;
-    forward_backward_.compute(1, &narrowed, &want, &status);
+    posterior(1, &sentence, &narrowed, &want, &status, -1);
     if (status == Status::stopped) return false;
     sentence.dead = status == Status::no_path;
     if (sentence.dead) return true;

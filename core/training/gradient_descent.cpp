@@ -116,7 +116,7 @@ template <class Real>
 void Descent<Real>::shrink_all(double factor) {
     scale_ *= factor;
     TransitionTable<double>& table = transition_weights_;
-    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges})
+    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges, &table.triples})
         for (double& value : *part) value *= factor;
 }
 
@@ -139,6 +139,7 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
                 if (t == 0) continue;
                 const int64_t pair = labels[t - 1] * L + labels[t];
                 expected.transitions[size_t(pair)] -= weight;
+                if (transitions.second_order() && t > 1) add_triple(transitions, labels + t, -weight, expected);
                 if (!examples.edges.offsets) continue;
                 const int64_t* offsets = examples.edges.offsets + sentence.first + t;
                 for (int64_t k = offsets[0]; k < offsets[1]; ++k) {
@@ -164,6 +165,10 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
     for (int32_t pair : transitions.pairs) {
         double& value = transition_weights_.transitions[size_t(pair)];
         value = shrink(value * shrinkage - eta * expected.transitions[size_t(pair)], lasso);
+    }
+    for (int64_t cell : transitions.triples) {
+        double& value = transition_weights_.triples[size_t(cell)];
+        value = shrink(value * shrinkage - eta * expected.triples[size_t(cell)], lasso);
     }
     descend(transition_weights_.edges, expected.edges);
     if (transitions.start) descend(transition_weights_.start, expected.start);

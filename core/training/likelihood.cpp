@@ -122,6 +122,8 @@ void Likelihood<Real>::observe() {
             if (n == first) continue;
             const int64_t pair = examples_.labels[n - 1] * L + y;
             counts.transitions[size_t(pair)] += weight;
+            if (transitions_.second_order() && n > first + 1)
+                add_triple(transitions_, examples_.labels + n, weight, counts);
             for (int64_t k = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
                  examples_.edges.offsets && k < examples_.edges.offsets[n + 1]; ++k) {
                 const size_t a = size_t(examples_.edges.ids[k]);
