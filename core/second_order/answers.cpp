@@ -15,14 +15,23 @@ constexpr double kLeastTotal = 1e-280;  // of Σ α β: what is lost below 10^�
 
 }  // namespace
 
-// E_t(b, ·) β_t(b, ·) into gamma_; returns the sum.
-double PairPosterior::gamma_row(int64_t t, int64_t b) {
-    edge_row(t, b);
-    const int64_t W = lattice_.width(t);
-    const double* beta = beta_.data() + lattice_.row(t, b);
-    double *gamma = at_least(gamma_, W), sum = 0;
-    for (int64_t c = 0; c < W; ++c) sum += gamma[c] = edge_[size_t(c)] * beta[c];
-    return sum;
+// β_(t−1)(·, b) for t ≥ 2, with E_t β_t given.
+void PairPosterior::step_backward(int64_t t, int64_t b, double* earlier) {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t - 1), A = lattice_.count(t - 2);
+    const double *gamma = edges_.data() + lattice_.row(t, b), *alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
+    const int32_t* labels = lattice_.labels(t);
+    double ignored = 0, bare = 0, *products = products_.data();
+    for (int64_t c = 0; c < C; ++c) bare += gamma[c];
+    for (int64_t a = 0; a < A; ++a) earlier[a * W + b] = alpha[a * W] == 0 ? 0.0 : bare;
+    const int64_t count = gather(t, b, ignored);
+    if (lattice_.all(t))
+        kernels_.dots(count, rows_.data(), gamma, lattice_.width(t), products);
+    else
+        for (int64_t k = 0; k < count; ++k) {
+            products[k] = 0;
+            for (int64_t c = 0; c < C; ++c) products[k] += rows_[size_t(k)][labels[c]] * gamma[c];
+        }
+    for (int64_t k = 0; k < count; ++k) earlier[before_[size_t(k)] * W + b] = products[k];
 }
 
 Status PairPosterior::backward() {
@@ -48,19 +57,14 @@ Status PairPosterior::backward() {
         const int64_t W = lattice_.width(t - 1);
         double* earlier = beta + lattice_.row(t - 1, 0);
         std::fill(earlier, earlier + lattice_.count(t - 2) * W, 0.0);
-        prepare_emissions(t, nullptr);
+        double* gamma = edges_.data() + lattice_.row(t, 0);
+        for (int64_t k = 0; k < size; ++k) gamma[k] *= here[k];
         for (int64_t b = 0; b < B; ++b) {
-            const double bare = gamma_row(t, b);
-            if (t == 1) {
-                earlier[b] = bare;
+            if (t >= 2) {
+                step_backward(t, b, earlier);
                 continue;
             }
-            gather(t, b, false);
-            const int64_t count = int64_t(rows_.size());
-            const double* products = at_least(products_, count);
-            kernels_.dots(count, rows_.data(), gamma_.data(), lattice_.width(t), products_.data());
-            for (int64_t k = 0; k < count; ++k)
-                earlier[before_[size_t(k)] * W + b] = contexts_[size_t(k)] < 0 ? bare : products[k];
+            for (int64_t c = 0; c < lattice_.width(t); ++c) earlier[b] += gamma[b * lattice_.width(t) + c];
         }
     }
     return Status::done;
@@ -71,14 +75,17 @@ void PairPosterior::pair_probabilities(int64_t t, double log_z) {
     const int64_t first = lattice_.row(t, 0), size = lattice_.count(t - 1) * lattice_.width(t);
     const double *alpha = alpha_.data() + first, *beta = beta_.data() + first;
     double* out = at_least(pairs_, size);
-    if (in_logs_)
+    if (in_logs_) {
         for (int64_t k = 0; k < size; ++k) out[k] = std::exp(alpha[k] + beta[k] - log_z);
-    else
-        for (int64_t k = 0; k < size; ++k) out[k] = alpha[k] * beta[k] / totals_[size_t(t)];
+        return;
+    }
+    const double factor = 1 / totals_[size_t(t)];  // at most 10^280
+    for (int64_t k = 0; k < size; ++k) out[k] = alpha[k] * beta[k] * factor;
 }
 
 void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
     const int64_t L = lattice_.scores().L, C = lattice_.count(t);
+    const int32_t* labels = lattice_.labels(t);
     if (want.nodes) std::fill(want.nodes + t * L, want.nodes + (t + 1) * L, 0.0);
     if (want.edges) std::fill(want.edges + t * L * L, want.edges + (t + 1) * L * L, 0.0);
     double* nodes = at_least(nodes_, C);
@@ -88,10 +95,8 @@ void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
         for (int64_t c = 0; c < C; ++c) nodes[c] += row[c];
         if (t == 0) continue;
         const int64_t from = int64_t(lattice_.label(t - 1, b)) * L;
-        for (int64_t c = 0; want.edges && c < C; ++c)
-            want.edges[t * L * L + from + lattice_.label(t, c)] = row[c];
-        for (int64_t c = 0; want.transition_counts && c < C; ++c)
-            want.transition_counts[from + lattice_.label(t, c)] += row[c];
+        for (int64_t c = 0; want.edges && c < C; ++c) want.edges[t * L * L + from + labels[c]] = row[c];
+        for (int64_t c = 0; want.transition_counts && c < C; ++c) want.transition_counts[from + labels[c]] += row[c];
     }
     for (int64_t c = 0; c < C; ++c) {
         const int32_t label = lattice_.label(t, c);
@@ -103,34 +108,32 @@ void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
 
 // Add the probabilities of the triples that end at token t to counts; returns their expected score, if asked for.
 double PairPosterior::tell_triples(int64_t t, double* counts, double factor, bool entropy) {
-    const int64_t C = lattice_.count(t), stride = triples_->stride();
+    const int64_t C = lattice_.count(t), W = lattice_.width(t), stride = triples_->stride();
+    const int32_t* labels = lattice_.labels(t);
     const double total = totals_[size_t(t)] * scales_[size_t(t)];  // Σ α_(t−1) X E β_t
-    double expected = 0;
-    prepare_emissions(t, nullptr);
+    double expected = 0, ignored = 0;
     for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
-        gamma_row(t, b);
-        gather(t, b, false);
-        size_t used = 0;
-        sums_.clear();
-        for (size_t k = 0; k < contexts_.size(); ++k) {
-            if (contexts_[k] < 0) continue;
-            const double amount = amounts_[k] / total;
-            const double *row = rows_[k], *scores = triples_->table() + contexts_[k] * stride;
-            for (int64_t c = 0; entropy && c < C; ++c)
-                if (row[c] > 0) expected += amount * row[c] * gamma_[size_t(c)] * scores[lattice_.label(t, c)];
-            if (!counts) continue;
-            double* sum = counts + contexts_[k] * stride;
-            if (!lattice_.all(t)) {
-                for (int64_t c = 0; c < C; ++c)
-                    sum[lattice_.label(t, c)] += factor * amount * row[c] * gamma_[size_t(c)];
-                continue;
+        const double* gamma = edges_.data() + lattice_.row(t, b);
+        const int64_t count = gather(t, b, ignored);
+        for (int64_t k = 0; k < count; ++k) amounts_[size_t(k)] /= total;
+        for (int64_t k = 0; entropy && k < count; ++k) {
+            const double* scores = triples_->table() + contexts_[size_t(k)] * stride;
+            for (int64_t c = 0; c < C; ++c) {
+                const double p = amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
+                if (p > 0) expected += p * scores[labels[c]];
             }
-            amounts_[used] = factor * amount;
-            rows_[used++] = row;
-            sums_.push_back(sum);
         }
-        kernels_.add_products(int64_t(used), amounts_.data(), rows_.data(), gamma_.data(), lattice_.width(t),
-                              sums_.data());
+        if (!counts) continue;
+        for (int64_t k = 0; k < count; ++k) {
+            amounts_[size_t(k)] *= factor;
+            sums_[size_t(k)] = counts + contexts_[size_t(k)] * stride;
+        }
+        if (lattice_.all(t))
+            kernels_.add_products(count, amounts_.data(), rows_.data(), gamma, W, sums_.data());
+        else
+            for (int64_t k = 0; k < count; ++k)
+                for (int64_t c = 0; c < C; ++c)
+                    sums_[size_t(k)][labels[c]] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
     }
     return expected;
 }

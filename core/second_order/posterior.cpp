@@ -27,7 +27,7 @@ bool rescale(double* values, int64_t count, int64_t& exponent) {
     bool good = true;
     for (int64_t k = 0; k < count; ++k) {
         values[k] *= factor;
-        good &= values[k] == 0 || values[k] >= kLeast;
+        good &= !(values[k] < kLeast) | (values[k] == 0);
     }
     return good;
 }
@@ -36,6 +36,13 @@ void PairPosterior::use(const Scores<double>& common, const Triples& triples) {
     triples_ = &triples;
     fits_ = triples.fits();
     ones_.assign(size_t(triples.stride()), 1.0);
+    const size_t most = size_t(triples.labels()) + 1;
+    amounts_.resize(most);
+    products_.resize(most);
+    rows_.resize(most);
+    sums_.resize(most);
+    before_.resize(most);
+    contexts_.resize(most);
     exp_transitions_.clear();
     if (common.per_position) return;
     exp_transitions_.resize(size_t(common.L * common.L));
@@ -47,87 +54,94 @@ void PairPosterior::use(const Scores<double>& common, const Triples& triples) {
 }
 
 // exp(emission − the highest) of the candidates of token t; false where one is too small.
-bool PairPosterior::prepare_emissions(int64_t t, double* high) {
-    const int64_t C = lattice_.count(t), L = lattice_.scores().L;
-    const double* emissions = lattice_.scores().emissions + t * L;
-    double top = -kInf;
-    for (int64_t c = 0; c < C; ++c) top = std::max(top, emissions[lattice_.label(t, c)]);
+bool PairPosterior::prepare_emissions(int64_t t, double& high) {
+    const int64_t C = lattice_.count(t);
+    const int32_t* labels = lattice_.labels(t);
+    const double* emissions = lattice_.scores().emissions + t * lattice_.scores().L;
+    high = -kInf;
+    for (int64_t c = 0; c < C; ++c) high = std::max(high, emissions[labels[c]]);
     double* out = at_least(emissions_, triples_->stride());
     bool good = true;
     for (int64_t c = 0; c < C; ++c) {
-        out[c] = std::exp(emissions[lattice_.label(t, c)] - top);
+        out[c] = std::exp(emissions[labels[c]] - high);
         good &= out[c] >= kLeastEmission;
     }
-    if (high) *high = top;
     return good;
 }
 
 // E_t(b, ·), padded with zeros; false where a transition's factor is too large or too small.
-bool PairPosterior::edge_row(int64_t t, int64_t b) {
+bool PairPosterior::edge_row(int64_t t, int64_t b, double* out) const {
     const int64_t C = lattice_.count(t), L = lattice_.scores().L;
-    double* out = at_least(edge_, triples_->stride());
+    const int32_t* labels = lattice_.labels(t);
+    const double* emissions = emissions_.data();
     std::fill(out + C, out + lattice_.width(t), 0.0);
-    const int32_t from = lattice_.label(t - 1, b);
+    const int64_t from = lattice_.label(t - 1, b);
     if (!lattice_.scores().per_position) {
         const double* row = exp_transitions_.data() + from * L;
-        for (int64_t c = 0; c < C; ++c) out[c] = row[lattice_.label(t, c)] * emissions_[size_t(c)];
+        if (lattice_.all(t))
+            for (int64_t c = 0; c < C; ++c) out[c] = row[c] * emissions[c];
+        else
+            for (int64_t c = 0; c < C; ++c) out[c] = row[labels[c]] * emissions[c];
         return true;
     }
     const double* row = lattice_.transitions(t) + from * L;
     bool good = true;
     for (int64_t c = 0; c < C; ++c) {
-        const double score = row[lattice_.label(t, c)];
+        const double score = row[labels[c]];
         good &= score == -kInf || std::abs(score) < Triples::kWidest;
-        out[c] = std::exp(score) * emissions_[size_t(c)];
+        out[c] = std::exp(score) * emissions[c];
     }
     return good;
 }
 
-// The rows of X(a, b, ·) over the candidates of token t, for the a with α_(t−1)(a, b) > 0: rows_, amounts_, and which a
-// they are. With `merge`, all a without triples share one row of ones, the last.
-void PairPosterior::gather(int64_t t, int64_t b, bool merge) {
-    const int64_t A = lattice_.count(t - 2), C = lattice_.count(t), W = lattice_.width(t);
-    const bool all = lattice_.all(t);
-    const int32_t* labels = lattice_.labels(t);
-    double* compact = all ? nullptr : at_least(compact_, A * W);
-    amounts_.clear();
-    rows_.clear();
-    before_.clear();
-    contexts_.clear();
-    double bare = 0;
+// List the a of token t − 2 with α_(t−1)(a, b) > 0 and triples after (a, b), and sum α of those without; returns how many.
+int64_t PairPosterior::gather(int64_t t, int64_t b, double& bare) {
+    const int64_t A = lattice_.count(t - 2), W = lattice_.width(t - 1), stride = triples_->stride();
+    const int32_t *labels = lattice_.labels(t - 2), here = lattice_.label(t - 1, b);
+    const double* alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
+    int64_t count = 0;
+    bare = 0;
     for (int64_t a = 0; a < A; ++a) {
-        const double amount = alpha_[size_t(lattice_.pair(t - 1, a, b))];
+        const double amount = alpha[a * W];
         if (amount == 0) continue;
-        const int32_t context = triples_->row(lattice_.label(t - 2, a), lattice_.label(t - 1, b));
-        if (context < 0 && merge) {
+        const int32_t context = triples_->row(labels[a], here);
+        if (context < 0) {
             bare += amount;
             continue;
         }
-        const double* row = ones_.data();
-        if (context >= 0) {
-            row = triples_->exps() + context * triples_->stride();
-            if (!all) {
-                for (int64_t c = 0; c < C; ++c) compact[c] = row[labels[c]];
-                std::fill(compact + C, compact + W, 0.0);
-                row = compact;
-                compact += W;
-            }
-        }
-        amounts_.push_back(amount);
-        rows_.push_back(row);
-        before_.push_back(a);
-        contexts_.push_back(context);
+        amounts_[size_t(count)] = amount;
+        rows_[size_t(count)] = triples_->exps() + context * stride;
+        before_[size_t(count)] = a;
+        contexts_[size_t(count++)] = context;
     }
-    if (bare > 0) {
-        amounts_.push_back(bare);
-        rows_.push_back(ones_.data());
+    return count;
+}
+
+// α_t(b, ·) for t ≥ 2, with E_t(b, ·) given.
+void PairPosterior::step_forward(int64_t t, int64_t b, double* out) {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t);
+    const double* edge = edges_.data() + lattice_.row(t, b);
+    double bare = 0;
+    int64_t count = gather(t, b, bare);
+    if (lattice_.all(t)) {
+        amounts_[size_t(count)] = bare;
+        rows_[size_t(count++)] = ones_.data();
+        kernels_.combine(count, amounts_.data(), rows_.data(), W, out);
+        for (int64_t c = 0; c < W; ++c) out[c] *= edge[c];
+        return;
     }
+    const int32_t* labels = lattice_.labels(t);
+    std::fill(out, out + C, bare);
+    std::fill(out + C, out + W, 0.0);
+    for (int64_t k = 0; k < count; ++k)
+        for (int64_t c = 0; c < C; ++c) out[c] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]];
+    for (int64_t c = 0; c < C; ++c) out[c] *= edge[c];
 }
 
 Status PairPosterior::forward(double& log_z) {
     if (!fits_) return Status::guard;
     const int64_t T = lattice_.T();
-    double* alpha = at_least(alpha_, lattice_.size());
+    double *alpha = at_least(alpha_, lattice_.size()), *edges = at_least(edges_, lattice_.size());
     double total = 0;
     int64_t exponent = 0;
     scales_.resize(size_t(T));
@@ -135,7 +149,7 @@ Status PairPosterior::forward(double& log_z) {
         if (stopped(stop_)) return Status::stopped;
         const int64_t B = lattice_.count(t - 1), C = lattice_.count(t), W = lattice_.width(t);
         double high = 0;
-        if (!prepare_emissions(t, &high)) return Status::guard;
+        if (!prepare_emissions(t, high)) return Status::guard;
         total += high;
         for (int64_t b = 0; b < B; ++b) {
             double* out = alpha + lattice_.row(t, b);
@@ -148,15 +162,12 @@ Status PairPosterior::forward(double& log_z) {
                 }
                 continue;
             }
-            if (!edge_row(t, b)) return Status::guard;
-            if (t == 1) {
-                amounts_.assign(1, alpha[size_t(lattice_.pair(0, 0, b))]);
-                rows_.assign(1, ones_.data());
-            } else {
-                gather(t, b, true);
-            }
-            kernels_.combine(int64_t(rows_.size()), amounts_.data(), rows_.data(), W, out);
-            for (int64_t c = 0; c < W; ++c) out[c] *= edge_[size_t(c)];
+            double* edge = edges + lattice_.row(t, b);
+            if (!edge_row(t, b, edge)) return Status::guard;
+            if (t == 1)
+                for (int64_t c = 0; c < W; ++c) out[c] = alpha[lattice_.pair(0, 0, b)] * edge[c];
+            else
+                step_forward(t, b, out);
         }
         const int64_t before = exponent;
         if (!rescale(alpha + lattice_.row(t, 0), B * W, exponent)) return Status::guard;

@@ -36,11 +36,15 @@ private:
     PairLattice lattice_;
     std::vector<double> alpha_, beta_;      // of all pairs; their logarithms where in_logs_
     std::vector<double> scales_, totals_;   // [T] what α was divided by, and Σ α β
-    std::vector<double> edge_, gamma_, pairs_, amounts_, products_, compact_, ones_, emissions_, nodes_;
+    std::vector<double> edges_;             // of all pairs: E, and after the way back E β
+    std::vector<double> pairs_, products_, ones_, emissions_, nodes_;
+
+    // Of one b, the a whose pairs have triples, up to L and one more: α(a, b), X(a, b, ·), a, the row of the table.
+    std::vector<double> amounts_;
     std::vector<const double*> rows_;
     std::vector<double*> sums_;
-    std::vector<int64_t> before_;    // candidates of token t − 2 that have an amount,
-    std::vector<int32_t> contexts_;  // and their rows of the table
+    std::vector<int64_t> before_;
+    std::vector<int32_t> contexts_;
 
     Status forward(double& log_z);
     Status backward();
@@ -48,10 +52,11 @@ private:
     Status backward_in_logs();
     Status tell(const Answers<double>& want, double* triple_counts, double factor, double log_z);
 
-    bool prepare_emissions(int64_t t, double* high);
-    bool edge_row(int64_t t, int64_t b);
-    double gamma_row(int64_t t, int64_t b);
-    void gather(int64_t t, int64_t b, bool merge);
+    bool prepare_emissions(int64_t t, double& high);
+    bool edge_row(int64_t t, int64_t b, double* out) const;
+    int64_t gather(int64_t t, int64_t b, double& bare);
+    void step_forward(int64_t t, int64_t b, double* out);
+    void step_backward(int64_t t, int64_t b, double* earlier);
     void weigh_before(int64_t t, int64_t b, int64_t c, std::vector<double>& weights) const;
     void pair_probabilities(int64_t t, double log_z);
     void tell_pairs(int64_t t, const Answers<double>& want);

@@ -1,8 +1,8 @@
 """Which weights a feature CRF has, and how weights and features become scores on a chain.
 
 The weights are one flat float64 vector, in this order: state weights (attribute, label), transitions (previous, next),
-edge weights (attribute, previous, next), start and end weights, and those of triples of labels in a second-order model. A
-pair or triple without a weight scores 0; `Rules`, not weights, say what is forbidden.
+edge weights (attribute, previous, next), start and end weights, and those of triples of labels in a second-order model.
+A pair or triple without a weight scores 0; `Rules`, not weights, say what is forbidden.
 """
 
 from __future__ import annotations

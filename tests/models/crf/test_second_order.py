@@ -1,7 +1,8 @@
-"""`CRF(order=2)`: what triples tell, files, pruning and what it costs, doors, the same bytes for any number of threads."""
+"""`CRF(order=2)`: what triples tell, files, pruning and what it costs, doors, the same bytes for any threads."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 from pathlib import Path
@@ -128,10 +129,8 @@ def test_every_flipped_bit_is_refused_or_harmless(model: CRF) -> None:
     rng = np.random.default_rng(0)
     for place in rng.integers(0, len(data), 150).tolist():
         data[place] ^= 1 << (place % 8)
-        try:
+        with contextlib.suppress(tagline.TaglineError):
             CRFTagger.from_file(storage.loads(bytes(data), verify=False)).marginal_arrays(NEW[:1])
-        except tagline.TaglineError:
-            pass
         data[place] ^= 1 << (place % 8)
 
 
@@ -177,7 +176,9 @@ def test_labels_that_are_not_known_in_training() -> None:
 
 def test_dev_sets_stages_and_callbacks() -> None:
     seen: list[float] = []
-    crf = CRF(TEMPLATE, scheme="IOB2", c2=0.5, order=2, prune=0.01, patience=3, callbacks=[lambda s: seen.append(s.dev_score)])
+    crf = CRF(
+        TEMPLATE, scheme="IOB2", c2=0.5, order=2, prune=0.01, patience=3, callbacks=[lambda s: seen.append(s.dev_score)]
+    )
     crf.fit(X, Y, X_dev=X, y_dev=Y)
     assert seen[-1] == pytest.approx(1.0)
     assert crf.training_.dev["f1"] == pytest.approx(1.0)

@@ -1,7 +1,7 @@
 """Second order: the engine for chains with scores on triples of neighbouring labels, over pairs of labels.
 
-`SecondOrderChain` is a `Chain` with `Triples` beside it; the questions are those of `tagline.chain`. `dispatch` documents
-them, `naive` defines them, `native` is the compiled core.
+`SecondOrderChain` is a `Chain` with `Triples` beside it; the questions are those of `tagline.chain`. `dispatch`
+documents them, `naive` defines them, `native` is the compiled core.
 """
 
 from tagline.chain.second_order.dispatch import (

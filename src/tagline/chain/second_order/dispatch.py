@@ -1,4 +1,4 @@
-"""The questions about second-order chains, with their documentation; the engine that `tagline.chain` has chosen answers.
+"""The questions about second-order chains, with their documentation; the engine of `tagline.chain` answers.
 
 `naive` is the definition in NumPy, `native` the compiled core.
 """

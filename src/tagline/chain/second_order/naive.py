@@ -1,4 +1,4 @@
-"""The definition: each sentence as a first-order chain over pairs of labels (`PairChain`), and `tagline.chain.naive`."""
+"""The definition: each sentence is a first-order chain over pairs of labels, and `tagline.chain.naive` answers."""
 
 from __future__ import annotations
 

@@ -149,9 +149,9 @@ class SecondOrderCounts(Counts):
 class PairChain(Chain):
     """One sentence as a first-order chain over P pairs of labels, with the same distribution.
 
-    The labelling y_0, y_1, … is the path of pairs (·, y_0), (y_0, y_1), (y_1, y_2), …; a pair follows another only where
-    they share a label. Only pairs of labels that tokens of the sentence may have are labels of the chain. Every query of
-    `tagline.chain` can be asked about it.
+    The labelling y_0, y_1, … is the path of pairs (·, y_0), (y_0, y_1), (y_1, y_2), …; a pair follows another only
+    where they share a label. Only pairs of labels that tokens of the sentence may have are labels of the chain. Every
+    query of `tagline.chain` can be asked about it.
 
     Attributes:
         pairs: ``[P, 2]``, (label before, label); L stands before the first token.
@@ -193,6 +193,6 @@ class PairChain(Chain):
 def _check_pairs(count: int) -> None:
     if count > MOST_PAIRS:
         raise InputError(
-            f"labels: expected at most {MOST_PAIRS} pairs of them in a chain over pairs, got {count}; ask the model's own "
-            "methods, which need no such chain, or train it with prune="
+            f"labels: expected at most {MOST_PAIRS} pairs of them in a chain over pairs, got {count}; ask the model's "
+            "own methods, which need no such chain, or train it with prune="
         )

@@ -19,8 +19,8 @@ function the file keeps the name. Whatever a file says is checked before it is u
 
 and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
 ``transitions [., 2]``, ``edges.counts [E]`` and ``edges.pairs [., 2]``, and for names ``states.names.bytes`` and so on.
-A second-order model has ``triples [., 3]``, whose weights come last, and where it is pruned ``pruner``, the weights of the
-first-order model that decides: as many as there are without triples.
+A second-order model has ``triples [., 3]``, whose weights come last, and where it is pruned ``pruner``, the weights of
+the first-order model that decides: as many as there are without triples.
 """
 
 from __future__ import annotations
@@ -204,9 +204,7 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
     prune, pruner = _pruner(file, structure)
-    parameters = Parameters(
-        labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune
-    )
+    parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
     _ = parameters.rules  # labels that are not of the scheme
     return parameters
 

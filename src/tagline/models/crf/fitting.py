@@ -148,7 +148,7 @@ def fit_crf(
     pruned: tuple[str, ...] = ()
     if crf.order == 2:
         start, targets, pruned = raised(crf, start, features, targets, rules, settings)
-        settings = replace(settings, passes=0 if crf.algorithm == "auto" else settings.passes)
+        settings = replace(settings, passes=0 if crf.algorithm == "auto" and crf.passes is None else crf.passes)
     held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
     monitor = _monitor(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)

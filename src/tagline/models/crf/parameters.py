@@ -31,8 +31,8 @@ class Parameters:
         structure: which weights there are.
         weights: ``[structure.size]``, flat; float64 after training, float32 from a file.
         states, edges: names of the attributes; None where they were hashed away or where there are none.
-        pruner: ``[structure.first_order.size]``, the weights of the first-order model that decides which labels of a token
-            a second-order one looks at; None where it looks at all.
+        pruner: ``[structure.first_order.size]``, the weights of the first-order model that decides which labels of a
+            token a second-order one looks at; None where it looks at all.
         prune: labels that the first-order model finds less probable are pruned; 0 for none.
     """
 

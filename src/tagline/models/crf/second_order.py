@@ -2,9 +2,9 @@
 
     score(y | x) = the score of a first-order CRF + Σ_(t ≥ 2) w[y_(t−2), y_(t−1), y_t]
 
-Pruning (the coarse-to-fine idea of Müller, Schmid & Schütze 2013): a first-order model looks at the sentence first, and a
-label whose probability at a token is below a threshold is forbidden there. The best labelling of the first-order model is
-never pruned, so that there always is one. A labelling that was pruned has probability 0.
+Pruning (the coarse-to-fine idea of Müller, Schmid & Schütze 2013): a first-order model looks at the sentence first, and
+a label whose probability at a token is below a threshold is forbidden there. The best labelling of the first-order
+model is never pruned, so that there always is one. A labelling that was pruned has probability 0.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ class Pruning:
         lost: the first-order probability of pruned labels at a token, on average.
         gold_pruned: how many tokens lost their gold label; None without labels.
 
-    >>> print(Pruning(1e-3, 1000, 44, 1.5, 0.0004, 2))
-    labels below 0.001 are pruned: 1.50 of 44 are left to a token, 0.04 % of the probability is lost, and 2 of 1,000 gold labels
+    >>> print(Pruning(1e-3, 1000, 44, 1.5, 0.0004))
+    labels below 0.001 are pruned: 1.50 of 44 are left to a token, 0.04 % of the probability is lost
     """
 
     threshold: float

@@ -74,7 +74,7 @@ def _check_order(crf: CRF) -> None:
     if crf.order == 1:
         if crf.prune:
             raise InputError(
-                f"prune: expected None with order=1, got {shown_value(crf.prune)}; a second-order model is pruned: order=2"
+                f"prune: expected None with order=1, got {shown_value(crf.prune)}; models with order=2 are pruned"
             )
         return
     if crf.local:
@@ -85,7 +85,9 @@ def _check_order(crf: CRF) -> None:
             "learn label triples"
         )
     if crf.warm_start:
-        raise InputError("warm_start: expected False with order=2, got True; it begins with a first-order model of its own")
+        raise InputError(
+            "warm_start: expected False with order=2, got True; it begins with a first-order model of its own"
+        )
 
 
 def _check_tolerance(crf: CRF) -> None:

@@ -207,8 +207,8 @@ class CRFTagger(ChainModel):
 
         Arguments:
             X: sentences, as for `fit`.
-            y: their labels, to count how often the right one is pruned; left out where X is a corpus with tags, or where
-                they are not known.
+            y: their labels, to count how often the right one is pruned; left out where X is a corpus with tags, or
+                where they are not known.
         """
         p = self._fitted()
         if self._pruner is None:
