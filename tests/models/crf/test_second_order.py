@@ -15,6 +15,8 @@ from sklearn.base import clone
 import tagline
 from tagline import CRF, MEMM, InputError, StorageError, compiled, storage
 from tagline.chain.second_order import PairChain
+from tagline.interop.formats import write_model
+from tagline.models.comparison import compare
 from tagline.models.crf.file import unpack
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.entities import Reading
@@ -224,6 +226,19 @@ def test_doors_that_are_closed() -> None:
     first = CRF(TEMPLATE).fit(X, Y)
     with pytest.raises(InputError, match="teacher: expected None with order=2"):
         CRF(TEMPLATE, order=2).fit(X, Y, teacher=first)
+
+
+def test_other_tools_and_tables_do_not_lose_triples(tmp_path: Path) -> None:
+    crf = CRF(TEMPLATE, c2=0.5, order=2, max_iterations=5).fit(X, Y)
+    for form in ("crfsuite", "crfpp", "wapiti"):
+        with pytest.raises(InputError, match="order 2"):
+            write_model(crf, tmp_path / "model", form)
+    with pytest.raises(InputError, match="label triples have no row"):
+        crf.weights_table()
+    with pytest.raises(InputError, match="label triples have no row"):
+        crf.with_weights([])
+    first = CRF(TEMPLATE, c2=0.5, max_iterations=5).fit(X, Y)
+    assert "triples" in str(compare(crf, first).as_dict())
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "gd"])
