@@ -238,7 +238,7 @@ def test_other_tools_and_tables_do_not_lose_triples(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="label triples have no row"):
         crf.with_weights([])
     first = CRF(TEMPLATE, c2=0.5, max_iterations=5).fit(X, Y)
-    assert "triples" in str(compare(crf, first).as_dict())
+    assert compare(crf, first).unit == "arrays"
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "gd"])
