@@ -1,8 +1,7 @@
 // From α to answers: β, the probabilities of pairs and triples, and what they are asked for.
-#include "chain/log_sum_exp.h"
+#include "runtime/growing.h"
 #include "runtime/pool.h"
 #include "second_order/posterior.h"
-#include "training/scoring.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // Second-order chains in the log domain, for sentences whose scores span too much for exp space; and samples, drawn by α
 // of either kind.
 #include "chain/log_sum_exp.h"
+#include "runtime/growing.h"
 #include "runtime/pool.h"
 #include "second_order/posterior.h"
-#include "training/scoring.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "second_order/posterior.h"
 
+#include "runtime/growing.h"
 #include "runtime/pool.h"
-#include "training/scoring.h"
 
 #include <algorithm>
 #include <cmath>

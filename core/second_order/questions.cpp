@@ -1,11 +1,10 @@
 #include "second_order/questions.h"
 
 #include "chain/blocks.h"
-#include "chain/log_sum_exp.h"
+#include "chain/ranking.h"
 #include "chain/variants.h"
 #include "second_order/posterior.h"
 #include "second_order/viterbi.h"
-#include "trigram/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "second_order/viterbi.h"
 
+#include "runtime/growing.h"
 #include "runtime/pool.h"
-#include "training/scoring.h"
 
 #include <algorithm>
 

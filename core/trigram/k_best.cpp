@@ -1,6 +1,6 @@
 // The k best labellings of the trigram tagger.
+#include "chain/ranking.h"
 #include "trigram/lattice.h"
-#include "trigram/ranking.h"
 
 namespace tagline {
 
