@@ -334,7 +334,8 @@ class _Held:
         chains = feature_chains(self._scorer.with_weights(weights[:size]), self._features)
         if self._start.order == 1:
             return self._set.score(chains)
-        triples, best, done = triples_of(replace(self._start, weights=weights)), [], 0
+        triples, done = triples_of(replace(self._start, weights=weights)), 0
+        best: list[IntArray] = []
         for chain in chains:
             if self._kept is not None:
                 chain = engine.constrain(chain, allowed=self._kept[done : done + chain.num_tokens])

@@ -183,7 +183,9 @@ class CRFTagger(ChainModel):
             return chains if known is None else constrained(chains, known, self._names(), sized(X))
 
         chains = bound(self._chains(X, **inputs))
-        coarse = repeat(None) if self._pruner is None else bound(self._pruner._chains(X, **inputs))
+        coarse: Iterator[Chain | None] = repeat(None)
+        if self._pruner is not None:
+            coarse = bound(self._pruner._chains(X, **inputs))
         for chain, first in zip(chains, coarse, strict=False):
             left = chain if first is None else constrain(chain, allowed=pruner.allowed(first))
             yield SecondOrderChain(left, self._triples)
