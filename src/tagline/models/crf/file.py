@@ -127,7 +127,7 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
             "with smoothing or priors"
         )
     described, phrases = packed_dictionary(saved.dictionary)
-    own = {
+    own: dict[str, Any] = {
         "scheme": p.scheme,
         "start": s.start,
         "end": s.end,
