@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_patterns(m);
     tagline::bindings::bind_runs(m);
     tagline::bindings::bind_runtime(m);
+    tagline::bindings::bind_second_order(m);
     tagline::bindings::bind_segments(m);
     tagline::bindings::bind_sequences(m);
     tagline::bindings::bind_text(m);

@@ -19,6 +19,7 @@ void bind_online(nanobind::module_& m);
 void bind_patterns(nanobind::module_& m);
 void bind_runs(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
+void bind_second_order(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
 void bind_text(nanobind::module_& m);

@@ -66,6 +66,24 @@ std::vector<uint8_t> as_rules(const char* name, const std::optional<Array>& rule
     return std::vector<uint8_t>(values, values + rules->size());
 }
 
+// Triples of labels that have weights, [W_3, 3], ascending.
+void add_triples(const Array& triples, TransitionLayout& layout) {
+    const int64_t L = layout.L;
+    const int32_t* numbers = checked<int32_t>("triples", triples, {-1, 3});
+    layout.contexts.assign(size_t(L * L), -1);
+    int64_t before = -1;
+    for (size_t k = 0; k < triples.shape(0); ++k, numbers += 3) {
+        if (std::any_of(numbers, numbers + 3, [&](int32_t label) { return label < 0 || label >= L; }))
+            throw nb::value_error("triples: expected labels");
+        const int64_t key = (numbers[0] * L + numbers[1]) * L + numbers[2];
+        if (key <= before) throw nb::value_error("triples: expected to ascend");
+        before = key;
+        int32_t& row = layout.contexts[size_t(numbers[0] * L + numbers[1])];
+        if (row < 0) row = int32_t(layout.triple_rows++);
+        layout.triples.push_back(layout.triple(numbers[0], numbers[1], numbers[2]));
+    }
+}
+
 template <class T>
 const T* optional_pointer(const char* name, const nb::handle& array, int64_t count) {
     if (array.is_none()) return nullptr;
@@ -77,7 +95,8 @@ const T* optional_pointer(const char* name, const nb::handle& array, int64_t cou
 TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets,
                                    const Array& edge_pairs, bool start, bool end,
                                    const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
-                                   const std::optional<Array>& may_end, bool local) {
+                                   const std::optional<Array>& may_end, bool local,
+                                   const std::optional<Array>& triples) {
     if (L < 1 || L > 30'000) throw nb::value_error("labels: expected 1 to 30000");
     layout.L = L;
     layout.pairs = as_pairs("transitions", transitions, L);
@@ -92,11 +111,13 @@ TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Ar
     layout.may_start = as_rules("may_start", may_start, {L});
     layout.may_end = as_rules("may_end", may_end, {L});
     layout.local = local;
+    if (triples) add_triples(*triples, layout);
 }
 
 ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
                              const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
-                             const std::optional<Array>& allowed, const std::optional<Array>& weights)
+                             const std::optional<Array>& allowed, const std::optional<Array>& weights,
+                             const std::optional<Array>& kept)
     : states(state_parts), edges(edge_parts) {
     const int64_t L = layout.L();
     if (transitions.layout.L != L) throw nb::value_error("moves: expected the labels of the layout");
@@ -134,12 +155,14 @@ ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& trans
     examples.labels = checked<int32_t>("labels", labels, {N});
     examples.allowed = allowed ? reinterpret_cast<const uint8_t*>(checked<bool>("allowed", *allowed, {N, L})) : nullptr;
     examples.weights = weights ? checked<double>("weights", *weights, {examples.B}) : nullptr;
+    examples.kept = kept ? reinterpret_cast<const uint8_t*>(checked<bool>("kept", *kept, {N, L})) : nullptr;
     for (int64_t n = 0; n < N; ++n)
         if (examples.labels[n] >= L || (examples.labels[n] < 0 && !allowed))
             throw nb::value_error("labels: expected numbers of labels");
     arrays = {bounds, labels};
     if (allowed) arrays.push_back(*allowed);
     if (weights) arrays.push_back(*weights);
+    if (kept) arrays.push_back(*kept);
 }
 
 }  // namespace tagline::bindings

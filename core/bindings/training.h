@@ -28,7 +28,8 @@ struct TransitionArrays {
     TransitionLayout layout;
     TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
                      bool start, bool end, const std::optional<Array>& may_follow,
-                     const std::optional<Array>& may_start, const std::optional<Array>& may_end, bool local);
+                     const std::optional<Array>& may_start, const std::optional<Array>& may_end, bool local,
+                     const std::optional<Array>& triples);
 };
 
 struct ExampleArrays {
@@ -38,7 +39,8 @@ struct ExampleArrays {
 
     ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
                   const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
-                  const std::optional<Array>& allowed, const std::optional<Array>& weights);
+                  const std::optional<Array>& allowed, const std::optional<Array>& weights,
+                  const std::optional<Array>& kept);
 };
 
 template <class Real>

@@ -283,14 +283,16 @@ void bind_weights(nb::module_& m) {
              "Sum the weights of each token's attributes, in their order: [N, L] float64.");
     nb::class_<TransitionArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
         .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
-                      const std::optional<Array>&, const std::optional<Array>&, bool>(),
+                      const std::optional<Array>&, const std::optional<Array>&, bool, const std::optional<Array>&>(),
              "num_labels"_a, "transitions"_a, "edge_offsets"_a, "edge_pairs"_a, "start"_a, "end"_a,
-             "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none(), "local"_a = false);
+             "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none(), "local"_a = false,
+             "triples"_a.none() = nb::none());
     nb::class_<ExampleArrays>(m, "Examples", "Labelled sentences, placed in a layout.")
         .def(nb::init<const Layout&, const TransitionArrays&, const Array&, const nb::tuple&, const nb::object&,
-                      const Array&, const std::optional<Array>&, const std::optional<Array>&>(),
+                      const Array&, const std::optional<Array>&, const std::optional<Array>&,
+                      const std::optional<Array>&>(),
              "layout"_a, "moves"_a, "bounds"_a, "states"_a, "edges"_a.none(), "labels"_a, "allowed"_a.none(),
-             "weights"_a.none());
+             "weights"_a.none(), "kept"_a.none() = nb::none());
     bind_likelihood<float>(m, "Likelihood32", "Descent32");
     bind_likelihood<double>(m, "Likelihood64", "Descent64");
 }

@@ -177,12 +177,26 @@ struct CountingKernels {
                         double* sums);
 };
 
+// Sums over the first label of a triple (second_order/). Rows have C numbers, a multiple of 8, and are not aligned.
+struct TripleKernels {
+    // out[c] = Σ_k amounts[k] · rows[k][c].
+    void (*combine)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
+    // out[k] = Σ_c rows[k][c] · values[c].
+    void (*dots)(int64_t count, const double* const* rows, const double* values, int64_t C, double* out);
+    // sums[k][c] += amounts[k] · rows[k][c] · values[c].
+    void (*add_products)(int64_t count, const double* amounts, const double* const* rows, const double* values,
+                         int64_t C, double* const* sums);
+    // out[c] = max_k (amounts[k] + rows[k][c]).
+    void (*best_of)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
+};
+
 struct Variant {
     const char* name;
     bool (*supported)();
     Kernels<float> float32;
     Kernels<double> float64;
     CountingKernels counting;
+    TripleKernels triples;
 };
 
 }  // namespace tagline

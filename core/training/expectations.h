@@ -4,6 +4,7 @@
 #include "chain/fallback.h"
 #include "training/examples.h"
 #include "training/local_softmax.h"
+#include "training/pair_expectations.h"
 #include "training/transitions.h"
 
 #include <vector>
@@ -49,9 +50,10 @@ private:
     bool per_position_, alike_;
     SafePosterior<Real> forward_backward_;
     LocalSoftmax<Real> local_;
+    PairExpectations<Real> pairs_;
     const TransitionTable<Real>* scores_ = nullptr;
     TransitionTable<double>* sums_ = nullptr;
-    int64_t pairs_ = 0;  // in the sums
+    int64_t num_pairs_ = 0;  // in the sums
     std::vector<Real> emissions_, nodes_, matrices_, edges_, masked_, inner_nodes_, inner_edges_;
     std::vector<double> own_counts_, inner_counts_;
     int count_ = 0;
@@ -60,6 +62,8 @@ private:
 
     Answers<Real> ask(const Sentence& sentence, double* log_z) const;
     bool compute_local(const Answers<Real>* want);
+    void posterior(int count, const Sentence* members, const Scores<Real>* scores, const Answers<Real>* want,
+                   Status* status, double sign);
     bool subtract_allowed(Sentence& sentence, const Scores<Real>& scores);
 };
 

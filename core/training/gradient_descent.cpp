@@ -116,7 +116,7 @@ template <class Real>
 void Descent<Real>::shrink_all(double factor) {
     scale_ *= factor;
     TransitionTable<double>& table = transition_weights_;
-    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges})
+    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges, &table.triples})
         for (double& value : *part) value *= factor;
 }
 
@@ -140,6 +140,7 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
                 const int64_t pair = labels[t - 1] * L + labels[t];
                 if (const int64_t place = expected.place(pair); place >= 0)
                     expected.transitions[size_t(place)] -= weight;
+                if (transitions.second_order() && t > 1) add_triple(transitions, labels + t, -weight, expected);
                 if (!examples.edges.offsets) continue;
                 const int64_t* offsets = examples.edges.offsets + sentence.first + t;
                 for (int64_t k = offsets[0]; k < offsets[1]; ++k) {
@@ -168,6 +169,10 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
         const double slope = place < 0 ? 0.0 : expected.transitions[size_t(place)];
         value = shrink(value * shrinkage - eta * slope, lasso);
     }
+    for (int64_t cell : transitions.triples) {
+        double& value = transition_weights_.triples[size_t(cell)];
+        value = shrink(value * shrinkage - eta * expected.triples[size_t(cell)], lasso);
+    }
     descend(transition_weights_.edges, expected.edges);
     if (transitions.start) descend(transition_weights_.start, expected.start);
     if (transitions.end) descend(transition_weights_.end, expected.end);
@@ -191,7 +196,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
         TransitionTable<Real> scores(transitions);
         scores.forbid(transitions);
         const auto lists =
-            transitions.local ? nullptr : PairLists::choose(scores.common(per_position), kernels);
+            transitions.local || transitions.second_order() ? nullptr : PairLists::choose(scores.common(per_position), kernels);
         TransitionTable<double> expected(transitions, lists ? &lists->legal() : nullptr);
         std::vector<double> flat(size_t(transitions.size()));
         for (int64_t k = 0; k < count && !stopped(&stop);) {

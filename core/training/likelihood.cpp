@@ -154,6 +154,8 @@ void Likelihood<Real>::observe_lane(int64_t k, double* sums) const {
             if (n == first) continue;
             const int64_t pair = examples_.labels[n - 1] * L + y;
             counts.transitions[size_t(pair)] += weight;
+            if (transitions_.second_order() && n > first + 1)
+                add_triple(transitions_, examples_.labels + n, weight, counts);
             for (int64_t i = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
                  examples_.edges.offsets && i < examples_.edges.offsets[n + 1]; ++i) {
                 const size_t a = size_t(examples_.edges.ids[i]);
@@ -255,8 +257,8 @@ Outcome Likelihood<Real>::expected(const double* weights, bool curvature, int64_
     const Variant& variant = active_variant();
     const Kernels<Real>& kernels = kernels_of<Real>(variant);
     const Scores<Real> common = scores.common(per_position);
-    const Prepared prepared =
-        Prepared::sums(kernels, common, transitions_.local ? nullptr : PairLists::choose(common, kernels));
+    const bool dense = transitions_.local || transitions_.second_order();
+    const Prepared prepared = Prepared::sums(kernels, common, dense ? nullptr : PairLists::choose(common, kernels));
     const TransitionTable<double> zeros(transitions_, prepared.legal());
     for (const auto& lane : slots_) {
         lane->transitions.legal = zeros.legal;

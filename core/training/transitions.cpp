@@ -16,7 +16,8 @@ void write_forbidden(const std::vector<uint8_t>& allowed, std::vector<Real>& sco
 
 template <class Real>
 void TransitionTable<Real>::clear() {
-    for (auto* values : {&transitions, &start, &end, &edges}) std::fill(values->begin(), values->end(), Real(0));
+    for (auto* values : {&transitions, &start, &end, &edges, &triples})
+        std::fill(values->begin(), values->end(), Real(0));
 }
 
 template <class Real>
@@ -26,6 +27,7 @@ void TransitionTable<Real>::load(const TransitionLayout& layout, const double* f
     for (Real& score : edges) score = Real(*flat++);
     for (size_t j = 0; layout.start && j < start.size(); ++j) start[j] = Real(*flat++);
     for (size_t j = 0; layout.end && j < end.size(); ++j) end[j] = Real(*flat++);
+    for (int64_t cell : layout.triples) triples[size_t(cell)] = Real(*flat++);
 }
 
 template <class Real>
@@ -44,6 +46,7 @@ void TransitionTable<Real>::reload(const TransitionLayout& layout, const double*
     for (Real& score : edges) score = Real(*flat++);
     for (size_t j = 0; layout.start && j < start.size(); ++j) set(layout.may_start, j, start[j], *flat++);
     for (size_t j = 0; layout.end && j < end.size(); ++j) set(layout.may_end, j, end[j], *flat++);
+    for (int64_t cell : layout.triples) triples[size_t(cell)] = Real(*flat++);
 }
 
 template <class Real>
@@ -64,6 +67,7 @@ void TransitionTable<Real>::add_to(const TransitionLayout& layout, double* flat)
     for (Real sum : edges) *flat++ += double(sum);
     for (size_t j = 0; layout.start && j < start.size(); ++j) *flat++ += double(start[j]);
     for (size_t j = 0; layout.end && j < end.size(); ++j) *flat++ += double(end[j]);
+    for (int64_t cell : layout.triples) *flat++ += double(triples[size_t(cell)]);
 }
 
 template <class Real>

@@ -340,6 +340,38 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
 
+class Triples:
+    """
+    Scores of triples of labels, table[rows[a, b], c], and questions about chains.
+    """
+
+    def __init__(self, rows: Annotated[NDArray, dict(device='cpu', writable=False)], table: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def log_partition(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool) -> NDArray[numpy.float64]:
+        """Compute log Z [B]."""
+
+    def marginals(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """Compute (probabilities of labels [N, L], log Z [B])."""
+
+    def entropy(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+        """Compute the entropy [B] in nats."""
+
+    def counts(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Compute (nodes [N, L], transitions [L, L], start [L], end [L], triples [R, L], log Z [B]).
+        """
+
+    def viterbi(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """Find the best labels [N] and their scores [B]."""
+
+    def k_best(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], k: int) -> list[tuple[NDArray[numpy.int64], NDArray[numpy.float64]]]:
+        """
+        Find the k best labellings of each sentence: [(labels [K, T], scores [K])].
+        """
+
+    def sample(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], uniforms: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+        """Draw labels [n, N] by uniform numbers [n, N]."""
+
 def segment_log_partition(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool) -> NDArray[numpy.float64]:
     """Compute log Z [B] of segment chains with scores [N, D, L]."""
 
@@ -523,12 +555,12 @@ class ExactStateWeights:
 class Moves:
     """Weights between labels and at the ends, and what is forbidden."""
 
-    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None, local: bool = False) -> None: ...
+    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None, local: bool = False, triples: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None) -> None: ...
 
 class Examples:
     """Labelled sentences, placed in a layout."""
 
-    def __init__(self, layout: Layout, moves: Moves, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], states: tuple, edges: object | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], states: tuple, edges: object | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None, kept: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None) -> None: ...
 
 class Likelihood32:
     """The likelihood of labels by flat weights, and its gradient."""

@@ -36,6 +36,7 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/expected_counts.h"
 #include "chain/kernels/viterbi.h"
 #include "chain/kernels/emissions.h"
+#include "chain/kernels/triples.h"
 
 template <class Real>
 constexpr Kernels<Real> kernels() {
@@ -77,6 +78,7 @@ const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     TAGLINE_VARIANT::kernels<double>(),
     {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
      TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments},
+    {TAGLINE_VARIANT::combine, TAGLINE_VARIANT::dots, TAGLINE_VARIANT::add_products, TAGLINE_VARIANT::best_of},
 };
 
 }  // namespace tagline

@@ -207,6 +207,20 @@ _TABLE = (
     Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not."),
     Option("vector_scale", float, "What the numbers of --vectors are multiplied by; 1."),
     Option(
+        "order",
+        int,
+        "2: weights of label triples, too, as the training data show them; training begins with order 1.",
+        least=1,
+        most=2,
+    ),
+    Option(
+        "prune",
+        float,
+        "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, none.",
+        least=0,
+        most="tagline.models.crf.file:MOST_PRUNED",
+    ),
+    Option(
         "stages",
         int,
         "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.",

@@ -144,7 +144,8 @@ register(
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
         options_named(
-            *(*_FEATURE_OPTIONS, "all_possible_transitions", "stages", "teacher", "teacher_weight", "unlabelled")
+            *(*_FEATURE_OPTIONS, "all_possible_transitions", "order", "prune", "stages"),
+            *("teacher", "teacher_weight", "unlabelled"),
         ),
         tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",

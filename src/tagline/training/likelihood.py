@@ -38,12 +38,14 @@ class Targets:
         weights: ``[B]``, how much each sentence counts; None where all count 1.
         surplus: ``[size]``, how much more often the labels show each weight than what is wanted, where that is not the
             labels themselves but what a teacher expects; None for nothing. Its product with the weights is added.
+        kept: ``[N, L]``, the labels that pruning leaves to a second-order model, in Z and everywhere; None for all.
     """
 
     labels: NDArray[np.int32]
     allowed: BoolArray | None = None
     weights: Float64Array | None = None
     surplus: Float64Array | None = None
+    kept: BoolArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,7 @@ class Likelihood:
             None if rules is None else rules.start,
             None if rules is None else rules.end,
             local,
+            structure.triples,
         )
         states, edges = features.states, features.edges
         if scratch is None:
@@ -118,6 +121,7 @@ class Likelihood:
             targets.labels,
             targets.allowed,
             targets.weights,
+            targets.kept,
         )
         kind = core.Likelihood32 if precision == "float32" else core.Likelihood64
         cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
@@ -149,7 +153,7 @@ class Likelihood:
             return Attributes(offsets, attributes.ids[entries], None if values is None else values[entries])
 
         states, edges = self.features.states, self.features.edges
-        allowed, weights = self.targets.allowed, self.targets.weights
+        allowed, weights, kept = self.targets.allowed, self.targets.weights, self.targets.kept
         return Likelihood(
             self.structure,
             Features(bounds, taken(states), None if edges is None else taken(edges)),
@@ -157,6 +161,7 @@ class Likelihood:
                 self.targets.labels[tokens],
                 None if allowed is None else allowed[tokens],
                 None if weights is None else weights[sentences],
+                kept=None if kept is None else kept[tokens],
             ),
             self.rules,
             self.precision,

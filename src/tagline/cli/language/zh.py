@@ -135,6 +135,12 @@ HELP = {
         "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
     ),
     "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
+    "2: weights of label triples, too, as the training data show them; training begins with order 1.": (
+        "2：再给训练数据中出现过的标签三元组各一个权重；训练从一阶模型开始。"
+    ),
+    "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, none.": (
+        "配合 --order 2：一阶模型认为某个词元的某标签概率低于此值时不再考虑，例如 0.001；0 表示不剪枝。"
+    ),
     "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.": (
         "2：第一个模型在文档其余部分给出的标注用作特征；-DOCSTART- 表示文档开始。"
     ),

@@ -72,6 +72,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
         vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
         vector_scale: what the numbers of vectors are multiplied by.
+        order: 2 for weights of label triples, too: those that the training sentences show. Training begins with a
+            model of order 1.
+        prune: with order 2, labels that the model of order 1 finds less probable at a token are left out there, in
+            training and in answers (1e-3, say); None for exact answers. `pruning` says what that costs.
         stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
             columns for the second. The first looks at clusters, not at vectors.
         mentions: look at so many other mentions of a word in its document, 0 to 9: the words beside them and their
@@ -107,6 +111,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         "_words",
         "_vectors",
         "_first",
+        "_triples",
+        "_pruner",
     )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
@@ -134,6 +140,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: Any = None,
         vectors: Any = None,
         vector_scale: float = 1.0,
+        order: int = 1,
+        prune: float | None = None,
         stages: int = 1,
         mentions: int = 0,
         max_iterations: int | None = None,
@@ -170,6 +178,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.clusters = clusters
         self.vectors = vectors
         self.vector_scale = vector_scale
+        self.order = order
+        self.prune = prune
         self.stages = stages
         self.mentions = mentions
         self.max_iterations = max_iterations
@@ -237,6 +247,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """
         check_crf(self)
         check_teaching(self, teacher, teacher_weight, unlabelled)
+        if teacher is not None and self.order == 2:
+            raise InputError(
+                "teacher: expected None with order=2, got one; a teacher tells probabilities of label pairs"
+            )
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         if isinstance(X, RemoteCorpus):
             others = {"sample_weight": sample_weight, "teacher": teacher, "documents": documents}
@@ -298,6 +312,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         check_crf(self)
         if self.stages == 2:
             raise InputError("stages: expected 1 for partial_fit, got 2; a second stage is learned from all documents")
+        if self.order == 2:
+            raise InputError("order: expected 1 for partial_fit, got 2; label triples are learned from all sentences")
         staged_inputs(self, documents, None)
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
@@ -413,12 +429,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _packed(self) -> Packed:
         p, e, first = self._fitted(), self._extraction, self._first
-        inner = None
+        settings, inner = self._settings(), None
+        if self.order == 1:  # then files are those of versions that knew no other
+            settings = {name: value for name, value in settings.items() if name not in ("order", "prune")}
         if first is not None:
             own = first._extraction
             inner = SavedCRF(first.parameters_, own.way, own.hash_bits, own.dictionary, {}, first.training_)
         return pack(
-            SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge, inner),
+            SavedCRF(p, e.way, e.hash_bits, e.dictionary, settings, self.training_, e.knowledge, inner),
             self.kind,
         )
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline import chain as engine
+from tagline.chain import second_order
+from tagline.chain.second_order import SecondOrderChain
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
@@ -20,6 +23,8 @@ from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.raising import kept_labels, raised
+from tagline.models.crf.second_order import Pruner, triples_of
 from tagline.models.crf.teaching import Teaching
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
@@ -145,8 +150,12 @@ def fit_crf(
     settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
     if staged is not None:
         settings = replace(settings, seed=staged.seed)
-    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
+    pruned: tuple[str, ...] = ()
+    if crf.order == 2:
+        start, targets, pruned = raised(crf, start, features, targets, rules, settings)
+        settings = replace(settings, passes=0 if crf.algorithm == "auto" and crf.passes is None else crf.passes)
+    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
     monitor = monitor_of(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)
     files = files or RunFiles()
@@ -162,7 +171,7 @@ def fit_crf(
         len(trained.history),
         trained.objective,
         trained.reason,
-        (*notes, *lesson.notes),
+        (*notes, *lesson.notes, *pruned),
         gap=None if increment else trained.gap,  # of a stretch it would be that of its share of the objective
         seed=settings.seed if crf.random_state is None else 0,
     )
@@ -334,17 +343,38 @@ class HeldSentences:
         self._features = features if linked else Features(features.offsets, features.states)
         match_lengths(self._features.offsets, labelled)
         self._set = DevSet(labelled, start.labels)
-        self._scorer = scorer_class(start.structure, start.weights, start.rules)
+        self._start, structure = start, start.structure.first_order
+        self._scorer = scorer_class(structure, start.weights[: structure.size], start.rules)
+        self._kept = None
+        if start.pruner is not None:
+            coarse = scorer_class(structure, start.pruner, start.rules)
+            self._kept = kept_labels(Pruner(start.prune), coarse, self._features)
 
     def score(self, weights: Float64Array) -> float:
         """Score weights."""
-        return self._set.score(feature_chains(self._scorer.with_weights(weights), self._features))
+        size = self._start.structure.first_order.size
+        chains = feature_chains(self._scorer.with_weights(weights[:size]), self._features)
+        if self._start.order == 1:
+            return self._set.score(chains)
+        triples, done = triples_of(replace(self._start, weights=weights)), 0
+        best: list[IntArray] = []
+        for chain in chains:
+            if self._kept is not None:
+                chain = engine.constrain(chain, allowed=self._kept[done : done + chain.num_tokens])
+            best.append(second_order.viterbi(SecondOrderChain(chain, triples)).labels)
+            done += chain.num_tokens
+        return self._set.score_labels(best)
 
     def mark(self) -> str:
         """Return a checksum of sentences and labels."""
         features, gold = self._features, self._set.gold
         labels = "\n".join(gold.vocabulary).encode(errors="surrogatepass")
         return checksum(*_arrays(features), gold.ids, np.frombuffer(labels, np.uint8))
+
+
+def _given(kept: NDArray[Any] | None) -> list[NDArray[Any]]:
+    """What pruning adds to a checksum: nothing, without it."""
+    return [] if kept is None else [kept]
 
 
 def _arrays(features: Features) -> list[NDArray[Any] | None]:
@@ -374,7 +404,7 @@ def _facts(
         "weights": structure.size,
         "lengths": checksum(features.offsets),
         "words": checksum(*_arrays(features), *names),
-        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus),
+        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus, *_given(targets.kept)),
         "layout": checksum(*layout),
         "start": checksum(np.asarray(start.weights, np.float64)),
         "dev": None if held is None else held.mark(),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tagline import storage
 from tagline.chain import constrain
+from tagline.chain.second_order import PairChain, SecondOrderChain, Triples
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.documents import COLUMNS, document_columns, document_numbers, document_sizes
@@ -29,16 +31,20 @@ from tagline.models.crf.explaining import explain
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.file import SavedCRF, unpack
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.second_order import Pruner, Pruning, SecondOrderQuestions, explain_second_order, triples_of
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts, reading
 from tagline.models.known import constrained
-from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.models.labelled import read_labels
+from tagline.models.questions import Questions
+from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
 from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import BoolArray, Chain, IntArray
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
 MOST_NAMES = 50_000  # attributes that are looked at for tokens
+FIRST_ORDER, SECOND_ORDER = Questions(), SecondOrderQuestions()
 
 
 class CRFTagger(ChainModel):
@@ -54,6 +60,12 @@ class CRFTagger(ChainModel):
     _words: WordScorer | None
     _vectors: VectorScorer | None
     _first: CRFTagger | None
+    _triples: Triples | None = None
+    _pruner: CRFTagger | None = None
+
+    @property
+    def _questions(self) -> Questions:  # type: ignore[override]
+        return FIRST_ORDER if self._triples is None else SECOND_ORDER
 
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
@@ -82,7 +94,14 @@ class CRFTagger(ChainModel):
         self._first = first
         p, template = parameters, extraction.looking
         self.parameters_, self.training_, self._extraction = p, training, extraction
-        self._scorer = self.scorer_class(p.structure, p.weights, p.rules)
+        self._triples = self._pruner = None
+        if p.order == 2:
+            self._triples = triples_of(p)
+        if p.pruner is not None:
+            self._pruner = CRFTagger()
+            self._pruner._take_over(p.first_order(), extraction, training)
+        structure = p.structure.first_order
+        self._scorer = self.scorer_class(structure, p.weights[: structure.size], p.rules)
         self._words = None
         if template is not None and not len(p.structure.edge_pairs):
             numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
@@ -162,6 +181,68 @@ class CRFTagger(ChainModel):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
 
+    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
+        if self._triples is None:
+            return super().chains(X, known=known, **inputs)
+        return self._second_order(self._documented(as_sentences(X), inputs.pop("documents", None)), known, **inputs)
+
+    def _second_order(self, X: Any, known: Any, edges: Any = None) -> Iterator[SecondOrderChain]:
+        """Score documented sentences, with the labels that the first-order model and what is known leave."""
+        assert self._triples is not None
+        pruner = Pruner(self._fitted().prune)
+
+        def bound(chains: Iterator[Chain]) -> Iterator[Chain]:
+            return chains if known is None else constrained(chains, known, self._names(), sized(X))
+
+        chains = bound(self._score(X, edges))
+        coarse: Iterator[Chain | None] = repeat(None)
+        if self._pruner is not None:
+            coarse = bound(self._pruner._score(X, edges))
+        for chain, first in zip(chains, coarse, strict=False):
+            left = chain if first is None else constrain(chain, allowed=pruner.allowed(first))
+            yield SecondOrderChain(left, self._triples)
+
+    def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
+        """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
+
+        Of a second-order model, one sentence after the other as `tagline.chain.second_order.PairChain`, a chain over
+        pairs of labels.
+
+        Arguments:
+            X, known: as for `predict`.
+        """
+        if self._triples is None:
+            return super().chains(X, known=known, **inputs)
+        blocks = self._scored(X, known=known, **inputs)
+        return (PairChain(block, b) for block in blocks for b in range(block.num_sentences))
+
+    def pruning(self, X: Any, y: Any = None, **inputs: Any) -> Pruning:
+        """Say how many labels the first-order model leaves to a token, and what that costs.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            y: their labels, to count how often the right one is pruned; left out where X is a corpus with tags, or
+                where they are not known.
+        """
+        p = self._fitted()
+        if self._pruner is None:
+            raise InputError("pruning: expected a second-order model with prune above 0, got one that prunes nothing")
+        X, pruner = as_sentences(X), Pruner(p.prune)
+        kept = [np.zeros((0, len(p.labels)), np.bool_)]
+        documented = self._documented(X, inputs.pop("documents", None))
+        kept += [pruner.allowed(chain) for chain in self._pruner._score(documented, inputs.pop("edges", None))]
+        gold = y is not None or (isinstance(X, Corpus) and TAG in X.columns)
+        if gold:
+            labelled = read_labels(X, as_sentences(y))
+            numbers = {label: number for number, label in enumerate(p.labels)}
+            ids = np.array([*(numbers.get(label, -1) for label in labelled.labels), -1])[labelled.ids]
+            left = np.concatenate(kept)
+            if len(left) != len(ids):
+                raise InputError(f"y: expected {len(left)} labels, one a token, got {len(ids)}")
+            known = labelled.ids >= 0
+            pruner.gold_pruned = int((~left[np.arange(len(ids)), ids] | (ids < 0))[known].sum())
+        return pruner.report(len(p.labels), gold)
+
     def _look_up(self, X: Any, edges: Any) -> Features:
         """The attributes of sentences that the model knows."""
         p = self._fitted()
@@ -199,11 +280,14 @@ class CRFTagger(ChainModel):
         words = [str(t) for t in range(features.num_tokens)]
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]
-        chain = next(constrained(self._score(X, edge_rows), [known], self.labels_))
         template = self._extraction.template
         scorer = self._scorer
-        normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
-        why = explain(p, chain, features, words, normalisers)
+        if self._triples is not None:
+            why = explain_second_order(p, next(self._second_order(X, [known], edge_rows)), features, words)
+        else:
+            chain = next(constrained(self._score(X, edge_rows), [known], self.labels_))
+            normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
+            why = explain(p, chain, features, words, normalisers)
         return why if template is None else replace(why, meanings=meanings(template))
 
     def _placed(self, X: Any, documents: Any) -> Corpus:
