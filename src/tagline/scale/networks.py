@@ -117,7 +117,8 @@ def _loop(config: dict[str, Any]) -> None:
         arguments["resume"] = True
     fitted = run.model.fit(corpus, **arguments)
     if rank == 0:
-        ray.get(config["mailbox"].put.remote(ray.cloudpickle.dumps(fitted)))  # its callbacks may be local functions
+        packed = ray.cloudpickle.dumps(fitted)  # type: ignore[no-untyped-call]  # its callbacks may be local functions
+        ray.get(config["mailbox"].put.remote(packed))
 
 
 def joined(parts: list[Corpus]) -> Corpus:
