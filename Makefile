@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving stub clean
+.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -17,12 +17,12 @@ demo: $(VENV)/installed
 # The types are checked and the site is built while the sanitized core compiles.
 test: $(VENV)/documented lint
 	$(MAKE) --no-print-directory -j 2 types docs $(SANITIZED)/installed
-	$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" tests
 	$(MAKE) --no-print-directory check-core
 
 # Everything, the long suites too, with ten times as many random cases: by hand, before a release.
 test-long: $(VENV)/tested
-	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=many tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --hypothesis-profile=many tests
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check .
@@ -90,7 +90,7 @@ tsan: $(VENV)/tested
 bench-chain: $(VENV)/benched
 	$(BIN)/python benchmarks/chain.py
 
-# The speed and quality tables of the feature CRF; the corpora are those of TAGLINE_DATA, or of ../shared/data.
+# The tables of the feature CRF: speed, quality, knowledge, other kinds with features; the corpora are those of TAGLINE_DATA, or of ../shared/data.
 bench-crf: $(VENV)/benched
 	$(BIN)/python benchmarks/crf.py
 
@@ -116,6 +116,10 @@ bench-family: $(VENV)/benched
 # The service under load, against a constant answer and a plain FastAPI app; needs wrk (apt-get install wrk).
 bench-serving: $(VENV)/benched
 	$(BIN)/python benchmarks/serving.py
+
+# On Ray: tagging with one worker and with two.
+bench-scale: $(VENV)/benched
+	$(BIN)/python benchmarks/scale.py tagging
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested

@@ -1,11 +1,13 @@
-"""How fast and how good is the feature CRF? Tagline against python-crfsuite on CoNLL-2000, and scores on seven tasks.
+"""How fast and how good is the feature CRF? Tagline against python-crfsuite on CoNLL-2000, and scores on its tasks.
 
-    python benchmarks/crf.py                          both tables
+    python benchmarks/crf.py                          all tables
     python benchmarks/crf.py speed --quick            a tenth of the data, one run of each: does everything work?
     python benchmarks/crf.py speed --only sparse dense
     python benchmarks/crf.py speed --only scale --plot docs/images/crf-scaling.png
     python benchmarks/crf.py quality --only pos
     python benchmarks/crf.py quality --only pos --dev --set c2=0.3      choose settings on held-out training sentences
+    python benchmarks/crf.py knowledge --only conll2003                 with clusters, vectors, mentions, two stages
+    python benchmarks/crf.py kinds --only crf memm maxent semicrf       the other models with features
 
 Speed: the same template, objective and penalty (c2 = 1) for both; each measure in a fresh process, ours and the rival's
 in turn. Before a time is printed both must have the same number of weights and the same objective at w = 0; at the
@@ -28,11 +30,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import timing
-from feature_crf import quality, scale, tagging, training
+from feature_crf import further, quality, scale, tagging, training
 from feature_crf.bench import QUICK, Bench, Neighbours, Plan, bench, rows_of, say
 from feature_crf.children import ChildError
 from feature_crf.tables import HEAD, Row, markdown
@@ -76,6 +79,19 @@ def quality_table(run: Bench, names: Sequence[str], dev: bool, changes: Mapping[
     return markdown(quality.HEAD, rows), good
 
 
+def further_table(run: Bench, group: str, names: Sequence[str], dev: bool) -> tuple[str, bool]:
+    """Train and score the tasks of a group beside the quality table."""
+    rows, good = [], True
+    for name in names:
+        try:
+            rows += further.rows(run, group, name, dev)
+        except ChildError as error:
+            say(str(error))
+            rows.append([name, f"failed: {error}", *[""] * (len(further.HEAD) - 2)])
+            good = False
+    return markdown(further.HEAD, rows), good and not any("**no**" in row for row in rows)
+
+
 def facts(plan: Plan) -> str:
     """What the numbers were measured on and with."""
     versions = f"tagline {tagline.__version__} ({compiled.cpu()}), {timing.versions(PACKAGES)}"
@@ -86,21 +102,21 @@ def facts(plan: Plan) -> str:
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", help="speed, quality (default both)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"{', '.join([*GROUPS, *quality.TASKS])}")
+    names = {"speed": list(GROUPS), "quality": list(quality.TASKS), **{k: list(v) for k, v in further.GROUPS.items()}}
+    parser.add_argument("what", nargs="*", help=f"{', '.join(names)} (default all)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=", ".join(chain.from_iterable(names.values())))
     parser.add_argument("--quick", action="store_true", help="a smoke test: a tenth of the data, one round")
     parser.add_argument("--rounds", type=int, help="processes of each measure (default 3)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw tokens, labels and threads against seconds")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables there, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
-    parser.add_argument("--dev", action="store_true", help="quality: score the last 1,000 training sentences")
+    parser.add_argument("--dev", action="store_true", help="quality, knowledge, kinds: score training sentences")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="quality: another setting")
     options = parser.parse_args(arguments)
     for name in options.what:
-        if name not in ("speed", "quality"):
-            parser.error(f"expected speed or quality, got {name!r}")
-    options.what = options.what or ["speed", "quality"]
-    names = {"speed": list(GROUPS), "quality": list(quality.TASKS)}
+        if name not in names:
+            parser.error(f"expected {', '.join(names)}, got {name!r}")
+    options.what = options.what or list(names)
     known = [name for what in options.what for name in names[what]]
     for name in options.only or ():
         if name not in known:
@@ -129,6 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 continue
             if what == "speed":
                 table, fine = speed_table(run, names)
+            elif what in further.GROUPS:
+                table, fine = further_table(run, what, names, options.dev)
             else:
                 table, fine = quality_table(run, names, options.dev, quality.changes_of(options.set))
             good &= fine

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from feature_crf.further import SEMICRF
 
 import tagline
 from tagline.chain import segments
@@ -87,17 +88,7 @@ def words(path: str) -> None:
     """Train on the first nine tenths of a corpus of words, score the last; settings chosen on the end of the former."""
     train, test = read_columns(path).split(0.9)
     begin, cpu = time.perf_counter(), time.process_time()
-    model = tagline.SemiCRF(
-        "segmentation",
-        scheme="BMES-words",
-        segment_features=("length", "lexicon", "string"),
-        min_segment_frequency=2,
-        max_length=8,
-        c2=0.3,
-        delta=3e-4,
-        max_iterations=60,
-        verbose=True,
-    ).fit(train)
+    model = tagline.SemiCRF(**SEMICRF, verbose=True).fit(train)
     taken = f"{time.perf_counter() - begin:.0f} s, {time.process_time() - cpu:.0f} s of CPU time"
     print(f"word F1 {100 * model.evaluate(test).spans.f1:.2f}, trained in {taken}, {len(model.training_log_)} passes")
 

@@ -44,6 +44,7 @@ ROOMS = {
     "plots": "the public pictures: trellis, tables, spans, curves",
     "interop": "the names of other tools",
     "serving": "the HTTP service, its client, the page",
+    "scale": "Ray: tag, train, search",
     "cli": "the commands",
 }
 

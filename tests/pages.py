@@ -200,6 +200,7 @@ GIVEN = {
     "docs/command-line.md": ("train.seg", "dev.seg", "test.seg", "news.txt"),
     "docs/hmm.md": ("weather.csv", "new.csv"),
     "docs/neural.md": ("train.txt", "dev.txt", "test.txt", "words.txt", "glove.6B.100d.txt.gz", "bert-base-cased"),
+    "docs/scale.md": ("train.txt", "dev.txt"),
     "docs/serving.md": ("model.tagline", "news.tagline", "names.tagline", "new.txt"),
     "docs/migrate/crfpp.md": ("template", "chunks/train.txt", "chunks/test.txt"),
     "docs/migrate/crfsuite.md": ("items/train.txt", "items/test.txt"),

@@ -29,7 +29,7 @@ ROOMS = list(PICTURE.ROOMS)
 
 # Where a library may be imported at all; elsewhere only the standard library and NumPy are.
 LIBRARIES = {
-    "sklearn": ("models", "interop"),
+    "sklearn": ("models", "interop", "scale"),
     "torch": ("chain/tensors", "nn", "training", "models", "interop"),
     "triton": ("chain/tensors",),
     "transformers": ("nn", "models", "interop"),
@@ -39,6 +39,7 @@ LIBRARIES = {
     **dict.fromkeys(
         ("fastapi", "starlette", "uvicorn", "pydantic", "pydantic_core", "prometheus_client"), ("serving",)
     ),
+    "ray": ("scale",),
     "typer": ("cli",),
     "rich": ("training", "cli"),
 }
@@ -50,7 +51,8 @@ CORE_ROOMS: dict[str, set[str]] = {
     "runtime": set(),
     "chain": {"runtime"},
     "features": {"runtime"},
-    "training": {"runtime", "chain"},
+    "second_order": {"runtime", "chain"},
+    "training": {"runtime", "chain", "second_order"},
     "scoring": {"runtime", "chain", "features", "training"},
     "hmm": {"runtime", "chain"},
     "trigram": {"runtime", "chain", "features"},

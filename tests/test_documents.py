@@ -37,8 +37,15 @@ NOT_RUN = {
     "make test": "runs this test",
     ". .venv/bin/activate": "an environment that `make test` makes",
     "pip install 'tagline[web]'": "installs",
+    "pip install 'tagline[ray]'": "installs",
+    "tagline tag -m model.tagline corpus/ -o tagged/ --ray": "starts Ray, which takes seconds; tests/scale runs it",
+    "tagline tag -m model.tagline 'corpus/**/*.jsonl.gz' -o tagged/ --ray 10.0.0.1:6379 --workers 64": "a cluster",
     "torchrun --nproc-per-node 4 -m tagline train train.txt -o model.tagline --model transformer "
     "--encoder xlm-roberta-base": "four GPUs; tests/cli/test_processes.py runs two processes",
+    "tagline train 'parts/*.gz' -o model.tagline --ray --workers 4": "tests/scale/test_training.py runs the like",
+    "tagline train 's3://bucket/parts/*.gz' -o model.tagline --ray 10.0.0.1:6379 --workers 64 --checkpoint run.state": (
+        "an object store and a cluster"
+    ),
     "make fuzz": "half a minute a door; tests/fuzz/test_fuzz.py runs a short form",
     'make fuzz FUZZ="--doors crf,chain --seconds 3600"': "an hour a door",
     'make fuzz FUZZ="--doors templates --count 1000000 --seed 7"': "a million inputs",

@@ -15,7 +15,7 @@ import tagline
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 MODULES = (
     *("tagline", "tagline.chain", "tagline.nn", "tagline.readers", "tagline.evaluation", "tagline.features"),
-    *("tagline.datasets", "tagline.plots", "tagline.serving"),
+    *("tagline.datasets", "tagline.plots", "tagline.serving", "tagline.scale"),
     *("tagline.interop.crfpp", "tagline.interop.hmmlearn.base", "tagline.interop.hmmlearn.hmm"),
     *("tagline.interop.hmmlearn.vhmm", "tagline.interop.nltk.tag", "tagline.interop.pycrfsuite"),
     *("tagline.interop.seqeval.metrics", "tagline.interop.sklearn_crfsuite", "tagline.interop.spacy"),

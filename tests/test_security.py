@@ -27,7 +27,7 @@ from tagline.cli.tagging import Questions, tag_stream
 from tagline.errors import visible
 from tagline.features.templates import Template
 from tagline.models import sizes
-from tagline.readers import read_columns, sources
+from tagline.readers import packing, read_columns
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "tagline").rglob("*.py"))
@@ -116,13 +116,13 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
 @claim("A file asks for memory", "The labels that it names", "A `.gz` file of text")
 def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sizes.FREE_BYTES, sizes.BYTES_PER_BYTE) == (64 * 2**20, 1024)
-    assert (sources.FREE_BYTES, sources.MOST_UNPACKED) == (256 * 2**20, 200)
+    assert (packing.FREE_BYTES, packing.MOST_UNPACKED) == (256 * 2**20, 200)
     file = storage.read(path)
     many = [*file.config["labels"], *(f"B-{k}" for k in range(9_000))]
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": many}, file.tensors)
     with pytest.raises(StorageError, match=r"expected up to .* labels in .* bytes"):
         load(tmp_path / "many.tagline")
-    monkeypatch.setattr(sources, "FREE_BYTES", 1000)
+    monkeypatch.setattr(packing, "FREE_BYTES", 1000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a X\n\n" * 1_000_000))
     with pytest.raises(InputError, match="unpacks to more than"):
         read_columns(tmp_path / "bomb.gz")
@@ -154,7 +154,7 @@ def test_nothing_is_fetched_but_by_name() -> None:
             if {name.split(".")[0] for name in names} & network:
                 fetching.add(source.relative_to(ROOT / "src").as_posix())
         trusted += re.findall(r"""trust_remote_code["']?\s*[=:]\s*(\w+)""", text)
-    own = {"tagline/serving/client.py", "tagline/serving/server.py"}  # calls what it is given; listens
+    own = {"tagline/serving/client.py", "tagline/serving/server.py", "tagline/scale/cluster.py"}  # call as told; listen
     assert fetching - own == {"tagline/nn/pretrained.py"}
     assert trusted
     assert set(trusted) == {"False"}

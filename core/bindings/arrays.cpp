@@ -63,6 +63,13 @@ const int64_t* as_offsets(const Array& array, int64_t N) {
     return offsets;
 }
 
+const int64_t* numbers_below(const char* name, const Array& array, int64_t size, int64_t most) {
+    const int64_t* numbers = checked<int64_t>(name, array, {size});
+    if (std::any_of(numbers, numbers + array.size(), [&](int64_t n) { return n < 0 || n >= most; }))
+        refuse(std::string(name) + ": expected numbers from 0 to " + std::to_string(most - 1) + ", got others");
+    return numbers;
+}
+
 template <class Real>
 Batch<Real> as_batch(const ChainArrays& arrays) {
     Batch<Real> batch{};

@@ -42,6 +42,9 @@ const T* checked(const char* name, const Array& array, std::initializer_list<int
 // Offsets [B + 1] that run from 0 to N and never fall.
 const int64_t* as_offsets(const Array& array, int64_t N);
 
+// Numbers [size] from 0 to most − 1.
+const int64_t* numbers_below(const char* name, const Array& array, int64_t size, int64_t most);
+
 template <class Real>
 Batch<Real> as_batch(const ChainArrays& arrays);
 

@@ -222,6 +222,35 @@ Doubles whole_span_probability(const Array& emissions, const Array& transitions,
     });
 }
 
+Result<int64_t> whole_spans(const Array& labels, const Array& offsets, const Array& members, const Array& continues) {
+    const int64_t N = int64_t(labels.size()), L = continues.ndim() == 2 ? int64_t(continues.shape(0)) : 0, B = int64_t(offsets.size()) - 1;
+    const bool* goes_on = checked<bool>("continues", continues, {L, L});
+    const int64_t* label = numbers_below("labels", labels, N, L);
+    const int64_t* begins = as_offsets(offsets, N);
+    const int64_t* member = checked<int64_t>("members", members, {-1, -1});
+    const int64_t width = int64_t(members.shape(1));
+    std::vector<int64_t> type_of(size_t(L), -1);  // none for labels outside of spans
+    for (int64_t k = 0; k < int64_t(members.size()); ++k) {
+        if (member[k] < -1 || member[k] >= L) throw nb::value_error("members: expected numbers of labels, got others");
+        if (member[k] >= 0) type_of[size_t(member[k])] = k / width;
+    }
+    std::vector<int64_t> rows[4];  // sentence, start, end, type
+    for (int64_t b = 0; b < B; ++b) {
+        const int64_t first = begins[b], last = begins[b + 1];
+        for (int64_t n = first; n < last;) {
+            const int64_t start = n++;
+            if (type_of[size_t(label[start])] < 0) continue;
+            while (n < last && goes_on[label[n - 1] * L + label[n]]) ++n;
+            const int64_t span[] = {b, start - first, n - first, type_of[size_t(label[start])]};
+            for (int k = 0; k < 4; ++k) rows[k].push_back(span[k]);
+        }
+    }
+    const size_t count = rows[0].size();
+    Result<int64_t> out = make<int64_t>({4, count});
+    for (size_t k = 0; k < 4; ++k) std::copy(rows[k].begin(), rows[k].end(), out.data() + k * count);
+    return out;
+}
+
 }  // namespace
 
 #define TAGLINE_CHAIN_ARGS "emissions"_a, "transitions"_a, "start"_a, "end"_a, "offsets"_a
@@ -250,6 +279,8 @@ void bind_chain(nb::module_& m) {
           "Draw labels [S, N] from a float64 chain by uniform numbers [S, N].");
     m.def("span_probability", span_probability, TAGLINE_CHAIN_ARGS, "spans"_a, "allowed"_a,
           "Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].");
+    m.def("whole_spans", whole_spans, "labels"_a, "offsets"_a, "members"_a, "continues"_a,
+          "Find the spans of labels [N]: [4, M] (sentence, start, end, type), sorted; the rest as whole_span_probability.");
     m.def("whole_span_probability", whole_span_probability, TAGLINE_CHAIN_ARGS, "spans"_a, "members"_a, "continues"_a,
           "Compute P(a labelling has exactly this span) for spans [4, M] (sentence, start, end, type), sorted by "
           "sentence; members [types, width] are labels, continues [L, L] tells which pairs go on with a span.");

@@ -5,6 +5,7 @@
 
 namespace tagline::bindings {
 
+void bind_answers(nanobind::module_& m);
 void bind_baum_welch(nanobind::module_& m);
 void bind_brown(nanobind::module_& m);
 void bind_byte_expressions(nanobind::module_& m);
@@ -18,6 +19,7 @@ void bind_online(nanobind::module_& m);
 void bind_patterns(nanobind::module_& m);
 void bind_runs(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
+void bind_second_order(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
 void bind_sequences(nanobind::module_& m);
 void bind_text(nanobind::module_& m);

@@ -1,5 +1,6 @@
 // Which instruction set runs, on how many threads.
 #include "bindings/module.h"
+#include "chain/pair_lists.h"
 #include "chain/variants.h"
 #include "runtime/pool.h"
 
@@ -28,6 +29,16 @@ void bind_runtime(nb::module_& m) {
             if (!use_variant(name)) throw nb::value_error(("cpu: no supported variant is called " + name).c_str());
         },
         "name"_a, "Use another variant from now on.");
+    m.def(
+        "use_pair_lists",
+        [](const std::string& when) {
+            if (when != "auto" && when != "never" && when != "always")
+                throw nb::value_error(("pair lists: expected auto, never or always, got " + when).c_str());
+            PairLists::set_use(when == "auto" ? PairUse::by_work : when == "never" ? PairUse::never : PairUse::always);
+        },
+        "when"_a,
+        "Work on lists of legal label pairs from now on: where they are faster, never, or wherever possible. For tests "
+        "and benchmarks; the answers are the same to rounding.");
     m.def("threads", [] { return tagline::threads(); }, "Tell how many threads share the work.");
     m.def(
         "set_threads",

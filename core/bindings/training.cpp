@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tagline::bindings {
 
@@ -33,6 +34,17 @@ const int64_t* as_order(const Array& order, int64_t B) {
     return sentences;
 }
 
+Lanes as_lanes(const Array& offsets, int64_t B, const std::optional<Array>& counts, int64_t attributes,
+               int64_t tokens) {
+    const int64_t* sentences = checked<int64_t>("lanes", offsets, {-1});
+    if (offsets.size() < 2) throw nb::value_error("lanes: expected at least one");
+    rising("lanes", sentences, int64_t(offsets.size()), B);
+    if (!counts && !std::has_single_bit(uint64_t(offsets.size() - 1)))
+        throw nb::value_error("lanes: expected a power of two of them");
+    return {{sentences, sentences + offsets.size()},
+            counts ? checked<int64_t>("counts", *counts, {attributes}) : nullptr, tokens};
+}
+
 namespace {
 
 std::vector<int32_t> as_pairs(const char* name, const Array& pairs, int64_t L) {
@@ -54,6 +66,24 @@ std::vector<uint8_t> as_rules(const char* name, const std::optional<Array>& rule
     return std::vector<uint8_t>(values, values + rules->size());
 }
 
+// Triples of labels that have weights, [W_3, 3], ascending.
+void add_triples(const Array& triples, TransitionLayout& layout) {
+    const int64_t L = layout.L;
+    const int32_t* numbers = checked<int32_t>("triples", triples, {-1, 3});
+    layout.contexts.assign(size_t(L * L), -1);
+    int64_t before = -1;
+    for (size_t k = 0; k < triples.shape(0); ++k, numbers += 3) {
+        if (std::any_of(numbers, numbers + 3, [&](int32_t label) { return label < 0 || label >= L; }))
+            throw nb::value_error("triples: expected labels");
+        const int64_t key = (numbers[0] * L + numbers[1]) * L + numbers[2];
+        if (key <= before) throw nb::value_error("triples: expected to ascend");
+        before = key;
+        int32_t& row = layout.contexts[size_t(numbers[0] * L + numbers[1])];
+        if (row < 0) row = int32_t(layout.triple_rows++);
+        layout.triples.push_back(layout.triple(numbers[0], numbers[1], numbers[2]));
+    }
+}
+
 template <class T>
 const T* optional_pointer(const char* name, const nb::handle& array, int64_t count) {
     if (array.is_none()) return nullptr;
@@ -65,7 +95,8 @@ const T* optional_pointer(const char* name, const nb::handle& array, int64_t cou
 TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets,
                                    const Array& edge_pairs, bool start, bool end,
                                    const std::optional<Array>& may_follow, const std::optional<Array>& may_start,
-                                   const std::optional<Array>& may_end, bool local) {
+                                   const std::optional<Array>& may_end, bool local,
+                                   const std::optional<Array>& triples) {
     if (L < 1 || L > 30'000) throw nb::value_error("labels: expected 1 to 30000");
     layout.L = L;
     layout.pairs = as_pairs("transitions", transitions, L);
@@ -80,11 +111,13 @@ TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Ar
     layout.may_start = as_rules("may_start", may_start, {L});
     layout.may_end = as_rules("may_end", may_end, {L});
     layout.local = local;
+    if (triples) add_triples(*triples, layout);
 }
 
 ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
                              const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
-                             const std::optional<Array>& allowed, const std::optional<Array>& weights)
+                             const std::optional<Array>& allowed, const std::optional<Array>& weights,
+                             const std::optional<Array>& kept)
     : states(state_parts), edges(edge_parts) {
     const int64_t L = layout.L();
     if (transitions.layout.L != L) throw nb::value_error("moves: expected the labels of the layout");
@@ -122,12 +155,14 @@ ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& trans
     examples.labels = checked<int32_t>("labels", labels, {N});
     examples.allowed = allowed ? reinterpret_cast<const uint8_t*>(checked<bool>("allowed", *allowed, {N, L})) : nullptr;
     examples.weights = weights ? checked<double>("weights", *weights, {examples.B}) : nullptr;
+    examples.kept = kept ? reinterpret_cast<const uint8_t*>(checked<bool>("kept", *kept, {N, L})) : nullptr;
     for (int64_t n = 0; n < N; ++n)
         if (examples.labels[n] >= L || (examples.labels[n] < 0 && !allowed))
             throw nb::value_error("labels: expected numbers of labels");
     arrays = {bounds, labels};
     if (allowed) arrays.push_back(*allowed);
     if (weights) arrays.push_back(*weights);
+    if (kept) arrays.push_back(*kept);
 }
 
 }  // namespace tagline::bindings

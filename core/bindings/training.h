@@ -21,11 +21,15 @@ AttributeIds as_attributes(const Array& offsets, const Array& ids, const std::op
 // Numbers of sentences, each below B.
 const int64_t* as_order(const Array& order, int64_t B);
 
+// Lanes that cover B sentences.
+Lanes as_lanes(const Array& offsets, int64_t B, const std::optional<Array>& counts, int64_t attributes, int64_t tokens);
+
 struct TransitionArrays {
     TransitionLayout layout;
     TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets, const Array& edge_pairs,
                      bool start, bool end, const std::optional<Array>& may_follow,
-                     const std::optional<Array>& may_start, const std::optional<Array>& may_end, bool local);
+                     const std::optional<Array>& may_start, const std::optional<Array>& may_end, bool local,
+                     const std::optional<Array>& triples);
 };
 
 struct ExampleArrays {
@@ -35,7 +39,8 @@ struct ExampleArrays {
 
     ExampleArrays(const Layout& layout, const TransitionArrays& transitions, const Array& bounds,
                   const nb::tuple& state_parts, const nb::object& edge_parts, const Array& labels,
-                  const std::optional<Array>& allowed, const std::optional<Array>& weights);
+                  const std::optional<Array>& allowed, const std::optional<Array>& weights,
+                  const std::optional<Array>& kept);
 };
 
 template <class Real>
@@ -45,8 +50,10 @@ struct TrainingSet {
     std::mutex busy;
 
     TrainingSet(std::shared_ptr<const Layout> layout, const TransitionArrays& transitions,
-                const ExampleArrays& examples)
-        : arrays(examples), likelihood(std::move(layout), transitions.layout, arrays.examples) {}
+                const ExampleArrays& examples, const Array& lanes, const std::optional<Array>& counts, int64_t tokens)
+        : arrays(examples),
+          likelihood(layout, transitions.layout, arrays.examples,
+                     as_lanes(lanes, arrays.examples.B, counts, layout->attributes(), tokens)) {}
 };
 
 template <class Real>
@@ -54,8 +61,8 @@ struct OwnDescent {
     std::shared_ptr<TrainingSet<Real>> own;
     Descent<Real> descent;
 
-    OwnDescent(std::shared_ptr<TrainingSet<Real>> set, double c1, double c2)
-        : own(std::move(set)), descent(own->likelihood, c1, c2) {}
+    OwnDescent(std::shared_ptr<TrainingSet<Real>> set, double c1, double c2, int64_t sentences)
+        : own(std::move(set)), descent(own->likelihood, c1, c2, sentences) {}
 };
 
 }  // namespace tagline::bindings

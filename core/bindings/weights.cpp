@@ -12,6 +12,8 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
+#include <bit>
+
 namespace tagline::bindings {
 
 namespace {
@@ -109,18 +111,60 @@ struct ExactStateWeights {
 };
 
 template <class Real>
+const Likelihood<Real>& whole(const TrainingSet<Real>& own) {
+    if (own.likelihood.observed().empty() && own.likelihood.size())
+        throw nb::value_error("likelihood: expected that of a whole corpus, got a part of one");
+    return own.likelihood;
+}
+
+// Lanes first … first + count − 1 exist, and are a power of two.
+template <class Real>
+void check_branch(const TrainingSet<Real>& own, int64_t first, int64_t count) {
+    const int64_t lanes = own.likelihood.lanes();
+    if (first < 0 || count < 1 || count > lanes || first > lanes - count || !std::has_single_bit(uint64_t(count)))
+        throw nb::value_error("lanes: expected a power of two of those that there are");
+}
+
+template <class Real>
 void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using namespace nb::literals;
     using Own = TrainingSet<Real>;
     nb::class_<Own>(m, name, "The likelihood of labels by flat weights, and its gradient.")
-        .def(nb::init<std::shared_ptr<const Layout>, const TransitionArrays&, const ExampleArrays&>(), "layout"_a,
-             "moves"_a, "examples"_a)
+        .def(nb::init<std::shared_ptr<const Layout>, const TransitionArrays&, const ExampleArrays&, const Array&,
+                      const std::optional<Array>&, int64_t>(),
+             "layout"_a, "moves"_a, "examples"_a, "lanes"_a, "counts"_a.none() = nb::none(), "tokens"_a = 0)
         .def_prop_ro("size", [](const Own& own) { return own.likelihood.size(); })
-        .def("observed", [](const Own& own) { return adopt(std::vector<double>(own.likelihood.observed())); },
+        .def("observed", [](const Own& own) { return adopt(std::vector<double>(whole(own).observed())); },
              "Count how often the known labels use each weight [size].")
+        .def(
+            "observed_by",
+            [](const Own& own, int64_t first, int64_t count) {
+                check_branch(own, first, count);
+                Result<double> sums = make<double>({size_t(own.likelihood.size())});
+                own.likelihood.observed(first, count, sums.data());
+                return sums;
+            },
+            "first"_a, "count"_a, "Count how often the known labels of a branch of lanes use each weight [size].")
+        .def(
+            "expected",
+            [](Own& own, const Array& weights, bool curvature, int64_t first, int64_t count) {
+                check_branch(own, first, count);
+                const double* w = checked<double>("weights", weights, {own.likelihood.size()});
+                Result<double> sums = make<double>({size_t(own.likelihood.size())});
+                double value = 0;
+                ask([&] {
+                    const std::lock_guard<std::mutex> one_at_a_time(own.busy);
+                    return own.likelihood.expected(w, curvature, first, count, value, sums.data(), signalled);
+                });
+                return std::make_tuple(value, sums);
+            },
+            "weights"_a, "curvature"_a, "first"_a, "count"_a,
+            "Compute the negative log-likelihood of a branch of lanes and what the model expects of each weight "
+            "[size].")
         .def(
             "evaluate",
             [](Own& own, const Array& weights, bool curvature) {
+                whole(own);
                 const double* w = checked<double>("weights", weights, {own.likelihood.size()});
                 Result<double> gradient = make<double>({size_t(own.likelihood.size())});
                 double value = 0;
@@ -146,7 +190,8 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
             "Count wrong labels, and sentences with any, under the weights that were evaluated last.");
     using Way = OwnDescent<Real>;
     nb::class_<Way>(m, descent, "Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.")
-        .def(nb::init<std::shared_ptr<Own>, double, double>(), "likelihood"_a, "c1"_a, "c2"_a)
+        .def(nb::init<std::shared_ptr<Own>, double, double, int64_t>(), "likelihood"_a, "c1"_a, "c2"_a,
+             "sentences"_a = 0)
         .def("set", [](Way& way, const Array& weights) {
             way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()}));
         }, "weights"_a, "Begin at these weights [size].")
@@ -238,14 +283,16 @@ void bind_weights(nb::module_& m) {
              "Sum the weights of each token's attributes, in their order: [N, L] float64.");
     nb::class_<TransitionArrays>(m, "Moves", "Weights between labels and at the ends, and what is forbidden.")
         .def(nb::init<int64_t, const Array&, const Array&, const Array&, bool, bool, const std::optional<Array>&,
-                      const std::optional<Array>&, const std::optional<Array>&, bool>(),
+                      const std::optional<Array>&, const std::optional<Array>&, bool, const std::optional<Array>&>(),
              "num_labels"_a, "transitions"_a, "edge_offsets"_a, "edge_pairs"_a, "start"_a, "end"_a,
-             "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none(), "local"_a = false);
+             "may_follow"_a.none(), "may_start"_a.none(), "may_end"_a.none(), "local"_a = false,
+             "triples"_a.none() = nb::none());
     nb::class_<ExampleArrays>(m, "Examples", "Labelled sentences, placed in a layout.")
         .def(nb::init<const Layout&, const TransitionArrays&, const Array&, const nb::tuple&, const nb::object&,
-                      const Array&, const std::optional<Array>&, const std::optional<Array>&>(),
+                      const Array&, const std::optional<Array>&, const std::optional<Array>&,
+                      const std::optional<Array>&>(),
              "layout"_a, "moves"_a, "bounds"_a, "states"_a, "edges"_a.none(), "labels"_a, "allowed"_a.none(),
-             "weights"_a.none());
+             "weights"_a.none(), "kept"_a.none() = nb::none());
     bind_likelihood<float>(m, "Likelihood32", "Descent32");
     bind_likelihood<double>(m, "Likelihood64", "Descent64");
 }

@@ -67,10 +67,13 @@ template <class Real, class After>
 Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want, const Interrupted& interrupted,
                        const After& after) {
     const Variant& variant = active_variant();
-    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), common_part(batch));
+    const Kernels<Real>& kernels = kernels_of<Real>(variant);
+    const Scores<Real> common = common_part(batch);
+    const Prepared prepared = Prepared::sums(kernels, common, PairLists::choose(common, kernels));
+    const LegalPairs* legal = prepared.legal();
     const ByLength sorted(batch.offsets, batch.B);
     const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
-    BlockSums transitions(blocks.count(), want.transition_counts ? batch.L * batch.L : 0);
+    BlockSums transitions(blocks.count(), !want.transition_counts ? 0 : legal ? legal->count : batch.L * batch.L);
     BlockSums starts(blocks.count(), want.start_counts ? batch.L : 0);
     BlockSums ends(blocks.count(), want.end_counts ? batch.L : 0);
     FirstSentence dead;
@@ -90,6 +93,7 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
             Status status[kMostAbreast];
             for (int g = 0; g < count; ++g) {
                 scores[g] = batch.sentence(members[g]);
+                scores[g].legal = legal;
                 answers[g] = answers_at(batch, want, members[g]);
                 answers[g].transition_counts = transitions.of(k);
                 answers[g].start_counts = starts.of(k);
@@ -105,7 +109,15 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
             }
         }
     });
-    transitions.total(want.transition_counts);
+    if (legal && want.transition_counts) {
+        std::vector<double> counts(static_cast<size_t>(legal->count));
+        transitions.total(counts.data());
+        std::fill(want.transition_counts, want.transition_counts + batch.L * batch.L, 0.0);
+        for (int64_t k = 0; k < legal->count; ++k)
+            want.transition_counts[legal->previous[k] * batch.L + legal->next[k]] = counts[size_t(k)];
+    } else {
+        transitions.total(want.transition_counts);
+    }
     starts.total(want.start_counts);
     ends.total(want.end_counts);
     outcome.sentence = dead.value();
@@ -155,7 +167,9 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
 template <class Real>
 Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const Interrupted& interrupted) {
     const Variant& variant = active_variant();
-    const Prepared prepared = Prepared::maxima(kernels_of<Real>(variant), common_part(batch));
+    const Kernels<Real>& kernels = kernels_of<Real>(variant);
+    const Scores<Real> common = common_part(batch);
+    const Prepared prepared = Prepared::maxima(kernels, common, PairLists::choose(common, kernels));
     const ByLength sorted(batch.offsets, batch.B);
     const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
     FirstSentence dead;

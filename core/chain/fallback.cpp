@@ -9,25 +9,32 @@
 namespace tagline {
 
 template <class Real>
-Prepared Prepared::sums(const Kernels<Real>& kernels, const Scores<Real>& common) {
+Prepared Prepared::sums(const Kernels<Real>& kernels, const Scores<Real>& common,
+                        std::shared_ptr<const PairLists> lists) {
+    const PairTables* pairs = lists ? &lists->tables(kernels) : nullptr;
     Prepared prepared;
-    prepared.memory_.reset(aligned_allocate(1, kernels.sum_shared_size(common.L, common.rows)));
-    kernels.sum_prepare(common, prepared.memory_.get());
+    prepared.memory_.reset(aligned_allocate(1, kernels.sum_shared_size(common.L, common.rows, pairs)));
+    prepared.lists_ = std::move(lists);
+    kernels.sum_prepare(common, pairs, prepared.memory_.get());
     return prepared;
 }
 
 template <class Real>
-Prepared Prepared::maxima(const Kernels<Real>& kernels, const Scores<Real>& common) {
+Prepared Prepared::maxima(const Kernels<Real>& kernels, const Scores<Real>& common,
+                          std::shared_ptr<const PairLists> lists) {
+    const PairTables* pairs = lists ? &lists->tables(kernels) : nullptr;
     Prepared prepared;
-    prepared.memory_.reset(aligned_allocate(1, kernels.max_shared_size(common.L)));
-    kernels.max_prepare(common, prepared.memory_.get());
+    prepared.memory_.reset(aligned_allocate(1, kernels.max_shared_size(common.L, pairs)));
+    prepared.lists_ = std::move(lists);
+    kernels.max_prepare(common, pairs, prepared.memory_.get());
     return prepared;
 }
 
-template Prepared Prepared::sums(const Kernels<float>&, const Scores<float>&);
-template Prepared Prepared::sums(const Kernels<double>&, const Scores<double>&);
-template Prepared Prepared::maxima(const Kernels<float>&, const Scores<float>&);
-template Prepared Prepared::maxima(const Kernels<double>&, const Scores<double>&);
+#define TAGLINE_INSTANTIATE(Real)                                                                                  \
+    template Prepared Prepared::sums(const Kernels<Real>&, const Scores<Real>&, std::shared_ptr<const PairLists>); \
+    template Prepared Prepared::maxima(const Kernels<Real>&, const Scores<Real>&, std::shared_ptr<const PairLists>);
+TAGLINE_INSTANTIATE(float)
+TAGLINE_INSTANTIATE(double)
 
 Scores<double> widen(const Scores<float>& s, Arena& scratch) {
     const auto copy = [&](const float* from, int64_t n) {
@@ -36,10 +43,12 @@ Scores<double> widen(const Scores<float>& s, Arena& scratch) {
         return to;
     };
     const int64_t matrices = s.per_position ? s.T : 1;
-    return {copy(s.emissions, s.T * s.L), copy(s.transitions, matrices * s.L * s.L),
-            copy(s.start, s.L),           copy(s.end, s.L),
-            s.T,                          s.L,
-            s.per_position};
+    Scores<double> wide{copy(s.emissions, s.T * s.L), copy(s.transitions, matrices * s.L * s.L),
+                        copy(s.start, s.L),           copy(s.end, s.L),
+                        s.T,                          s.L,
+                        s.per_position};
+    wide.legal = s.legal;
+    return wide;
 }
 
 Scores<double> expand(const Scores<double>& s, Arena& scratch) {
@@ -49,7 +58,9 @@ Scores<double> expand(const Scores<double>& s, Arena& scratch) {
         const double* row = s.emissions + row_at(s, t) * s.L;
         std::copy(row, row + s.L, rows + t * s.L);
     }
-    return {rows, s.transitions, s.start, s.end, s.T, s.L, s.per_position};
+    Scores<double> expanded{rows, s.transitions, s.start, s.end, s.T, s.L, s.per_position};
+    expanded.legal = s.legal;
+    return expanded;
 }
 
 template <class Real>
@@ -131,7 +142,7 @@ Status SafePosterior<double>::safer(const Scores<double>& sentence, const Answer
         counts.log_z = want.log_z;
         counts.nodes = zeros(sentence.T * sentence.L);
         counts.start = zeros(S);
-        counts.transitions = zeros(sentence.L * S);
+        counts.transitions = nullptr;
         Status status;
         variant_.counting.count(1, &sentence, sums_->get(), &counts, &status, scratch_, stop_);
         if (status != Status::guard) return status;
@@ -144,7 +155,7 @@ template <>
 Status SafePosterior<float>::safer(const Scores<float>& sentence, const Answers<float>& want) {
     wide_.reset();
     const Scores<double> wide = widen(sentence, wide_);
-    if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide);
+    if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide, sums_->lists());
     const int64_t cells = sentence.T * sentence.L;
     const auto doubles = [&](bool asked, int64_t n) {
         return asked ? static_cast<double*>(wide_.take(size_t(n), sizeof(double))) : nullptr;
@@ -200,7 +211,7 @@ void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_
         wide_.reset();
         scratch_.reset();
         const Scores<double> exact = widen(sentences[g], wide_);
-        if (!wide_maxima_) wide_maxima_ = Prepared::maxima(variant_.float64, exact);
+        if (!wide_maxima_) wide_maxima_ = Prepared::maxima(variant_.float64, exact, maxima_->lists());
         variant_.float64.viterbi(1, &exact, wide_maxima_.get(), paths + g, status + g, scratch_, stop_);
     }
 }

@@ -2,26 +2,32 @@
 // arithmetic may have lost something, and the next way answers.
 #pragma once
 
+#include "chain/pair_lists.h"
 #include "chain/variants.h"
 #include "runtime/arena.h"
 #include "runtime/memory.h"
 
 namespace tagline {
 
-// Memory for what a kernel prepares once for a batch.
+// Memory for what a kernel prepares once for a batch, with the lists of legal pairs that it works on, if any.
 class Prepared {
 public:
     Prepared() = default;
     template <class Real>
-    static Prepared sums(const Kernels<Real>& kernels, const Scores<Real>& common);
+    static Prepared sums(const Kernels<Real>& kernels, const Scores<Real>& common,
+                         std::shared_ptr<const PairLists> lists = nullptr);
     template <class Real>
-    static Prepared maxima(const Kernels<Real>& kernels, const Scores<Real>& common);
+    static Prepared maxima(const Kernels<Real>& kernels, const Scores<Real>& common,
+                           std::shared_ptr<const PairLists> lists = nullptr);
 
     const void* get() const { return memory_.get(); }
     explicit operator bool() const { return bool(memory_); }
+    const std::shared_ptr<const PairLists>& lists() const { return lists_; }
+    const LegalPairs* legal() const { return lists_ ? &lists_->legal() : nullptr; }
 
 private:
     AlignedPointer<void> memory_;
+    std::shared_ptr<const PairLists> lists_;
 };
 
 // The row of emissions of token t.

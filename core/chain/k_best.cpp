@@ -7,6 +7,8 @@
 #include "chain/batch.h"
 
 #include "chain/blocks.h"
+#include "chain/pair_lists.h"
+#include "chain/variants.h"
 
 #include <algorithm>
 
@@ -74,14 +76,25 @@ private:
         return before + transitions[i * L_ + j] + s_.emissions[t * L_ + j];
     }
 
+    // Call work(i) for the labels with a beginning at t − 1 that may stand before label j at t.
+    template <class Work>
+    void each_previous(int64_t t, int64_t j, const Work& work) const {
+        if (t == 0) return;
+        const LegalPairs* legal = t < T_ ? s_.legal : nullptr;
+        const int64_t first = legal ? legal->entering[j] : 0, last = legal ? legal->entering[j + 1] : L_;
+        for (int64_t k = first; k < last; ++k) {
+            const int64_t i = legal ? legal->previous[legal->numbers[k]] : k;
+            if (!node(t - 1, i).ranked.empty()) work(i);
+        }
+    }
+
     void begin(int64_t t, int64_t j) {
         Beginning best{-kInf, 0, 0};
         if (t == 0) best.score = s_.start[j] + s_.emissions[j];
-        for (int64_t i = 0; t > 0 && i < L_; ++i) {
-            if (node(t - 1, i).ranked.empty()) continue;
+        each_previous(t, j, [&](int64_t i) {
             const double score = extend(t, j, i, 0);
             if (score > best.score) best = {score, i, 0};
-        }
+        });
         if (best.score > -kInf) node(t, j).ranked.push_back(best);
     }
 
@@ -105,8 +118,9 @@ private:
         const Beginning last = here.ranked.back();
         if (!here.filled) {
             here.filled = true;
-            for (int64_t i = 0; i < L_; ++i)
-                if (i != last.label && !node(t - 1, i).ranked.empty()) push(here, t, j, i, 0);
+            each_previous(t, j, [&](int64_t i) {
+                if (i != last.label) push(here, t, j, i, 0);
+            });
         }
         if (int64_t(node(t - 1, last.label).ranked.size()) > last.rank + 1) push(here, t, j, last.label, last.rank + 1);
         if (here.candidates.empty()) return;
@@ -138,6 +152,8 @@ bool rank_paths(const Scores<double>& sentence, int64_t k, Ranked& out, const in
 
 Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, const Interrupted& interrupted) {
     out.assign(size_t(batch.B), {});
+    const Scores<double> common{nullptr, batch.transitions, batch.start, batch.end, 0, batch.L, batch.per_position};
+    const auto lists = PairLists::choose(common, active_variant().float64);
     Blocks blocks(batch.offsets, batch.B, batch.L);
     blocks.small = blocks.small && k < 100;
     blocks.brief = false;
@@ -146,9 +162,11 @@ Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, 
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         for (int64_t b = first; b < last; ++b) {
             Ranked& ranked = out[size_t(b)];
-            if (batch.sentence(b).T == 0)
+            Scores<double> sentence = batch.sentence(b);
+            sentence.legal = lists ? &lists->legal() : nullptr;
+            if (sentence.T == 0)
                 ranked.scores.push_back(0);
-            else if (!rank_paths(batch.sentence(b), k, ranked, stop))
+            else if (!rank_paths(sentence, k, ranked, stop))
                 return;
             if (ranked.scores.empty()) dead.report(b);
         }

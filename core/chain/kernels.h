@@ -21,6 +21,42 @@ struct PaddedGaussians {
     int64_t D;
 };
 
+// The pairs of labels that may follow one another, numbered by their previous label, then by their next one. Where few
+// may, sums over pairs run over these lists alone: chain/pair_lists.h makes them and says when.
+struct LegalPairs {
+    int64_t count;
+    const int32_t *previous, *next;  // [count]
+    const int64_t* leaving;          // [L + 1] pairs whose previous label is i: leaving[i] … leaving[i + 1] − 1
+    const int64_t* entering;         // [L + 1] places in `numbers` of those whose next label is j, by previous label
+    const int32_t* numbers;          // [count]
+};
+
+// A matrix of which only the legal cells are kept: labels of one side are rows, those of the other are columns, which
+// lie across the lanes of vectors. A tile is a few vectors of columns with the rows that have legal cells in them.
+struct PairTile {
+    int64_t vector, vectors;  // of columns: the first, and how many
+    int64_t row, rows;        // its rows: `row` … in the table's list, and how many
+    int64_t cell;             // its first vector of cells; there are rows × vectors, row by row
+};
+
+constexpr uint32_t kInOrder = uint32_t(1) << 31;
+
+struct PairTable {
+    const PairTile* tiles;
+    int64_t num_tiles, num_cells;  // cells: vectors
+    const int32_t* rows;           // labels
+    const int32_t* columns;        // [S] labels, −1 in the padding
+    const int32_t* places;         // [L] the column of each label; null where label j is in column j
+    const uint32_t* lanes;         // [num_cells] bits of the legal lanes, and kInOrder where all lanes are legal and the
+                                   // pairs are numbered in their order
+    const int32_t* numbers;        // the pairs of legal lanes, cell by cell
+};
+
+struct PairTables {
+    PairTable into, out_of;  // rows are previous labels and columns are next ones; the other way round
+    const LegalPairs* legal;
+};
+
 // One sentence, or what all sentences of a batch share (then emissions is null, or the table, and T is 0).
 template <class Real>
 struct Scores {
@@ -34,6 +70,7 @@ struct Scores {
     const int64_t* symbols = nullptr;  // [T], below rows; a negative one stands for the last row
     int64_t rows = 0;                  // of the table; 0 where there is none
     const PaddedGaussians* gaussians = nullptr;  // then emissions are vectors [T, D] (expected counts in float64 only)
+    const LegalPairs* legal = nullptr;  // where the sums are over lists of pairs
 };
 
 // Where the answers about one sentence go; null where nobody asks.
@@ -43,7 +80,7 @@ struct Answers {
     Real* nodes;                // [T, L]
     bool negative_nodes;        // write −P there
     Real* edges;                // [T, L, L], zeros at the first token
-    double* transition_counts;  // [L, L], added to
+    double* transition_counts;  // [L, L], or one for each legal pair where there are lists; added to
     double* start_counts;       // [L], added to
     double* end_counts;         // [L], added to
     double* log_alpha;          // [T, L], float64 kernels only
@@ -60,7 +97,7 @@ struct SentenceCounts {
     const int64_t* ids;   // [T]; a negative one is counted nowhere
     double* moments;      // [1 + 2 D, S] Σ P, Σ P (x − μ), Σ P (x − μ)² of vectors x, or null
     double* start;        // [S]
-    double* transitions;  // [L, S] Σ_t α_(t−1)ᵀ w_t: the counts once multiplied by E
+    double* transitions;  // [L, S] Σ_t α_(t−1)ᵀ w_t: the counts once multiplied by E; or null, as with lists of pairs
 };
 
 enum class Status {
@@ -105,13 +142,16 @@ struct Occurrences {
 // same answers are asked for every sentence of a group; `status` says how each sentence ended.
 template <class Real>
 struct Kernels {
-    size_t (*sum_shared_size)(int64_t L, int64_t rows);
-    void (*sum_prepare)(const Scores<Real>& common, void* shared);
+    int lanes, tile;  // of tables of pairs: labels in a vector, and the most vectors in a tile
+
+    // `pairs` is null where transitions are matrices.
+    size_t (*sum_shared_size)(int64_t L, int64_t rows, const PairTables* pairs);
+    void (*sum_prepare)(const Scores<Real>& common, const PairTables* pairs, void* shared);
     void (*posterior)(int count, const Scores<Real>* sentences, const void* shared, const Answers<Real>* want,
                       Status* status, Arena& scratch, const int* stop);
 
-    size_t (*max_shared_size)(int64_t L);
-    void (*max_prepare)(const Scores<Real>& common, void* shared);
+    size_t (*max_shared_size)(int64_t L, const PairTables* pairs);
+    void (*max_prepare)(const Scores<Real>& common, const PairTables* pairs, void* shared);
     void (*viterbi)(int count, const Scores<Real>* sentences, const void* shared, int64_t* const* paths,
                     Status* status, Arena& scratch, const int* stop);
 
@@ -146,12 +186,26 @@ struct CountingKernels {
                         double* sums);
 };
 
+// Sums over the first label of a triple (second_order/). Rows have C numbers, a multiple of 8, and are not aligned.
+struct TripleKernels {
+    // out[c] = Σ_k amounts[k] · rows[k][c].
+    void (*combine)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
+    // out[k] = Σ_c rows[k][c] · values[c].
+    void (*dots)(int64_t count, const double* const* rows, const double* values, int64_t C, double* out);
+    // sums[k][c] += amounts[k] · rows[k][c] · values[c].
+    void (*add_products)(int64_t count, const double* amounts, const double* const* rows, const double* values,
+                         int64_t C, double* const* sums);
+    // out[c] = max_k (amounts[k] + rows[k][c]).
+    void (*best_of)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
+};
+
 struct Variant {
     const char* name;
     bool (*supported)();
     Kernels<float> float32;
     Kernels<double> float64;
     CountingKernels counting;
+    TripleKernels triples;
 };
 
 }  // namespace tagline

@@ -45,6 +45,25 @@ struct LogTrellis {
 
     const double* into(int64_t t) const { return s.per_position ? s.transitions + t * L * L : s.transitions; }
 
+    // Call work(i) for the labels that may stand before label j, and work(j, number of the pair) for those that may
+    // follow label i: all of them, or those in the lists.
+    template <class Work>
+    void each_previous(int64_t j, const Work& work) const {
+        if (!s.legal)
+            for (int64_t i = 0; i < L; ++i) work(i);
+        else
+            for (int64_t k = s.legal->entering[j]; k < s.legal->entering[j + 1]; ++k)
+                work(s.legal->previous[s.legal->numbers[k]]);
+    }
+
+    template <class Work>
+    void each_next(int64_t i, const Work& work) const {
+        if (!s.legal)
+            for (int64_t j = 0; j < L; ++j) work(j, i * L + j);
+        else
+            for (int64_t k = s.legal->leaving[i]; k < s.legal->leaving[i + 1]; ++k) work(s.legal->next[k], k);
+    }
+
     bool forward() {
         for (int64_t t = 0; t < T; ++t) {
             if (gives_up(t)) return false;
@@ -53,8 +72,9 @@ struct LogTrellis {
                 if (t == 0) {
                     row[j] = s.start[j];
                 } else {
-                    for (int64_t i = 0; i < L; ++i) terms[i] = row[i - L] + into(t)[i * L + j];
-                    row[j] = log_sum_exp(terms, size_t(L));
+                    int64_t count = 0;
+                    each_previous(j, [&](int64_t i) { terms[count++] = row[i - L] + into(t)[i * L + j]; });
+                    row[j] = log_sum_exp(terms, size_t(count));
                 }
                 row[j] += s.emissions[t * L + j];
             }
@@ -72,9 +92,11 @@ struct LogTrellis {
                     row[i] = s.end[i];
                     continue;
                 }
-                for (int64_t j = 0; j < L; ++j)
-                    terms[j] = into(t + 1)[i * L + j] + (s.emissions[(t + 1) * L + j] + row[L + j]);
-                row[i] = log_sum_exp(terms, size_t(L));
+                int64_t count = 0;
+                each_next(i, [&](int64_t j, int64_t) {
+                    terms[count++] = into(t + 1)[i * L + j] + (s.emissions[(t + 1) * L + j] + row[L + j]);
+                });
+                row[i] = log_sum_exp(terms, size_t(count));
             }
             lambda[t] = normalise(row, L);
         }
@@ -132,14 +154,15 @@ struct LogTrellis {
     double write_edges(const Answers<double>& want, int64_t t, double c) const {
         if (!want.edges && !want.transition_counts && !want.entropy) return 0;
         double surprise = 0;
+        if (want.edges && s.legal) std::fill(want.edges + t * L * L, want.edges + (t + 1) * L * L, 0.0);
         for (int64_t i = 0; i < L; ++i)
-            for (int64_t j = 0; j < L; ++j) {
+            each_next(i, [&](int64_t j, int64_t number) {
                 const double ahead = s.emissions[t * L + j] + beta[t * L + j] - kappa[t] - c;
                 const double log_p = alpha[(t - 1) * L + i] + into(t)[i * L + j] + ahead, p = std::exp(log_p);
                 if (want.edges) want.edges[(t * L + i) * L + j] = p;
-                if (want.transition_counts) want.transition_counts[i * L + j] += p;
+                if (want.transition_counts) want.transition_counts[number] += p;
                 if (p > 0) surprise -= p * log_p;
-            }
+            });
         return surprise;
     }
 };

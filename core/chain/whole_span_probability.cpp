@@ -135,7 +135,7 @@ Outcome whole_span_probability(const Batch<Real>& batch, const PlacedSpans& span
     const WideCommon common(batch);
     const Scores<double> shared{nullptr, common.transitions.data(), common.start.data(), common.end.data(), 0, batch.L,
                                 batch.per_position};
-    const Prepared prepared = Prepared::sums(variant.float64, shared);
+    const Prepared prepared = Prepared::sums(variant.float64, shared, PairLists::choose(shared, variant.float64));
     const Blocks blocks(batch.offsets, batch.B, batch.L);
     std::vector<int64_t> firsts(size_t(batch.B) + 1);  // spans of sentence b: firsts[b] … firsts[b + 1] − 1
     for (int64_t m = 0; m < spans.count; ++m) ++firsts[size_t(spans.sentence[m]) + 1];
@@ -155,6 +155,7 @@ Outcome whole_span_probability(const Batch<Real>& batch, const PlacedSpans& span
                 const int64_t b = sentences[g];
                 members[g].load(batch, common, b, spans, firsts[size_t(b)], firsts[size_t(b) + 1]);
                 scores[g] = members[g].scores;
+                scores[g].legal = prepared.legal();
                 want[g] = members[g].want;
             }
             forward_backward.compute(count, scores, want, status);

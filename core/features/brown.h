@@ -41,7 +41,10 @@ public:
 private:
     double f(int64_t count) const;
     double gain(int64_t one, int64_t other) const;
-    int64_t& at(int64_t p, int64_t q) { return bigrams_[size_t(p * width_ + q)]; }
+    void put(int64_t p, int64_t q, int64_t count) {
+        bigrams_[size_t(p * width_ + q)] = backwards_[size_t(q * width_ + p)] = count;
+        if (p == q) diagonal_[size_t(p)] = count;
+    }
     int64_t at(int64_t p, int64_t q) const { return bigrams_[size_t(p * width_ + q)]; }
     double& shared(int64_t p, int64_t q) { return shared_[size_t(p < q ? q * width_ + p : p * width_ + q)]; }
 
@@ -50,8 +53,14 @@ private:
     void merge_best();
     void merge(int64_t p, int64_t q);
     void move_gains(int64_t p, int64_t q, const std::vector<int64_t>& others);
-    void refresh(const std::vector<int64_t>& changed);
-    double loss(int64_t p, int64_t q);
+    template <typename Count>
+    void share(const std::vector<int64_t>& classes, const Count& count);
+    template <typename Counts>
+    void reshare(const std::vector<int64_t>& others, const Counts& counts);
+    void touch(int64_t p);
+    void refresh();
+    void set_loss(int64_t p, int64_t q, double value);
+    void lose(int64_t p, const std::vector<int64_t>& others);
     void name_totals(int64_t p);
 
     int64_t num_words_, num_classes_, width_;
@@ -62,8 +71,11 @@ private:
     std::vector<int32_t> parents_, slots_;  // of words: towards the class's first word; of first words: the place
     std::vector<int32_t> names_;  // of places: the class's first word, −1 where there is none
     std::vector<int64_t> sizes_, totals_;  // n, t
-    std::vector<int64_t> bigrams_;  // [width, width]
+    std::vector<int64_t> bigrams_, backwards_;  // [width, width], and the same with rows as columns
+    std::vector<int64_t> diagonal_;  // [width], of bigrams
     std::vector<double> shared_, losses_, logs_;  // [width, width], below the diagonal
+    std::vector<double> least_, alone_;  // [width]: the least of each row of losses; log n of each class
+    std::vector<char> touched_, stale_;  // [width]: whose losses have changed; whose least is to be looked for
     std::vector<std::pair<int32_t, int32_t>> merges_;
 };
 

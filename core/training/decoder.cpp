@@ -6,8 +6,11 @@ namespace tagline {
 
 template <class Real>
 void Decoder<Real>::use(const TransitionTable<Real>& scores) {
+    const Kernels<Real>& kernels = kernels_of<Real>(variant_);
+    const Scores<Real> common = scores.common(examples_.edges.offsets != nullptr);
+    if (!scores_) lists_ = PairLists::choose(common, kernels);  // what is forbidden stays so
     scores_ = &scores;
-    prepared_ = Prepared::maxima(kernels_of<Real>(variant_), scores.common(examples_.edges.offsets != nullptr));
+    prepared_ = Prepared::maxima(kernels, common, lists_);
     viterbi_.use(prepared_);
 }
 

@@ -29,6 +29,7 @@ private:
     const Examples& examples_;
     const Variant& variant_;
     const TransitionTable<Real>* scores_ = nullptr;
+    std::shared_ptr<const PairLists> lists_;
     Prepared prepared_;
     SafeViterbi<Real> viterbi_;
     std::vector<Real> emissions_, masked_, matrices_;

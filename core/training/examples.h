@@ -17,6 +17,7 @@ struct Examples {
     const int32_t* labels;   // [N], −1 where more than one label is allowed
     const uint8_t* allowed;  // [N, L], or null where every label is known
     const double* weights;   // [B], or null where all are 1
+    const uint8_t* kept;     // [N, L], labels that pruning left to a second-order chain, or null where all are left
 
     double weight(int64_t b) const { return weights ? weights[b] : 1; }
     // Whether some label is not known.

@@ -16,8 +16,7 @@ Expectations<Real>::Expectations(const TransitionLayout& transitions, const Exam
       alike_(!examples.weights && !examples.allowed && !per_position_),
       forward_backward_(variant, stop),
       local_(variant, transitions.L, stop),
-      own_counts_(size_t(transitions.L * (transitions.L + 2)) * kMostAbreast),
-      inner_counts_(size_t(transitions.L * (transitions.L + 2))) {}
+      pairs_(transitions, variant, stop) {}
 
 template <class Real>
 Answers<Real> Expectations<Real>::ask(const Sentence& sentence, double* log_z) const {
@@ -27,8 +26,8 @@ Answers<Real> Expectations<Real>::ask(const Sentence& sentence, double* log_z) c
     want.nodes = sentence.nodes;
     want.edges = sentence.edges;
     want.transition_counts = !sentence.counts ? sums_->transitions.data() : per_position_ ? nullptr : sentence.counts;
-    want.start_counts = sentence.counts ? sentence.counts + L * L : sums_->start.data();
-    want.end_counts = sentence.counts ? sentence.counts + L * L + L : sums_->end.data();
+    want.start_counts = sentence.counts ? sentence.counts + num_pairs_ : sums_->start.data();
+    want.end_counts = sentence.counts ? sentence.counts + num_pairs_ + L : sums_->end.data();
     return want;
 }
 
@@ -37,7 +36,13 @@ void Expectations<Real>::use(const TransitionTable<Real>& scores, const Prepared
                              TransitionTable<double>& sums) {
     scores_ = &scores;
     sums_ = &sums;
-    forward_backward_.use(prepared);
+    num_pairs_ = int64_t(sums.transitions.size());
+    own_counts_.resize(alike_ ? 0 : size_t(num_pairs_ + 2 * transitions_.L) * kMostAbreast);
+    inner_counts_.resize(examples_.allowed ? size_t(num_pairs_ + 2 * transitions_.L) : 0);
+    if (transitions_.second_order())
+        pairs_.use(scores, per_position_);
+    else
+        forward_backward_.use(prepared);
 }
 
 template <class Real>
@@ -49,7 +54,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
     Real* nodes = at_least(nodes_, tokens * L);
     Real* matrices = per_position_ ? at_least(matrices_, tokens * L * L) : nullptr;
     Real* edges = per_position_ ? at_least(edges_, tokens * L * L) : nullptr;
-    if (!alike_) std::fill(own_counts_.begin(), own_counts_.begin() + count * L * (L + 2), 0.0);
+    if (!alike_) std::fill(own_counts_.begin(), own_counts_.begin() + count * (num_pairs_ + 2 * L), 0.0);
 
     Answers<Real> want[kMostAbreast];
     Status status[kMostAbreast];
@@ -61,7 +66,7 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         sentence.T = examples_.offsets[members[g] + 1] - sentence.first;
         sentence.nodes = nodes + row * L;
         sentence.edges = per_position_ ? edges + row * L * L : nullptr;
-        sentence.counts = alike_ ? nullptr : own_counts_.data() + g * L * (L + 2);
+        sentence.counts = alike_ ? nullptr : own_counts_.data() + g * (num_pairs_ + 2 * L);
         const int64_t last = sentence.first + sentence.T;
         kernels_of<Real>(variant_).emit(weights, examples_.states, sentence.first, last, scale, false,
                                          emissions + row * L);
@@ -70,12 +75,13 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         group_[g] = scores_->common(per_position_);
         group_[g].emissions = emissions + row * L;
         group_[g].T = sentence.T;
+        group_[g].legal = sums_->legal;
         if (per_position_) group_[g].transitions = matrices + row * L * L;
         want[g] = ask(sentence, &sentence.log_z);
         row += sentence.T;
     }
     if (transitions_.local) return compute_local(want);
-    forward_backward_.compute(count, group_, want, status);
+    posterior(count, members_, group_, want, status, 1);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::stopped) return false;
         Sentence& sentence = members_[g];
@@ -83,6 +89,18 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         if (!sentence.dead && examples_.partial(sentence.index) && !subtract_allowed(sentence, group_[g])) return false;
     }
     return true;
+}
+
+// Forward–backward. The counts of triples go straight to the sums, times the sentence's weight and the sign.
+template <class Real>
+void Expectations<Real>::posterior(int count, const Sentence* members, const Scores<Real>* scores,
+                                   const Answers<Real>* want, Status* status, double sign) {
+    if (!transitions_.second_order()) return forward_backward_.compute(count, scores, want, status);
+    for (int g = 0; g < count; ++g) {
+        const uint8_t* kept = examples_.kept ? examples_.kept + members[g].first * transitions_.L : nullptr;
+        const double factor = sign * examples_.weight(members[g].index);
+        status[g] = pairs_.compute(scores[g], kept, want[g], sums_->triples.data(), factor);
+    }
 }
 
 template <class Real>
@@ -103,7 +121,7 @@ bool Expectations<Real>::compute_local(const Answers<Real>* want) {
 
 template <class Real>
 double Expectations<Real>::path_score(int g, const int32_t* labels) const {
-    return score_of(group_[g], labels);
+    return score_of(group_[g], labels) + (transitions_.second_order() ? pairs_.score(labels, group_[g].T) : 0.0);
 }
 
 template <class Real>
@@ -121,7 +139,7 @@ bool Expectations<Real>::subtract_allowed(Sentence& sentence, const Scores<Real>
     std::fill(inner_counts_.begin(), inner_counts_.end(), 0.0);
     const Answers<Real> want = ask(inner, &inner.log_z);
     Status status;
-    forward_backward_.compute(1, &narrowed, &want, &status);
+    posterior(1, &sentence, &narrowed, &want, &status, -1);
     if (status == Status::stopped) return false;
     sentence.dead = status == Status::no_path;
     if (sentence.dead) return true;
@@ -137,13 +155,13 @@ void Expectations<Real>::add_counts(const Sentence& sentence, double factor) con
     if (!sentence.counts) return;
     TransitionTable<double>& sums = *sums_;
     const int64_t L = transitions_.L;
-    const double *start = sentence.counts + L * L, *end = start + L;
+    const double *start = sentence.counts + num_pairs_, *end = start + L;
     for (int64_t j = 0; j < L; ++j) {
         sums.start[size_t(j)] += factor * start[j];
         sums.end[size_t(j)] += factor * end[j];
     }
     if (!per_position_) {
-        for (int64_t k = 0; k < L * L; ++k) sums.transitions[size_t(k)] += factor * sentence.counts[k];
+        for (int64_t k = 0; k < num_pairs_; ++k) sums.transitions[size_t(k)] += factor * sentence.counts[k];
         return;
     }
     const AttributeIds& edges = examples_.edges;

@@ -4,6 +4,7 @@
 #include "chain/fallback.h"
 #include "training/examples.h"
 #include "training/local_softmax.h"
+#include "training/pair_expectations.h"
 #include "training/transitions.h"
 
 #include <vector>
@@ -20,14 +21,14 @@ public:
         double log_z;    // less that of the labellings which the sets allow
         Real* nodes;     // [T, L]
         Real* edges;     // [T, L, L] where there are edge attributes
-        double* counts;  // [L · L + 2 L] of transitions, start, end; null where they went straight to the common sums
+        double* counts;  // of transitions, as in the common sums, start, end; null where they went straight to those
     };
 
     Expectations(const TransitionLayout& transitions, const Examples& examples, const Variant& variant,
                  const int* stop);
 
     // What holds from now on: the scores between labels, what the kernels prepared from them, and where counts of
-    // transitions are summed. All of it outlives its use.
+    // transitions are summed, for the pairs that were prepared. All of it outlives its use.
     void use(const TransitionTable<Real>& scores, const Prepared& prepared, TransitionTable<double>& sums);
 
     // Compute those of up to kMostAbreast sentences with tokens, longest first. False when stopped.
@@ -49,8 +50,10 @@ private:
     bool per_position_, alike_;
     SafePosterior<Real> forward_backward_;
     LocalSoftmax<Real> local_;
+    PairExpectations<Real> pairs_;
     const TransitionTable<Real>* scores_ = nullptr;
     TransitionTable<double>* sums_ = nullptr;
+    int64_t num_pairs_ = 0;  // in the sums
     std::vector<Real> emissions_, nodes_, matrices_, edges_, masked_, inner_nodes_, inner_edges_;
     std::vector<double> own_counts_, inner_counts_;
     int count_ = 0;
@@ -59,6 +62,8 @@ private:
 
     Answers<Real> ask(const Sentence& sentence, double* log_z) const;
     bool compute_local(const Answers<Real>* want);
+    void posterior(int count, const Sentence* members, const Scores<Real>* scores, const Answers<Real>* want,
+                   Status* status, double sign);
     bool subtract_allowed(Sentence& sentence, const Scores<Real>& scores);
 };
 

@@ -16,8 +16,8 @@ double shrink(double value, double by) { return value > by ? value - by : value 
 }  // namespace
 
 template <class Real>
-Descent<Real>::Descent(const Likelihood<Real>& likelihood, double c1, double c2)
-    : likelihood_(likelihood), c1_(c1), c2_(c2), weights_(likelihood.layout().template make<Real>()),
+Descent<Real>::Descent(const Likelihood<Real>& likelihood, double c1, double c2, int64_t sentences)
+    : likelihood_(likelihood), c1_(c1), c2_(c2), sentences_(sentences ? sentences : likelihood.examples().B), weights_(likelihood.layout().template make<Real>()),
       masks_(likelihood.layout().masks()), transition_weights_(likelihood.transitions()) {
     if (c1 > 0) {
         row_paid_.resize(size_t(likelihood.layout().rows()));
@@ -116,7 +116,7 @@ template <class Real>
 void Descent<Real>::shrink_all(double factor) {
     scale_ *= factor;
     TransitionTable<double>& table = transition_weights_;
-    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges})
+    for (auto* part : {&table.transitions, &table.start, &table.end, &table.edges, &table.triples})
         for (double& value : *part) value *= factor;
 }
 
@@ -138,7 +138,9 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
                 sentence.nodes[t * L + labels[t]] -= 1;
                 if (t == 0) continue;
                 const int64_t pair = labels[t - 1] * L + labels[t];
-                expected.transitions[size_t(pair)] -= weight;
+                if (const int64_t place = expected.place(pair); place >= 0)
+                    expected.transitions[size_t(place)] -= weight;
+                if (transitions.second_order() && t > 1) add_triple(transitions, labels + t, -weight, expected);
                 if (!examples.edges.offsets) continue;
                 const int64_t* offsets = examples.edges.offsets + sentence.first + t;
                 for (int64_t k = offsets[0]; k < offsets[1]; ++k) {
@@ -163,7 +165,13 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
     };
     for (int32_t pair : transitions.pairs) {
         double& value = transition_weights_.transitions[size_t(pair)];
-        value = shrink(value * shrinkage - eta * expected.transitions[size_t(pair)], lasso);
+        const int64_t place = expected.place(pair);
+        const double slope = place < 0 ? 0.0 : expected.transitions[size_t(place)];
+        value = shrink(value * shrinkage - eta * slope, lasso);
+    }
+    for (int64_t cell : transitions.triples) {
+        double& value = transition_weights_.triples[size_t(cell)];
+        value = shrink(value * shrinkage - eta * expected.triples[size_t(cell)], lasso);
     }
     descend(transition_weights_.edges, expected.edges);
     if (transitions.start) descend(transition_weights_.start, expected.start);
@@ -186,7 +194,10 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
     outcome.finished = run(1, false, stop, interrupted, [&](long) {
         Expectations<Real> expectations(transitions, examples, variant, &stop);
         TransitionTable<Real> scores(transitions);
-        TransitionTable<double> expected(transitions);
+        scores.forbid(transitions);
+        const auto lists =
+            transitions.local || transitions.second_order() ? nullptr : PairLists::choose(scores.common(per_position), kernels);
+        TransitionTable<double> expected(transitions, lists ? &lists->legal() : nullptr);
         std::vector<double> flat(size_t(transitions.size()));
         for (int64_t k = 0; k < count && !stopped(&stop);) {
             int64_t members[kGroup];
@@ -201,9 +212,8 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             if (c1_ > 0) pay(members, size);
             std::fill(flat.begin(), flat.end(), 0.0);
             transition_weights_.add_to(transitions, flat.data());
-            scores.load(transitions, flat.data());
-            scores.forbid(transitions);
-            const Prepared prepared = Prepared::sums(kernels, scores.common(per_position));
+            scores.reload(transitions, flat.data());
+            const Prepared prepared = Prepared::sums(kernels, scores.common(per_position), lists);
             expected.clear();
             expectations.use(scores, prepared, expected);
             if (!expectations.compute(weights_.table(), Real(scale_), size, members)) return;

@@ -14,8 +14,9 @@ namespace tagline {
 template <class Real>
 class Descent {
 public:
-    // The likelihood outlives it; c1 and c2 are those of the whole objective.
-    Descent(const Likelihood<Real>& likelihood, double c1, double c2);
+    // The likelihood outlives it; c1 and c2 are those of the whole objective, which has so many sentences: 0 for those
+    // of the likelihood.
+    Descent(const Likelihood<Real>& likelihood, double c1, double c2, int64_t sentences = 0);
 
     void set(const double* weights);  // [size]
     void get(double* weights);        // [size], all penalties paid
@@ -36,6 +37,7 @@ public:
 private:
     const Likelihood<Real>& likelihood_;
     double c1_, c2_;
+    int64_t sentences_;
     double seen_ = 0;      // sentences
     double scale_ = 1;
     double owed_ = 0;      // Σ of what the L1 penalty takes off v, so far
@@ -49,7 +51,7 @@ private:
     void rescale();
     // The share of so many sentences in the penalties.
     double share_of(int64_t sentences) const {
-        return double(sentences) / double(std::max<int64_t>(likelihood_.examples().B, 1));
+        return double(sentences) / double(std::max<int64_t>(sentences_, 1));
     }
     void shrink_all(double factor);
     // `expected` holds the counts of transitions of the sentences, or is given them here. Weights are multiplied by

@@ -62,6 +62,7 @@ public:
     int64_t cells() const { return cells_; }
     int64_t stride() const { return stride_; }
     int64_t size() const { return int64_t(labels_.size()); }
+    int64_t first_weight(int64_t attribute) const { return offsets_[size_t(attribute)]; }  // its place in flat vectors
 
     template <class Real>
     WeightMemory<Real> make() const;

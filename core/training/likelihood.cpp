@@ -3,13 +3,14 @@
 #include "chain/blocks.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tagline {
 
 namespace {
 
-// A lane costs memory, and time to be added up: there are few lanes, and fewer where they are large.
-constexpr int64_t kLaneTokens = 100'000, kMostLanes = 8, kLaneMemory = int64_t(1) << 29;
+// Lanes cost memory: so many are held at once, and fewer where they are large. The others wait for their turn.
+constexpr int64_t kMostHeld = 8, kLeastHeld = 2, kHeldMemory = int64_t(1) << 29;
 
 // Float32 sums of thousands of marginals lose digits: rows this frequent are moved to float64 every so many tokens. The
 // hottest, of which every so many tokens have one, are moved more often: a sum of 4,096 marginals that are nearly 1
@@ -20,7 +21,18 @@ constexpr int64_t kHottestShare = 16, kTokensBetweenShortFlushes = 256;
 // Sentences of like length are grouped among so many neighbours, whose rarer attributes lie side by side in memory.
 constexpr int64_t kWindow = 256;
 
-constexpr int64_t kParts = 64;  // of attributes, for adding up lanes in parallel
+constexpr int64_t kLeastParts = 64, kPartWeights = 8'192;  // of attributes, for adding up lanes in parallel
+
+// Add up `count` vectors of n numbers, one after the other in memory, a power of two of them: neighbours first, then
+// neighbouring pairs, and so on. The sum is left in the first.
+void add_in_pairs(double* vectors, int64_t n, int64_t count) {
+    for (int64_t step = 1; step < count; step *= 2)
+        for (int64_t v = 0; v < count; v += 2 * step) {
+            double* to = vectors + v * n;
+            const double* from = vectors + (v + step) * n;
+            for (int64_t k = 0; k < n; ++k) to[k] += from[k];
+        }
+}
 
 }  // namespace
 
@@ -32,8 +44,8 @@ struct Likelihood<Real>::Lane {
     int64_t dead = -1;
     bool is_clear = true;
 
-    Lane(const Layout& layout, const TransitionLayout& between, size_t hot_rows)
-        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(between) {}
+    Lane(const Layout& layout, const TransitionTable<double>& zeros, size_t hot_rows)
+        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(zeros) {}
 
     void clear() {
         sums.clear();
@@ -66,66 +78,88 @@ struct Likelihood<Real>::Lane {
 template <class Real>
 Likelihood<Real>::~Likelihood() = default;
 
+// What is asked at one point.
+template <class Real>
+struct Likelihood<Real>::Question {
+    const TransitionTable<Real>& scores;
+    const Prepared& prepared;
+    const Variant& variant;
+    Occurrences states;  // with squared values where the curvature is asked for
+    bool curvature;
+    double* losses;      // [B]
+    const Interrupted& interrupted;
+};
+
 template <class Real>
 Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLayout transitions,
-                             const Examples& examples)
+                             const Examples& examples, const Lanes& lanes)
     : layout_(std::move(layout)),
       transitions_(std::move(transitions)),
       examples_(examples),
+      lane_offsets_(lanes.offsets),
       weights_(layout_->make<Real>()),
       transition_weights_(size_t(transitions_.size()), 0.0) {
-    const int64_t N = examples_.offsets[examples_.B];
+    if constexpr (sizeof(Real) == 4) find_hot_rows(lanes);
     const int64_t memory = layout_->rows() * layout_->stride() * int64_t(sizeof(Real)) +
                            layout_->cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
-    const int64_t most = std::clamp<int64_t>(kLaneMemory / memory, 1, kMostLanes);
-    const int64_t wanted = std::clamp<int64_t>(N / kLaneTokens, 1, most);
-    lane_offsets_.push_back(0);
-    for (int64_t b = 0; b + 1 < examples_.B; ++b)
-        if (examples_.offsets[b + 1] * wanted >= N * int64_t(lane_offsets_.size())) lane_offsets_.push_back(b + 1);
-    lane_offsets_.push_back(examples_.B);
-
-    if constexpr (sizeof(Real) == 4) {
-        std::vector<int64_t> counts(size_t(layout_->rows()), 0);
-        for (int64_t k = 0; k < examples_.states.row_offsets[N]; ++k) ++counts[examples_.states.rows[k]];
-        for (size_t row = 0; row < counts.size(); ++row)
-            if (counts[row] >= kHotCount) hot_rows_.push_back(uint32_t(row));
-        hottest_ = size_t(std::stable_partition(hot_rows_.begin(), hot_rows_.end(),
-                                                [&](uint32_t row) { return counts[row] * kHottestShare >= N; }) -
-                          hot_rows_.begin());
-    }
-    for (size_t k = 0; k + 1 < lane_offsets_.size(); ++k) {
-        lanes_.push_back(std::make_unique<Lane>(*layout_, transitions_, hot_rows_.size()));
-    }
-    observe();
+    const int64_t most = std::min(this->lanes(), std::clamp(kHeldMemory / memory, kLeastHeld, kMostHeld));
+    const int64_t held = int64_t(std::bit_floor(uint64_t(most)));
+    TransitionTable<double> zeros(transitions_);
+    zeros.transitions.clear();  // made when it is known for which pairs
+    zeros.transitions.shrink_to_fit();
+    for (int64_t k = 0; k < held; ++k)
+        slots_.push_back(std::make_unique<Lane>(*layout_, zeros, hot_rows_.size()));
+    if (lanes.counts) return;
+    observed_.resize(size_t(size()));
+    observed(0, this->lanes(), observed_.data());
 }
 
 template <class Real>
-void Likelihood<Real>::observe() {
+void Likelihood<Real>::find_hot_rows(const Lanes& lanes) {
+    std::vector<int64_t> counts(size_t(layout_->rows()), 0);
+    const int64_t own = examples_.offsets[examples_.B], N = lanes.counts ? lanes.N : own;
+    if (lanes.counts) {
+        for (int64_t a = 0; a < layout_->attributes(); ++a)
+            if (layout_->location(a).is_row) counts[layout_->location(a).first] = lanes.counts[a];
+    } else {
+        for (int64_t k = 0; k < examples_.states.row_offsets[own]; ++k) ++counts[examples_.states.rows[k]];
+    }
+    for (size_t row = 0; row < counts.size(); ++row)
+        if (counts[row] >= kHotCount) hot_rows_.push_back(uint32_t(row));
+    hottest_ = size_t(std::stable_partition(hot_rows_.begin(), hot_rows_.end(),
+                                            [&](uint32_t row) { return counts[row] * kHottestShare >= N; }) -
+                      hot_rows_.begin());
+}
+
+template <class Real>
+void Likelihood<Real>::observe_lane(int64_t k, double* sums) const {
     const int64_t L = layout_->L();
-    const WeightMemory<double> sums = layout_->make<double>();
-    const WeightTable<double>& table = sums.table();
+    const WeightMemory<double> memory = layout_->make<double>();
+    const WeightTable<double>& table = memory.table();
     const Occurrences& states = examples_.states;
     TransitionTable<double> counts(transitions_);
-    for (int64_t b = 0; b < examples_.B; ++b) {
+    for (int64_t b = lane_offsets_[size_t(k)]; b < lane_offsets_[size_t(k) + 1]; ++b) {
         const int64_t first = examples_.offsets[b], last = examples_.offsets[b + 1];
         if (first == last || examples_.partial(b)) continue;
         const double weight = examples_.weight(b);
         for (int64_t n = first; n < last; ++n) {
             const int32_t y = examples_.labels[n];
-            for (int64_t k = states.row_offsets[n]; k < states.row_offsets[n + 1]; ++k)
-                table.rows[int64_t(states.rows[k]) * table.stride + y] +=
-                    weight * (states.row_values ? states.row_values[k] : 1);
-            for (int64_t k = states.cell_offsets[n]; k < states.cell_offsets[n + 1]; ++k) {
-                WeightCell<double>& cell = table.cells[states.cells[k]];
-                if (cell.label == y) cell.value += weight * (states.cell_values ? states.cell_values[k] : 1);
+            for (int64_t i = states.row_offsets[n]; i < states.row_offsets[n + 1]; ++i)
+                table.rows[int64_t(states.rows[i]) * table.stride + y] +=
+                    weight * (states.row_values ? states.row_values[i] : 1);
+            for (int64_t i = states.cell_offsets[n]; i < states.cell_offsets[n + 1]; ++i) {
+                WeightCell<double>& cell = table.cells[states.cells[i]];
+                if (cell.label == y) cell.value += weight * (states.cell_values ? states.cell_values[i] : 1);
             }
             if (n == first) continue;
             const int64_t pair = examples_.labels[n - 1] * L + y;
             counts.transitions[size_t(pair)] += weight;
-            for (int64_t k = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
-                 examples_.edges.offsets && k < examples_.edges.offsets[n + 1]; ++k) {
-                const size_t a = size_t(examples_.edges.ids[k]);
-                const double value = examples_.edges.values ? examples_.edges.values[k] : 1;
+            if (transitions_.second_order() && n > first + 1)
+                add_triple(transitions_, examples_.labels + n, weight, counts);
+            for (int64_t i = examples_.edges.offsets ? examples_.edges.offsets[n] : 0;
+                 examples_.edges.offsets && i < examples_.edges.offsets[n + 1]; ++i) {
+                const size_t a = size_t(examples_.edges.ids[i]);
+                const double value = examples_.edges.values ? examples_.edges.values[i] : 1;
                 for (int64_t q = transitions_.edge_offsets[a]; q < transitions_.edge_offsets[a + 1]; ++q)
                     if (transitions_.edge_pairs[size_t(q)] == pair) counts.edges[size_t(q)] += weight * value;
             }
@@ -133,21 +167,30 @@ void Likelihood<Real>::observe() {
         counts.start[size_t(examples_.labels[first])] += weight;
         counts.end[size_t(examples_.labels[last - 1])] += weight;
     }
-    observed_.resize(size_t(size()));
-    layout_->each(table, 0, layout_->attributes(), [&](int64_t k, double value) { observed_[size_t(k)] = value; });
-    counts.add_to(transitions_, observed_.data() + layout_->size());
+    layout_->each(table, 0, layout_->attributes(), [&](int64_t q, double value) { sums[q] = value; });
+    std::fill(sums + layout_->size(), sums + size(), 0.0);
+    counts.add_to(transitions_, sums + layout_->size());
 }
 
 template <class Real>
-void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, const Prepared& prepared,
-                                const Variant& variant, const Occurrences& states, bool curvature, double* losses,
-                                const int* stop) {
+void Likelihood<Real>::observed(int64_t first, int64_t count, double* sums) const {
+    if (count == 1) return observe_lane(first, sums);
+    std::vector<double> other(static_cast<size_t>(size()));
+    observed(first, count / 2, sums);
+    observed(first + count / 2, count / 2, other.data());
+    for (int64_t k = 0; k < size(); ++k) sums[k] += other[size_t(k)];
+}
+
+template <class Real>
+void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question, const int* stop) const {
     const int64_t L = layout_->L();
-    Lane& lane = *lanes_[size_t(k)];
+    const Variant& variant = question.variant;
+    const bool curvature = question.curvature;
+    double* losses = question.losses;
     if (!lane.is_clear) lane.clear();
     lane.is_clear = false;
     Expectations<Real> expectations(transitions_, examples_, variant, stop);
-    expectations.use(scores, prepared, lane.transitions);
+    expectations.use(question.scores, question.prepared, lane.transitions);
     int64_t unflushed = 0, recent = 0;
     const auto add = [&](int count, const int64_t* members) {
         if (!expectations.compute(weights_.table(), 1, count, members)) return false;
@@ -163,7 +206,7 @@ void Likelihood<Real>::run_lane(int64_t k, const TransitionTable<Real>& scores, 
             for (int64_t cell = 0; curvature && cell < sentence.T * L; ++cell)
                 sentence.nodes[cell] *= 1 - sentence.nodes[cell];
             const double weight = examples_.weight(sentence.index);
-            kernels_of<Real>(variant).absorb(lane.sums.table(), states, sentence.first,
+            kernels_of<Real>(variant).absorb(lane.sums.table(), question.states, sentence.first,
                                              sentence.first + sentence.T, Real(weight), sentence.nodes);
             expectations.add_counts(sentence, weight);
             unflushed += sentence.T;
@@ -196,7 +239,15 @@ std::vector<float> squares(const float* values, int64_t count) {
 template <class Real>
 Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double& value, double* gradient,
                                    const Interrupted& interrupted) {
-    const int64_t A = layout_->attributes();
+    const Outcome outcome = expected(weights, curvature, 0, lanes(), value, gradient, interrupted);
+    if (outcome.finished && !curvature)
+        for (int64_t k = 0; k < size(); ++k) gradient[k] -= observed_[size_t(k)];
+    return outcome;
+}
+
+template <class Real>
+Outcome Likelihood<Real>::expected(const double* weights, bool curvature, int64_t first, int64_t count, double& value,
+                                   double* sums, const Interrupted& interrupted) {
     layout_->load(weights, weights_.table());
     transition_weights_.assign(weights + layout_->size(), weights + size());
     TransitionTable<Real> scores(transitions_);
@@ -204,7 +255,16 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
     scores.forbid(transitions_);
     const bool per_position = examples_.edges.offsets != nullptr;
     const Variant& variant = active_variant();
-    const Prepared prepared = Prepared::sums(kernels_of<Real>(variant), scores.common(per_position));
+    const Kernels<Real>& kernels = kernels_of<Real>(variant);
+    const Scores<Real> common = scores.common(per_position);
+    const bool dense = transitions_.local || transitions_.second_order();
+    const Prepared prepared = Prepared::sums(kernels, common, dense ? nullptr : PairLists::choose(common, kernels));
+    const TransitionTable<double> zeros(transitions_, prepared.legal());
+    for (const auto& lane : slots_) {
+        lane->transitions.legal = zeros.legal;
+        if (lane->transitions.transitions.size() != zeros.transitions.size())
+            lane->transitions.transitions = zeros.transitions;
+    }
     std::vector<double> losses(size_t(examples_.B), 0.0);
     Occurrences states = examples_.states;
     const int64_t N = examples_.offsets[examples_.B];
@@ -217,40 +277,81 @@ Outcome Likelihood<Real>::evaluate(const double* weights, bool curvature, double
         cell_squares = squares(states.cell_values, states.cell_offsets[N]);
         states.cell_values = cell_squares.data();
     }
-
+    const Question question{scores, prepared, variant, states, curvature, losses.data(), interrupted};
     Outcome outcome;
-    int stop = 0;
-    const int64_t lanes = int64_t(lanes_.size());
-    outcome.finished = run(lanes, lanes == 1 && N < 64, stop, interrupted, [&](long k) {
-        run_lane(k, scores, prepared, variant, states, curvature, losses.data(), &stop);
-    });
-    if (!outcome.finished) return outcome;
-    for (const auto& lane : lanes_)
-        if (outcome.sentence < 0) outcome.sentence = lane->dead;
+    outcome.finished = sum_branch(first, count, question, outcome, value, sums);
+    return outcome;
+}
 
-    // Σ over lanes, less what is observed.
-    const auto less_observed = [&](int64_t k) { return curvature ? 0 : -observed_[size_t(k)]; };
-    for (int64_t k = layout_->size(); k < size(); ++k) gradient[k] = less_observed(k);
-    const auto never = [] { return false; };
-    run(kParts, layout_->size() < 50'000, stop, never, [&](long part) {
-        for (const auto& lane : lanes_)
-            layout_->each(lane->sums.table(), A * part / kParts, A * (part + 1) / kParts,
-                          [&](int64_t k, Real& sum) {
-                              gradient[k] = (lane == lanes_.front() ? less_observed(k) : gradient[k]) + double(sum);
-                              sum = 0;
-                          });
-    });
-    layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
-        for (const auto& lane : lanes_) gradient[k] += lane->hot[hot * size_t(layout_->stride()) + size_t(label)];
-    });
-    for (const auto& lane : lanes_) lane->transitions.add_to(transitions_, gradient + layout_->size());
-    for (const auto& lane : lanes_) lane->clear_small();
+// A branch that is larger than what is held at once is two branches, one after the other.
+template <class Real>
+bool Likelihood<Real>::sum_branch(int64_t first, int64_t count, const Question& question, Outcome& outcome,
+                                  double& value, double* sums) {
+    if (count <= int64_t(slots_.size())) return sum_held(first, count, question, outcome, value, sums);
+    std::vector<double> other(static_cast<size_t>(size()));
+    double other_value = 0;
+    if (!sum_branch(first, count / 2, question, outcome, value, sums)) return false;
+    if (!sum_branch(first + count / 2, count / 2, question, outcome, other_value, other.data())) return false;
+    value += other_value;
+    for (int64_t k = 0; k < size(); ++k) sums[k] += other[size_t(k)];
+    return true;
+}
+
+template <class Real>
+bool Likelihood<Real>::sum_held(int64_t first, int64_t count, const Question& question, Outcome& outcome,
+                                double& value, double* sums) {
+    int stop = 0;
+    const int64_t begin = examples_.offsets[lane_offsets_[size_t(first)]];
+    const int64_t tokens = examples_.offsets[lane_offsets_[size_t(first + count)]] - begin;
+    const bool finished = run(count, count == 1 && tokens < 64, stop, question.interrupted,
+                              [&](long k) { run_lane(first + k, *slots_[size_t(k)], question, &stop); });
+    if (!finished) return false;
+    for (int64_t k = 0; k < count; ++k)
+        if (outcome.sentence < 0) outcome.sentence = slots_[size_t(k)]->dead;
+    add_up(count, sums);
+    for (int64_t k = 0; k < count; ++k) slots_[size_t(k)]->clear_small();
 
     // A sentence's loss is log Z less the score of its labels. Both come from the same emissions, rounded to Real, whose
     // errors so cancel: where the score is added up by weights in float64, float32 noise on CoNLL-2003 is 10 times larger.
-    value = 0;
-    for (int64_t b = 0; b < examples_.B; ++b) value += examples_.weight(b) * losses[size_t(b)];
-    return outcome;
+    std::vector<double> values(size_t(count), 0.0);
+    for (int64_t k = 0; k < count; ++k)
+        for (int64_t b = lane_offsets_[size_t(first + k)]; b < lane_offsets_[size_t(first + k) + 1]; ++b)
+            values[size_t(k)] += examples_.weight(b) * question.losses[b];
+    add_in_pairs(values.data(), 1, count);
+    value = values[0];
+    return true;
+}
+
+// The sums of the first `count` slots, which are cleared on the way.
+template <class Real>
+void Likelihood<Real>::add_up(int64_t count, double* sums) {
+    const int64_t A = layout_->attributes(), parts = std::max(kLeastParts, layout_->size() / kPartWeights);
+    int stop = 0;
+    run(parts, layout_->size() < 50'000, stop, [] { return false; }, [&](long part) {
+        const int64_t from = A * part / parts, to = A * (part + 1) / parts;
+        const int64_t begin = layout_->first_weight(from), n = layout_->first_weight(to) - begin;
+        std::vector<double> vectors(size_t(n * count));
+        for (int64_t lane = 0; lane < count; ++lane)
+            layout_->each(slots_[size_t(lane)]->sums.table(), from, to, [&](int64_t k, Real& sum) {
+                vectors[size_t(lane * n + k - begin)] = double(sum);
+                sum = 0;
+            });
+        add_in_pairs(vectors.data(), n, count);
+        std::copy_n(vectors.data(), n, sums + begin);
+    });
+    std::vector<double> of_lanes(static_cast<size_t>(count));
+    layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
+        for (int64_t lane = 0; lane < count; ++lane)
+            of_lanes[size_t(lane)] = slots_[size_t(lane)]->hot[hot * size_t(layout_->stride()) + size_t(label)];
+        add_in_pairs(of_lanes.data(), 1, count);
+        sums[k] = of_lanes[0];  // the row itself was emptied when the lane ended
+    });
+    const int64_t n = transitions_.size();
+    std::vector<double> between(size_t(n * count), 0.0);
+    for (int64_t lane = 0; lane < count; ++lane)
+        slots_[size_t(lane)]->transitions.add_to(transitions_, between.data() + lane * n);
+    add_in_pairs(between.data(), n, count);
+    std::copy_n(between.data(), n, sums + layout_->size());
 }
 
 template class Likelihood<float>;

@@ -2,17 +2,9 @@
 #pragma once
 
 #include "chain/kernels.h"
-
-#include <vector>
+#include "runtime/growing.h"
 
 namespace tagline {
-
-// Memory of at least so many elements; it only grows.
-template <class T>
-T* at_least(std::vector<T>& memory, int64_t count) {
-    if (int64_t(memory.size()) < count) memory.resize(size_t(count));
-    return memory.data();
-}
 
 // The score of a labelling.
 template <class Real, class Label>

@@ -16,7 +16,8 @@ void write_forbidden(const std::vector<uint8_t>& allowed, std::vector<Real>& sco
 
 template <class Real>
 void TransitionTable<Real>::clear() {
-    for (auto* values : {&transitions, &start, &end, &edges}) std::fill(values->begin(), values->end(), Real(0));
+    for (auto* values : {&transitions, &start, &end, &edges, &triples})
+        std::fill(values->begin(), values->end(), Real(0));
 }
 
 template <class Real>
@@ -26,6 +27,7 @@ void TransitionTable<Real>::load(const TransitionLayout& layout, const double* f
     for (Real& score : edges) score = Real(*flat++);
     for (size_t j = 0; layout.start && j < start.size(); ++j) start[j] = Real(*flat++);
     for (size_t j = 0; layout.end && j < end.size(); ++j) end[j] = Real(*flat++);
+    for (int64_t cell : layout.triples) triples[size_t(cell)] = Real(*flat++);
 }
 
 template <class Real>
@@ -36,11 +38,36 @@ void TransitionTable<Real>::forbid(const TransitionLayout& layout) {
 }
 
 template <class Real>
+void TransitionTable<Real>::reload(const TransitionLayout& layout, const double* flat) {
+    const auto set = [](const std::vector<uint8_t>& allowed, size_t k, Real& score, double weight) {
+        if (allowed.empty() || allowed[k]) score = Real(weight);
+    };
+    for (int32_t pair : layout.pairs) set(layout.may_follow, size_t(pair), transitions[size_t(pair)], *flat++);
+    for (Real& score : edges) score = Real(*flat++);
+    for (size_t j = 0; layout.start && j < start.size(); ++j) set(layout.may_start, j, start[j], *flat++);
+    for (size_t j = 0; layout.end && j < end.size(); ++j) set(layout.may_end, j, end[j], *flat++);
+    for (int64_t cell : layout.triples) triples[size_t(cell)] = Real(*flat++);
+}
+
+template <class Real>
+int64_t TransitionTable<Real>::place(int64_t pair) const {
+    if (!legal) return pair;
+    const int64_t i = pair / int64_t(start.size()), j = pair % int64_t(start.size());
+    const int32_t *first = legal->next + legal->leaving[i], *last = legal->next + legal->leaving[i + 1];
+    const int32_t* found = std::lower_bound(first, last, int32_t(j));
+    return found < last && *found == j ? found - legal->next : -1;
+}
+
+template <class Real>
 void TransitionTable<Real>::add_to(const TransitionLayout& layout, double* flat) const {
-    for (int32_t pair : layout.pairs) *flat++ += double(transitions[size_t(pair)]);
+    for (int32_t pair : layout.pairs) {
+        const int64_t k = place(pair);
+        *flat++ += k < 0 ? 0.0 : double(transitions[size_t(k)]);
+    }
     for (Real sum : edges) *flat++ += double(sum);
     for (size_t j = 0; layout.start && j < start.size(); ++j) *flat++ += double(start[j]);
     for (size_t j = 0; layout.end && j < end.size(); ++j) *flat++ += double(end[j]);
+    for (int64_t cell : layout.triples) *flat++ += double(triples[size_t(cell)]);
 }
 
 template <class Real>

@@ -52,6 +52,14 @@ public:
         return model_.after((*this)[k - 2].candidates[a].state, (*this)[k - 1].candidates[b].state);
     }
 
+    int32_t state(int64_t k, int64_t c) const { return (*this)[k].candidates[c].state; }
+
+    // The score of candidate c of place k after a and b.
+    double step(int64_t k, int64_t a, int64_t b, int64_t c) const {
+        const Candidate& here = (*this)[k].candidates[c];
+        return double(after(k, a, b)[here.state]) + double(here.score);
+    }
+
 private:
     const Trigrams& model_;
     const Candidates& candidates_;

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tagline import compiled as _compiled  # noqa: F401 - for its warning where there is none
 
 if TYPE_CHECKING:
-    from tagline import chain, datasets, evaluation, features, plots, readers
+    from tagline import chain, datasets, evaluation, features, plots, readers, scale
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
     from tagline.features.dictionaries import Dictionary
@@ -43,7 +43,7 @@ _HOMES = {
     "tagline.training.callbacks": ("TrainingState",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths", "ViterbiTable"),
 }
-_MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers")
+_MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers", "scale")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -84,6 +84,7 @@ __all__ = [
     "load",
     "plots",
     "readers",
+    "scale",
     "set_threads",
     "show",
     "threads",

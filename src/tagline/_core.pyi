@@ -9,6 +9,11 @@ import numpy
 from numpy.typing import NDArray
 
 
+def answer_items(items: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], words: tuple, ids: Annotated[NDArray, dict(device='cpu', writable=False)], names: tuple, labels: Annotated[NDArray, dict(device='cpu', writable=False)], texts: tuple[list, Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)]] | None, spans: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], tuple, Annotated[NDArray, dict(device='cpu', writable=False)]] | None, marginals: Annotated[NDArray, dict(device='cpu', writable=False)] | None, more: list | None) -> list:
+    """
+    Write what is said of each item of a request: a JSON object each, as bytes.
+    """
+
 def hmm_counts(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Compute (log P [B], start [K], transitions [K, K], nodes [N, K]) from logarithms.
@@ -110,6 +115,11 @@ def sample(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], tr
 def span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
     """
     Compute P(labels in sets) for spans [M, 3] (sentence, first, length), sets stacked in allowed [., L].
+    """
+
+def whole_spans(labels: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """
+    Find the spans of labels [N]: [4, M] (sentence, start, end, type), sorted; the rest as whole_span_probability.
     """
 
 def whole_span_probability(emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], spans: Annotated[NDArray, dict(device='cpu', writable=False)], members: Annotated[NDArray, dict(device='cpu', writable=False)], continues: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
@@ -319,11 +329,48 @@ def cpu() -> str:
 def use_cpu(name: str) -> None:
     """Use another variant from now on."""
 
+def use_pair_lists(when: str) -> None:
+    """
+    Work on lists of legal label pairs from now on: where they are faster, never, or wherever possible. For tests and benchmarks; the answers are the same to rounding.
+    """
+
 def threads() -> int:
     """Tell how many threads share the work."""
 
 def set_threads(count: int) -> None:
     """Share the work between so many threads from now on."""
+
+class Triples:
+    """
+    Scores of triples of labels, table[rows[a, b], c], and questions about chains.
+    """
+
+    def __init__(self, rows: Annotated[NDArray, dict(device='cpu', writable=False)], table: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def log_partition(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool) -> NDArray[numpy.float64]:
+        """Compute log Z [B]."""
+
+    def marginals(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """Compute (probabilities of labels [N, L], log Z [B])."""
+
+    def entropy(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+        """Compute the entropy [B] in nats."""
+
+    def counts(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Compute (nodes [N, L], transitions [L, L], start [L], end [L], triples [R, L], log Z [B]).
+        """
+
+    def viterbi(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """Find the best labels [N] and their scores [B]."""
+
+    def k_best(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], k: int) -> list[tuple[NDArray[numpy.int64], NDArray[numpy.float64]]]:
+        """
+        Find the k best labellings of each sentence: [(labels [K, T], scores [K])].
+        """
+
+    def sample(self, emissions: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], uniforms: Annotated[NDArray, dict(device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+        """Draw labels [n, N] by uniform numbers [n, N]."""
 
 def segment_log_partition(scores: Annotated[NDArray, dict(device='cpu', writable=False)], transitions: Annotated[NDArray, dict(device='cpu', writable=False)], start: Annotated[NDArray, dict(device='cpu', writable=False)], end: Annotated[NDArray, dict(device='cpu', writable=False)], offsets: Annotated[NDArray, dict(device='cpu', writable=False)], allow_no_path: bool) -> NDArray[numpy.float64]:
     """Compute log Z [B] of segment chains with scores [N, D, L]."""
@@ -508,23 +555,33 @@ class ExactStateWeights:
 class Moves:
     """Weights between labels and at the ends, and what is forbidden."""
 
-    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None, local: bool = False) -> None: ...
+    def __init__(self, num_labels: int, transitions: Annotated[NDArray, dict(device='cpu', writable=False)], edge_offsets: Annotated[NDArray, dict(device='cpu', writable=False)], edge_pairs: Annotated[NDArray, dict(device='cpu', writable=False)], start: bool, end: bool, may_follow: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_start: Annotated[NDArray, dict(device='cpu', writable=False)] | None, may_end: Annotated[NDArray, dict(device='cpu', writable=False)] | None, local: bool = False, triples: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None) -> None: ...
 
 class Examples:
     """Labelled sentences, placed in a layout."""
 
-    def __init__(self, layout: Layout, moves: Moves, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], states: tuple, edges: object | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, bounds: Annotated[NDArray, dict(device='cpu', writable=False)], states: tuple, edges: object | None, labels: Annotated[NDArray, dict(device='cpu', writable=False)], allowed: Annotated[NDArray, dict(device='cpu', writable=False)] | None, weights: Annotated[NDArray, dict(device='cpu', writable=False)] | None, kept: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None) -> None: ...
 
 class Likelihood32:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
 
     @property
     def size(self) -> int: ...
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""
+
+    def observed_by(self, first: int, count: int) -> NDArray[numpy.float64]:
+        """
+        Count how often the known labels of a branch of lanes use each weight [size].
+        """
+
+    def expected(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool, first: int, count: int) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood of a branch of lanes and what the model expects of each weight [size].
+        """
 
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
@@ -541,7 +598,7 @@ class Descent32:
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
     """
 
-    def __init__(self, likelihood: Likelihood32, c1: float, c2: float) -> None: ...
+    def __init__(self, likelihood: Likelihood32, c1: float, c2: float, sentences: int = 0) -> None: ...
 
     def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
         """Begin at these weights [size]."""
@@ -571,13 +628,23 @@ class Descent32:
 class Likelihood64:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
 
     @property
     def size(self) -> int: ...
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""
+
+    def observed_by(self, first: int, count: int) -> NDArray[numpy.float64]:
+        """
+        Count how often the known labels of a branch of lanes use each weight [size].
+        """
+
+    def expected(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool, first: int, count: int) -> tuple[float, NDArray[numpy.float64]]:
+        """
+        Compute the negative log-likelihood of a branch of lanes and what the model expects of each weight [size].
+        """
 
     def evaluate(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)], curvature: bool = False) -> tuple[float, NDArray[numpy.float64]]:
         """
@@ -594,7 +661,7 @@ class Descent64:
     Stochastic gradient descent on a likelihood with penalties c1 |w| + c2 |w|^2.
     """
 
-    def __init__(self, likelihood: Likelihood64, c1: float, c2: float) -> None: ...
+    def __init__(self, likelihood: Likelihood64, c1: float, c2: float, sentences: int = 0) -> None: ...
 
     def set(self, weights: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None:
         """Begin at these weights [size]."""

@@ -363,9 +363,9 @@ def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
     starts = np.array(array, dtype=np.int64)
     if starts[0] != 0 or starts[-1] != N:
         raise InputError(f"offsets: expected to run from 0 to {N} (the tokens), got {starts[0]} to {starts[-1]}")
-    falls = np.flatnonzero(np.diff(starts) < 0)
-    if len(falls):
-        b = int(falls[0])
+    falls = starts[1:] < starts[:-1]
+    if falls.any():
+        b = int(falls.argmax())
         raise InputError(f"offsets[{b + 1}]: expected at least {starts[b]} (they never fall), got {starts[b + 1]}")
     return starts
 

@@ -68,9 +68,37 @@ def test_chunks_leave_forbidden_transitions_to_the_sweep(short_chunks: tuple[Eng
     check(short_chunks, make(4, (30, 12), seed=5, dtype="float32", forbidden=0.4))
 
 
-@pytest.mark.parametrize("forbidden", [0.0, 0.3])
-def test_more_labels_than_registers_hold(fused: tuple[Engine, Any], forbidden: float) -> None:
+@pytest.mark.parametrize(
+    ("forbidden", "streamed"),
+    [(0.0, 0), (0.3, 128), *(pytest.param(*case, marks=SLOW_HERE) for case in [(0.0, 128), (0.3, 0), (0.97, 0)])],
+)
+def test_more_labels_than_registers_hold(
+    fused: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch, forbidden: float, streamed: int
+) -> None:
+    monkeypatch.setattr(fused[0].module, "STREAMED", streamed)
     check(fused, make(130, (3, 1, 0), seed=1, dtype="float32", forbidden=forbidden))
+
+
+def test_many_labels_with_whole_blocks_forbidden(fused: tuple[Engine, Any]) -> None:
+    """Two halves of the labels that lead to one another only, so that most blocks of the matrix are empty."""
+    case = make(150, (6, 2), seed=2, dtype="float32")
+    halves = np.arange(150) < 80
+    transitions = np.where(halves[:, None] != halves, case.chain.transitions, -np.inf)
+    chain = replace(case.chain, transitions=transitions.astype(np.float32))
+    check(fused, replace(case, chain=chain))
+
+
+@pytest.mark.parametrize("num_labels", [pytest.param(140, marks=SLOW_HERE)])
+def test_many_labels_that_do_not_mix(fused: tuple[Engine, Any], num_labels: int) -> None:
+    """Mass that fades in float32 and matters again in the end: flagged, and done anew in float64."""
+    case = make(num_labels, (30,), seed=2, dtype="float32", scale=0.1)
+    halves = np.arange(num_labels) < 70
+    emissions, end = case.chain.emissions.copy(), case.chain.end.copy()
+    emissions[:, halves] -= 3
+    end[halves] += 80
+    transitions = np.where(halves[:, None] == halves, case.chain.transitions, -np.inf)
+    chain = replace(case.chain, emissions=emissions, transitions=transitions.astype(np.float32), end=end)
+    check(fused, replace(case, chain=chain))
 
 
 def test_a_wider_tile(fused: tuple[Engine, Any]) -> None:

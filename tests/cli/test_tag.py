@@ -230,7 +230,7 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         ),
         ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
-        ("/", "", "/: expected a file, got a folder"),
+        ("/sys", "", "/sys: expected files, got none; check the folder or the pattern"),
         ("", "a b\nc\n", '<stdin>:1: expected a token a line, got "a b", which may be text'),
         ("--format columns", "a b\nc\n", '<stdin>:2: expected 2 columns, got 1 ("c")'),
         ("--format jsonl", '\n{"text": 3}\n', '<stdin>:2: expected {"tokens": [...]} or {"text": "..."}, got'),

@@ -51,6 +51,14 @@ def test_lenient(model: Path) -> None:
 
 
 class TestFiles:
+    def test_inputs_of_two_formats_have_answers_of_one(self, model: Path, tmp_path: Path) -> None:
+        """The answers to JSON lines were JSON lines in a file whose name said columns."""
+        (tmp_path / "a.jsonl").write_text('{"tokens": ["Anna", "sings"]}\n', encoding="utf-8")
+        (tmp_path / "b.txt").write_text("Bob\nsings\n", encoding="utf-8")
+        done = tagline("tag", "-m", model, tmp_path / "a.jsonl", tmp_path / "b.txt", "-o", tmp_path / "out")
+        assert done.code == 0, done.err
+        assert read_columns(tmp_path / "out" / "a.txt").tokens == [["Anna", "sings"]]
+
     def test_one_file(self, model: Path, tmp_path: Path) -> None:
         out = tmp_path / "out.jsonl"
         done = tagline("tag", "-m", model, "--format", "text", "--as", "jsonl", "-o", out, input=TEXT)

@@ -84,7 +84,7 @@ def test_the_number_of_classes_is_looked_at_before_the_text() -> None:
 
 
 def test_tables_that_memory_does_not_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(brown, "MEMORY", 2 * 32 * 5**2)
+    monkeypatch.setattr(brown, "MEMORY", 2 * 40 * 5**2)
     text = [["a", "b", "c", "d", "e"]]
     assert len(brown_clusters(text, 4).names) == 4
     with pytest.raises(InputError, match=r"count: expected up to 4 clusters, whose tables fit .* got 5"):

@@ -33,6 +33,8 @@ def fitted(kind: str) -> Any:
         return (bilstm() if kind == "bilstm" else transformer()).fit(X, Y)
     estimators = {
         "crf": CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
+        "order 2": CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True, order=2),
+        "order 2, pruned": CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True, order=2, prune=0.01),
         "memm": MEMM(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
         "maxent": MaxEnt(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True),
         "hmm": HMM(scheme="IOB2", k=0.2),
@@ -42,14 +44,14 @@ def fitted(kind: str) -> Any:
     return estimators[kind].fit(X, Y)
 
 
-@pytest.fixture(scope="module", params=list(kinds()))
+@pytest.fixture(scope="module", params=[*kinds(), "order 2", "order 2, pruned"])
 def model(request: pytest.FixtureRequest, one_thread: None) -> Any:
     return fitted(request.param)
 
 
 def first_order(model: Any) -> bool:
     """Whether the labels of its chains are its labels."""
-    return model.kind not in ("semicrf", "trigram")
+    return model.kind not in ("semicrf", "trigram") and getattr(model, "order", 1) == 1
 
 
 def finds_spans(model: Any) -> bool:

@@ -18,6 +18,7 @@ from tagline.models import entities
 from tagline.models.answers import ChainModel
 from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Entity, PlacedSpan, Reading, span_probabilities
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import SCHEMES, legal
 from tagline.readers.text import corpus_of_texts
@@ -372,6 +373,28 @@ def test_spans_of_the_best_labelling_by_each_scheme(name: str) -> None:
     reading = Reading.of(labels, name)
     found = reading.spans(viterbi(chain).labels, chain.offsets).to_lists(3)
     assert found == [best_spans(every, labels, name) for every in enumerate_chain(chain)]
+
+
+@pytest.mark.parametrize("name", LABELS)
+@given(data=st.data())
+def test_the_core_finds_the_spans_of_any_labels(name: str, data: st.DataObject) -> None:
+    """Whether the scheme allows them or not, and in sentences of any length."""
+    reading = Reading.of(LABELS[name], name)
+    rows = data.draw(st.lists(st.lists(st.integers(0, len(LABELS[name]) - 1), max_size=6), max_size=4))
+    labels, offsets = np.array([n for row in rows for n in row], np.int64), offsets_of([len(row) for row in rows])
+    spans = reading.spans(labels, offsets)
+    expected = [spans.sentence, spans.start, spans.end, spans.numbered(reading.types)]
+    with using_engine("native"):
+        np.testing.assert_array_equal(reading.placed(labels, offsets), expected)
+    with using_engine("naive"):
+        np.testing.assert_array_equal(reading.placed(labels, offsets), expected)
+
+
+def test_labels_that_there_are_not_are_refused() -> None:
+    reading, offsets = Reading.of(IOB), np.array([0, 2])
+    for labels in ([0, 3], [-1, 0]):
+        with using_engine("native"), pytest.raises(ValueError, match="labels"):
+            reading.placed(np.array(labels), offsets)
 
 
 def test_a_long_span_in_a_long_sentence() -> None:

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tagline import CRF, chain
-from tagline.errors import InputError
+from tagline.errors import InputError, TaglineError
 from tagline.serving import Settings, create_app
 from tagline.serving.settings import check_exposure
 from tagline.serving.shelf import named_models
@@ -148,6 +148,28 @@ def test_requests_together_are_answered_as_alone(crf: Any) -> None:
     spoiled = answer_requests(served, [TagRequest(text="a"), TagRequest(text="b " * 200), TagRequest(text="a")], 100)
     assert spoiled[0] == spoiled[2] == answer_requests(served, [TagRequest(text="a")], 100)[0]
     assert spoiled[1].status == 413
+
+
+def test_a_slow_first_call_is_forgotten() -> None:
+    from tagline.serving.shelf import Pace
+
+    pace = Pace()
+    assert pace.seconds(1) == float("inf")
+    pace.note(10, 0.05)
+    assert pace.seconds(10) == 0.05
+    pace.note(700, 0.001)  # a large one that took less: a call costs no more than that
+    assert pace.seconds(10) < 0.005
+    for _ in range(50):
+        pace.note(700, 0.001)
+    assert pace.seconds(700) < 0.005
+    pace.note(700, 1.0)
+    assert pace.seconds(10) < 0.005 < 0.02 < pace.seconds(700)
+
+
+def test_no_service_without_the_core(crf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagline.compiled.core", None)
+    with pytest.raises(TaglineError, match="expected the compiled core"):
+        create_app({"names": crf})
 
 
 def test_a_token_is_asked_for(crf: Any) -> None:

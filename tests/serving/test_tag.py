@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_places_are_those_of_the_text_as_it_was_sent(texts: list[str]) -> None:
     from tagline.serving.shelf import ServedModel
 
     served = ServedModel("names", SMALL)
-    (items,) = answer_requests(served, [TagRequest(texts=texts)], 1000)
+    (answer,) = answer_requests(served, [TagRequest(texts=texts)], 1000)
+    items = json.loads(b"[%b]" % answer.items)
     assert [item["text"] for item in items] == texts
     for item in items:
         tokens = tokens_of(item)

@@ -56,8 +56,9 @@ struct SumShared {
     bool too_large;                // for exp space
     Real *start, *end;             // [S] exp(score)·2^−K
     Real *start_allowed, *end_allowed;  // [S] 1 or 0
-    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose
-    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition is forbidden
+    const PairTables* pairs;       // null where the transitions are matrices
+    Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose; or the cells of the tables of pairs
+    Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition of a matrix is forbidden
     Real *table, *table_power;     // [rows, S] exp(score)·2^−K of the rows that symbols name, and [rows] K
     Spread<Real> *row_spreads;     // [rows]
     Spread<Real> table_spread;     // of all of them
@@ -67,9 +68,11 @@ constexpr size_t kSharedHeader = 256;
 static_assert(sizeof(SumShared<double>) <= kSharedHeader);
 
 template <class Real>
-size_t sum_shared_size(int64_t L, int64_t rows) {
+size_t sum_shared_size(int64_t L, int64_t rows, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    return kSharedHeader + 64 + sizeof(Real) * (4 * S + 4 * size_t(L) * S) +
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pair_cells<Real>(pairs->out_of))
+                               : 4 * size_t(L) * S;
+    return kSharedHeader + 64 + sizeof(Real) * (4 * S + cells) +
            size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
 }
 
@@ -90,20 +93,44 @@ void prepare_table(const Scores<Real>& common, SumShared<Real>& shared, Real* me
     }
 }
 
+// The extremes of the legal transitions, and E = exp(T)·2^−K of them by previous and by next label.
 template <class Real>
-void sum_prepare(const Scores<Real>& common, void* memory) {
+void prepare_pairs(const Scores<Real>& common, SumShared<Real>& shared) {
+    const int64_t L = common.L;
+    const PairTables& pairs = *shared.pairs;
+    fill_cells(pairs.into, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
+    fill_cells(pairs.out_of, shared.out_of, [&](int32_t j, int32_t i) { return common.transitions[i * L + j]; });
+    const int64_t into = pair_cells<Real>(pairs.into), out_of = pair_cells<Real>(pairs.out_of);
+    shared.transitions = extremes_of(shared.into, into);
+    shared.transitions.forbidden = pairs.legal->count < L * L;
+    shared.transition_power = shared.transitions.power();
+    const Powers<Real> powers(shared.transition_power);
+    constexpr int W = Lanes<Real>::width;
+    for (int64_t n = 0; n * W < into; ++n) at(shared.into, n) = powers.exp(at(shared.into, n));
+    for (int64_t n = 0; n * W < out_of; ++n) at(shared.out_of, n) = powers.exp(at(shared.out_of, n));
+}
+
+template <class Real>
+void sum_prepare(const Scores<Real>& common, const PairTables* pairs, void* memory) {
     const int64_t L = common.L, S = padded<Real>(L);
     auto& shared = *static_cast<SumShared<Real>*>(memory);
+    shared.pairs = pairs;
     Real* next = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
     Real** const rows[] = {&shared.start, &shared.end, &shared.start_allowed, &shared.end_allowed};
     for (Real** row : rows) {
         *row = next;
         next += S;
     }
-    Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
-    for (Real** matrix : matrices) {
-        *matrix = next;
-        next += L * S;
+    if (pairs) {
+        shared.into = next;
+        shared.out_of = next + pair_cells<Real>(pairs->into);
+        next = shared.out_of + pair_cells<Real>(pairs->out_of);
+    } else {
+        Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
+        for (Real** matrix : matrices) {
+            *matrix = next;
+            next += L * S;
+        }
     }
     prepare_table(common, shared, next);
     const Extremes<Real> start = extremes_of(common.start, L), end = extremes_of(common.end, L);
@@ -122,6 +149,11 @@ void sum_prepare(const Scores<Real>& common, void* memory) {
         at(shared.end_allowed, n) = last > -inf ? splat(Real(1)) : Vec<Real>{};
     }
     if (common.per_position) return;
+    if (pairs) {
+        prepare_pairs(common, shared);
+        shared.too_large |= shared.transitions.too_large();
+        return;
+    }
     shared.transitions = extremes_of(common.transitions, L * L);
     shared.transition_power = shared.transitions.power();
     shared.too_large |= shared.transitions.too_large();
@@ -157,6 +189,11 @@ struct Reach {
     void step(const Real* allowed, int64_t L, int64_t S) {
         const Real* from = now;
         multiply<SumProduct, 1>(&from, allowed, L, S, [&](int, int64_t n, Vec<Real> lanes) { at(next, n) = lanes; });
+        for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
+    }
+
+    void step(const PairTable& allowed, int64_t S) {
+        follow_pairs(allowed, now, S, next);
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n) at(source, n) = at(now, n);
     }
 };

@@ -117,7 +117,7 @@ struct Backward {
             store_row(row.nodes, n, L, alpha * beta);
     }
 
-    template <int kCount>
+    template <int kCount, bool kPairs>
     static void step(Backward* const* group, int64_t k) {
         const double* before[kCount];
         Row rows[kCount];
@@ -125,13 +125,20 @@ struct Backward {
             before[g] = group[g]->w + (group[g]->T - 1 - k) * group[g]->S;
             rows[g] = group[g]->row(group[g]->T - 2 - k);
         }
-        multiply<SumProduct, kCount>(
-            before, group[0]->of.shared.out_of, group[0]->L, group[0]->S,
-            [&](int g, int64_t n, Vec<double> lanes) {
-                const Row* row = rows + g;
-                __asm__("" : "+r"(row));  // read it here: what is held in registers over the product pushes others out
-                group[g]->take_beta(*row, n, lanes);
-            });
+        const auto take = [&](int g, int64_t n, Vec<double> lanes) TAGLINE_INLINED {
+            const Row* row = rows + g;
+            __asm__("" : "+r"(row));  // read it here: what is held in registers over the product pushes others out
+            group[g]->take_beta(*row, n, lanes);
+        };
+        const SumShared<double>& shared = group[0]->of.shared;
+        const int64_t L = group[0]->L, S = group[0]->S;
+        if constexpr (kPairs) {
+            double* packed[kCount];
+            for (int g = 0; g < kCount; ++g) packed[g] = group[g]->of.packed;
+            multiply_pairs<SumProduct, kCount>(before, shared.pairs->out_of, shared.out_of, packed, L, S, take);
+        } else {
+            multiply<SumProduct, kCount>(before, shared.out_of, L, S, take);
+        }
     }
 
     // An upper bound of the probability of paths through emissions that were raised.
@@ -234,18 +241,21 @@ void count(int count, const Scores<double>* sentences, const void* memory, const
     int active = count;
     for (int64_t k = 0; !gave_up && k < sentences[0].T - 1; ++k) {
         while (sentences[active - 1].T - 1 <= k) --active;
+        const auto step = [&]<int kCount>(Backward* const* some) {
+            shared.pairs ? Backward::step<kCount, true>(some, k) : Backward::step<kCount, false>(some, k);
+        };
         if (active == 4) {
-            Backward::step<4>(back, k);
+            step.template operator()<4>(back);
         } else {
-            if (active >= 2) Backward::step<2>(back, k);
-            if (active % 2) Backward::step<1>(back + active - 1, k);
+            if (active >= 2) step.template operator()<2>(back);
+            if (active % 2) step.template operator()<1>(back + active - 1);
         }
         gave_up = stopped(k);
     }
     gave_up |= __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
     Products products(group[0]->L, group[0]->S, want[0].transitions);
     for (int g = 0; g < count; ++g) {
-        if (!gave_up && back[g]->finish()) products.add(group[g]->alpha, back[g]->w, group[g]->T);
+        if (!gave_up && back[g]->finish() && want[g].transitions) products.add(group[g]->alpha, back[g]->w, group[g]->T);
         status[g] = gave_up ? Status::stopped : group[g]->status;
     }
     products.flush();

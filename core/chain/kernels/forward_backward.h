@@ -17,11 +17,14 @@
 template <class Real, bool kAlpha>
 void advance(Trellis<Real>* const* group, int count, int64_t k) {
     while (count > 0 && (kAlpha ? group[count - 1]->alpha_steps : group[count - 1]->beta_steps) <= k) --count;
+    const bool pairs = group[0]->shared.pairs;
     const auto step = [&]<int kCount>(Trellis<Real>* const* active) {
         if constexpr (kAlpha)
-            Trellis<Real>::template step_alpha<kCount>(active, k + 1);
+            pairs ? Trellis<Real>::template step_alpha<kCount, true>(active, k + 1)
+                  : Trellis<Real>::template step_alpha<kCount, false>(active, k + 1);
         else
-            Trellis<Real>::template step_beta<kCount>(active, k);
+            pairs ? Trellis<Real>::template step_beta<kCount, true>(active, k)
+                  : Trellis<Real>::template step_beta<kCount, false>(active, k);
     };
     if (count == 4) return step.template operator()<4>(group);
     if (count >= 2) step.template operator()<2>(group);

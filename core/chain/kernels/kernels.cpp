@@ -26,6 +26,7 @@ namespace TAGLINE_VARIANT {
 
 #include "chain/kernels/simd.h"
 #include "chain/kernels/multiply.h"
+#include "chain/kernels/pairs.h"
 #include "chain/kernels/rows.h"
 #include "chain/kernels/exp_space.h"
 #include "chain/kernels/gaussians.h"
@@ -37,10 +38,12 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/viterbi.h"
 #include "chain/kernels/viterbi_abreast.h"
 #include "chain/kernels/emissions.h"
+#include "chain/kernels/triples.h"
 
 template <class Real>
 constexpr Kernels<Real> kernels() {
-    return {sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
+    return {PairLanes<Real>::width, kPairTile,
+            sum_shared_size<Real>, sum_prepare<Real>, posterior<Real>,
             max_shared_size<Real>, max_prepare<Real>, viterbi<Real>,
             emit<Real>,            absorb<Real>,      posterior_abreast<Real>,
             viterbi_abreast<Real>, Lanes<Real>::width};
@@ -78,6 +81,7 @@ const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     TAGLINE_VARIANT::kernels<double>(),
     {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
      TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments},
+    {TAGLINE_VARIANT::combine, TAGLINE_VARIANT::dots, TAGLINE_VARIANT::add_products, TAGLINE_VARIANT::best_of},
 };
 
 }  // namespace tagline

@@ -33,19 +33,22 @@ TAGLINE_INLINED inline void repeat(Work work) {
     }
 }
 
-template <class Ring, int kCount, int kVectors, class Real, class Emit>
+// V is the vector. Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed.
+template <class Ring, class V, int kCount, int kVectors, bool kListed = false, class Real, class Emit>
 TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
-                                          int64_t vector, Emit emit) {
+                                          int64_t vector, Emit emit, const int32_t* rows = nullptr) {
     constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
-    Vec<Real> sums[kSums * kEach];
-    repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<Vec<Real>>(); });
+    V sums[kSums * kEach];
+    repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<V>(); });
     const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
-        Vec<Real> right[kVectors];
-        repeat<kVectors>([&]<int n>() TAGLINE_INLINED { right[n] = at(matrix + i * S, vector + n); });
+        V right[kVectors];
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
+            right[n] = reinterpret_cast<const V*>(matrix + i * S)[vector + n];
+        });
         repeat<kCount>([&]<int g>() TAGLINE_INLINED {
-            const Vec<Real> left = splat(v[g][i]);
+            const V left = v[g][kListed ? rows[i] : i] - V{};
             repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
-                Vec<Real>& sum = sums[u * kEach + g * kVectors + n];
+                V& sum = sums[u * kEach + g * kVectors + n];
                 sum = Ring::step(sum, left, right[n]);
             });
         });
@@ -57,7 +60,7 @@ TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matr
         for (; i < L; ++i) add.template operator()<0>(i);
     repeat<kCount>([&]<int g>() TAGLINE_INLINED {
         repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
-            Vec<Real> total = sums[g * kVectors + n];
+            V total = sums[g * kVectors + n];
             repeat<kSums - 1>([&]<int u>() TAGLINE_INLINED {
                 total = Ring::join(total, sums[(u + 1) * kEach + g * kVectors + n]);
             });
@@ -72,10 +75,10 @@ template <class Ring, int kCount, class Real, class Emit>
 TAGLINE_INLINED inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S, Emit emit) {
     const int64_t vectors = S / Lanes<Real>::width;
     int64_t n = 0;
-    for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, kCount, kTile>(v, matrix, L, S, n, emit);
+    for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, Vec<Real>, kCount, kTile>(v, matrix, L, S, n, emit);
     for (; n < vectors; ++n) {
-        if (kTile > 2 && n + 3 == vectors) return multiply_tile<Ring, kCount, 3>(v, matrix, L, S, n, emit);
-        if (kTile > 2 && n + 2 == vectors) return multiply_tile<Ring, kCount, 2>(v, matrix, L, S, n, emit);
-        multiply_tile<Ring, kCount, 1>(v, matrix, L, S, n, emit);
+        if (kTile > 2 && n + 3 == vectors) return multiply_tile<Ring, Vec<Real>, kCount, 3>(v, matrix, L, S, n, emit);
+        if (kTile > 2 && n + 2 == vectors) return multiply_tile<Ring, Vec<Real>, kCount, 2>(v, matrix, L, S, n, emit);
+        multiply_tile<Ring, Vec<Real>, kCount, 1>(v, matrix, L, S, n, emit);
     }
 }

@@ -119,6 +119,14 @@ private:
             for (int64_t k = 0; k < L * L; ++k) out[k] = 0;
             return;
         }
+        if (shared.pairs) {
+            for (int64_t k = 0; k < L * L; ++k) out[k] = 0;
+            const Real *left = alpha + (t - 1) * S, *right = beta + t * S;
+            for_pairs<Real>(shared.pairs->into, [&](int64_t place, int64_t i, int64_t j) {
+                out[i * L + j] = left[i] * right[j] * shared.into[place];
+            });
+            return;
+        }
         const Real* E = of.into(t);
         for (int64_t i = 0; i < L; ++i) {
             const Vec<Real> left = splat(alpha[(t - 1) * S + i]);
@@ -129,12 +137,28 @@ private:
 
     // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t: a product of matrices, summed in Real over a few tokens at a time.
     void add_transition_counts(double* counts) {
+        if (shared.pairs) return add_pair_counts(counts);
         for (int64_t first = 1; first < T; first += kTokensBetweenFlushes) {
             const int64_t last = first + kTokensBetweenFlushes < T ? first + kTokensBetweenFlushes : T;
             int64_t n = 0;
             for (; n + kTile <= vectors; n += kTile) add_column_tile<kTile>(counts, first, last, n);
             for (; n + 2 <= vectors; n += 2) add_column_tile<2>(counts, first, last, n);
             if (n < vectors) add_column_tile<1>(counts, first, last, n);
+        }
+    }
+
+    // The same for legal pairs alone.
+    void add_pair_counts(double* counts) {
+        const PairTable& table = shared.pairs->into;
+        PairCounts<Real> sums(table, shared.into, S, counts);
+        Real* packed = table.places ? take<Real>(of.scratch, kTokensBetweenFlushes * S) : nullptr;
+        for (int64_t first = 1; first < T; first += kTokensBetweenFlushes) {
+            const int64_t count = first + kTokensBetweenFlushes < T ? kTokensBetweenFlushes : T - first;
+            for (int64_t t = 0; packed && t < count; ++t) {
+                const Real* w = beta + (first + t) * S;
+                for (int64_t j = 0; j < S; ++j) packed[t * S + j] = j < L ? w[table.columns[j]] : Real(0);
+            }
+            sums.add(alpha + (first - 1) * S, packed ? packed : beta + first * S, count);
         }
     }
 
@@ -166,8 +190,17 @@ private:
         }
     }
 
-    // [j][i] = E(i, j) log E(i, j), 0 where forbidden: with it Σ_ij p_ij log E_ij is one more product.
+    // [j][i] = E(i, j) log E(i, j), 0 where forbidden: with it Σ_ij p_ij log E_ij is one more product. With tables of
+    // pairs, the same in their cells.
     const Real* weighed_transitions() {
+        if (shared.pairs) {
+            const PairTable& table = shared.pairs->into;
+            Real* cells = take<Real>(of.scratch, pair_cells<Real>(table));
+            for_pairs<Real>(table, [&](int64_t place, int64_t i, int64_t j) {
+                cells[place] = shared.into[place] * (s.transitions[i * L + j] - shared.transition_power * Real(kLn2));
+            });
+            return cells;
+        }
         Real* out = take<Real>(of.scratch, L * S);
         for (int64_t j = 0; j < L; ++j)
             for (int64_t i = 0; i < S; ++i) {
@@ -189,9 +222,14 @@ private:
         if (t == 0) return total;
         const Real *left = alpha + (t - 1) * S, *right = beta + t * S;  // α_(t−1), w_t
         double expected = 0;
-        multiply<SumProduct, 1>(&right, weighed, L, S, [&](int, int64_t n, Vec<Real> lanes) {
-            expected += sum_of(lanes * at(left, n));
-        });
+        if (shared.pairs)
+            for_pairs<Real>(shared.pairs->into, [&](int64_t place, int64_t i, int64_t j) {
+                expected += left[i] * right[j] * weighed[place];
+            });
+        else
+            multiply<SumProduct, 1>(&right, weighed, L, S, [&](int, int64_t n, Vec<Real> lanes) {
+                expected += sum_of(lanes * at(left, n));
+            });
         double logs = 0;
         for (int64_t j = 0; j < L; ++j) logs += times_log(now[j], right[j]) + times_log(before[j], left[j]);
         return total - logs - expected;

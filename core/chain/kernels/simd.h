@@ -39,6 +39,27 @@ struct Lanes<double> {
 template <class Real>
 using Vec = typename Lanes<Real>::Vec;
 
+// Vectors for tables of pairs: at most 32 bytes. Where few lanes of a vector are legal, twice as many vectors of half
+// the width hold little more, and processors add two of them in the time of one wide one.
+template <class Real>
+struct PairLanes {
+    static constexpr int bytes = kVectorBytes < 32 ? kVectorBytes : 32, width = bytes / int(sizeof(Real));
+    typedef Real Vec __attribute__((vector_size(bytes), may_alias));
+};
+
+template <class Real>
+using PairVec = typename PairLanes<Real>::Vec;
+
+template <class Real>
+inline PairVec<Real>& pair_at(Real* row, int64_t vector) {
+    return reinterpret_cast<PairVec<Real>*>(row)[vector];
+}
+
+template <class Real>
+inline const PairVec<Real>& pair_at(const Real* row, int64_t vector) {
+    return reinterpret_cast<const PairVec<Real>*>(row)[vector];
+}
+
 // value − 0, which is value even for −0: the compiler leaves the subtraction out and loads straight into all lanes.
 template <class Real>
 inline Vec<Real> splat(Real value) {
@@ -58,6 +79,12 @@ inline const Vec<Real>& at(const Real* row, int64_t vector) {
 #if defined(__x86_64__)
 // Spelled out: the compilers do not all see a maximum in `a > b ? a : b` over vectors.
 #if defined(TAGLINE_WIDE_64)
+inline PairVec<float> larger(PairVec<float> a, PairVec<float> b) {
+    return (PairVec<float>)_mm256_max_ps((__m256)a, (__m256)b);
+}
+inline PairVec<double> larger(PairVec<double> a, PairVec<double> b) {
+    return (PairVec<double>)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
 inline Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_max_ps((__m512)a, (__m512)b); }
 inline Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b); }
 inline Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_min_ps((__m512)a, (__m512)b); }

@@ -38,7 +38,7 @@ struct Trellis {
     }
 
     // One step of α, to the same token of kCount sentences, and one of β.
-    template <int kCount>
+    template <int kCount, bool kPairs>
     static void step_alpha(Trellis* const* group, int64_t t) {
         const int64_t L = group[0]->L, S = group[0]->S;
         const Real* before[kCount];
@@ -54,14 +54,21 @@ struct Trellis {
             scale[g] = splat(power_of_two(-trellis.alpha_exponent[t], Real()));
             high[g] = Vec<Real>{};
         }
-        multiply<SumProduct, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
+        const auto take_alpha = [&](int g, int64_t n, Vec<Real> lanes) TAGLINE_INLINED {
             at(row[g], n) = lanes * (at(emitted[g], n) * scale[g]);
             high[g] = larger(high[g], at(row[g], n));
-        });
+        };
+        if constexpr (kPairs) {
+            const SumShared<Real>& shared = group[0]->shared;
+            multiply_pairs<SumProduct, kCount>(before, shared.pairs->into, shared.into, Packed<kCount>(group).rows, L,
+                                               S, take_alpha);
+        } else {
+            multiply<SumProduct, kCount>(before, group[0]->into(t), L, S, take_alpha);
+        }
         for (int g = 0; g < kCount; ++g) group[g]->end_alpha(t, high[g]);
     }
 
-    template <int kCount>
+    template <int kCount, bool kPairs>
     static void step_beta(Trellis* const* group, int64_t k) {
         const int64_t L = group[0]->L, S = group[0]->S;
         const Real* weighed[kCount];
@@ -73,17 +80,29 @@ struct Trellis {
             row[g] = trellis.beta + (trellis.T - 2 - k) * S;
             high[g] = Vec<Real>{};
         }
-        if (group[0]->s.per_position) {
+        const auto take_beta = [&](int g, int64_t n, Vec<Real> lanes) TAGLINE_INLINED {
+            at(row[g], n) = lanes;
+            high[g] = larger(high[g], lanes);
+        };
+        const SumShared<Real>& shared = group[0]->shared;
+        if constexpr (kPairs)
+            multiply_pairs<SumProduct, kCount>(weighed, shared.pairs->out_of, shared.out_of,
+                                               Packed<kCount>(group).rows, L, S, take_beta);
+        else if (group[0]->s.per_position)
             high[0] = group[0]->rows_times_w(group[0]->into(group[0]->T - 1 - k), row[0]);
-        } else {
-            multiply<SumProduct, kCount>(weighed, group[0]->shared.out_of, L, S,
-                                         [&](int g, int64_t n, Vec<Real> lanes) {
-                                             at(row[g], n) = lanes;
-                                             high[g] = larger(high[g], lanes);
-                                         });
-        }
+        else
+            multiply<SumProduct, kCount>(weighed, shared.out_of, L, S, take_beta);
         for (int g = 0; g < kCount; ++g) group[g]->end_beta(group[g]->T - 2 - k, high[g]);
     }
+
+    // Scratch of the sentences of a group, see multiply_pairs.
+    template <int kCount>
+    struct Packed {
+        Real* rows[kCount];
+        explicit Packed(Trellis* const* group) {
+            for (int g = 0; g < kCount; ++g) rows[g] = group[g]->packed;
+        }
+    };
 
     const Scores<Real>& s;
     const SumShared<Real>& shared;
@@ -98,6 +117,7 @@ struct Trellis {
     int *alpha_exponent, *beta_exponent;  // [T] k_t
     Real *matrix = nullptr, *allowed = nullptr;  // [L, S], made where they are needed
     Real* w;                 // [S] x_t ⊙ β_t in a step of β
+    Real* packed = nullptr;  // [2 S] scratch, only with tables of pairs
     Real alpha_largest, beta_largest;
     bool guarded;
     bool lenient = false;  // labels may sink, see expected_counts.h
@@ -114,6 +134,7 @@ struct Trellis {
         alpha_exponent = take<int>(scratch, T);
         beta_exponent = take<int>(scratch, T);
         w = take<Real>(scratch, S);
+        if (shared.pairs) packed = take<Real>(scratch, 2 * S);
         if (s.per_position) {
             transition_power = take<Real>(scratch, T);
             matrix = take<Real>(scratch, L * S);
@@ -246,7 +267,12 @@ struct Trellis {
 
     __attribute__((noinline)) void settle_alpha(int64_t t, Vec<Real> high) {
         if (guarded) {
-            if (s.per_position || !ahead.unchanged(S)) ahead.step(may_enter(t), L, S);
+            if (s.per_position || !ahead.unchanged(S)) {
+                if (shared.pairs)
+                    ahead.step(shared.pairs->into, S);
+                else
+                    ahead.step(may_enter(t), L, S);
+            }
             ahead.enter(ahead.next, x[t], S);
         }
         settle(alpha + t * S, largest_of(high), alpha_exponent[t], alpha_largest, ahead);
@@ -280,7 +306,12 @@ struct Trellis {
     __attribute__((noinline)) void settle_beta(int64_t t, Vec<Real> high) {
         if (guarded) {
             behind.enter(behind.now, x[t + 1], S);
-            if (s.per_position || !behind.unchanged(S)) behind.step(may_leave(t + 1), L, S);
+            if (s.per_position || !behind.unchanged(S)) {
+                if (shared.pairs)
+                    behind.step(shared.pairs->out_of, S);
+                else
+                    behind.step(may_leave(t + 1), L, S);
+            }
             behind.enter(behind.next, behind.next, S);
         }
         settle(beta + t * S, largest_of(high), beta_exponent[t], beta_largest, behind);

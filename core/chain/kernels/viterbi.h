@@ -21,8 +21,9 @@ inline Real near_tie(int64_t t) {
 template <class Real>
 struct MaxShared {
     Real high;       // of the shared transitions; taken off in float32
-    Real *into;      // [L, S] T − high, −∞ in the padding
-    Real *out_of;    // [L, S] the transpose
+    const PairTables* pairs;  // null where the transitions are matrices
+    Real *into;      // [L, S] T − high, −∞ in the padding; or the cells of the table of pairs
+    Real *out_of;    // [L, S] the transpose; or [pairs] by next label, then by previous one
     Real *start, *end;  // [S]
 };
 
@@ -30,9 +31,11 @@ template <class Real>
 constexpr bool kCentred = sizeof(Real) == 4;
 
 template <class Real>
-size_t max_shared_size(int64_t L) {
+size_t max_shared_size(int64_t L, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    return kSharedHeader + 64 + sizeof(Real) * (2 * S + 2 * size_t(L) * S);
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pairs->legal->count)
+                               : 2 * size_t(L) * S;
+    return kSharedHeader + 64 + sizeof(Real) * (2 * S + cells);
 }
 
 template <class Real>
@@ -46,17 +49,34 @@ inline Real centre_of(const Real* scores, int64_t n) {
     return kCentred<Real> ? finite_or_zero(largest_in(scores, n)) : Real(0);
 }
 
+// The legal transitions less the largest, in the cells of the table and by next label.
 template <class Real>
-void max_prepare(const Scores<Real>& common, void* memory) {
+void prepare_pairs(const Scores<Real>& common, MaxShared<Real>& shared) {
+    const int64_t L = common.L;
+    const PairTable& table = shared.pairs->into;
+    const LegalPairs& legal = *shared.pairs->legal;
+    fill_cells(table, shared.into, [&](int32_t i, int32_t j) { return common.transitions[i * L + j]; });
+    const int64_t cells = pair_cells<Real>(table);
+    shared.high = cells ? centre_of(shared.into, cells) : Real(0);
+    for (int64_t n = 0; n * Lanes<Real>::width < cells; ++n) at(shared.into, n) -= splat(shared.high);
+    for (int64_t k = 0; k < legal.count; ++k)
+        shared.out_of[k] = common.transitions[legal.previous[legal.numbers[k]] * L + legal.next[legal.numbers[k]]] -
+                           shared.high;
+}
+
+template <class Real>
+void max_prepare(const Scores<Real>& common, const PairTables* pairs, void* memory) {
     const int64_t L = common.L, S = padded<Real>(L);
     auto& shared = *static_cast<MaxShared<Real>*>(memory);
+    shared.pairs = pairs;
     shared.start = reinterpret_cast<Real*>(static_cast<char*>(memory) + kSharedHeader);
     shared.end = shared.start + S;
     shared.into = shared.end + S;
-    shared.out_of = shared.into + L * S;
+    shared.out_of = shared.into + (pairs ? pair_cells<Real>(pairs->into) : L * S);
     centred_row(common.start, centre_of(common.start, L), L, S, shared.start);
     centred_row(common.end, centre_of(common.end, L), L, S, shared.end);
     if (common.per_position) return;
+    if (pairs) return prepare_pairs(common, shared);
     shared.high = centre_of(common.transitions, L * L);
     for (int64_t i = 0; i < L; ++i) {
         centred_row(common.transitions + i * L, shared.high, L, S, shared.into + i * S);
@@ -87,6 +107,27 @@ inline Choice choose(const Real* left, const Real* right, int64_t S, Real margin
     return {label < 0 ? 0 : label, count == 1};  // none only with NaN, which the door keeps out
 }
 
+// The same over the legal pairs into a label: left [S] by previous label; terms [S] is scratch.
+template <class Real>
+inline Choice choose_pair(const MaxShared<Real>& shared, int64_t label, const Real* left, Real margin, Real* terms) {
+    const LegalPairs& legal = *shared.pairs->legal;
+    const int64_t first = legal.entering[label], count = legal.entering[label + 1] - first;
+    const int32_t* numbers = legal.numbers + first;
+    Real high = -__builtin_inf();
+    for (int64_t k = 0; k < count; ++k) {
+        terms[k] = left[legal.previous[numbers[k]]] + shared.out_of[first + k];
+        high = larger_of(high, terms[k]);
+    }
+    const Real least = high - margin;
+    int64_t chosen = 0, near = 0;
+    for (int64_t k = count - 1; k >= 0; --k)
+        if (terms[k] >= least) {
+            chosen = k;
+            ++near;
+        }
+    return {count ? legal.previous[numbers[chosen]] : 0, near == 1};
+}
+
 template <class Real>
 struct BestPath {
     const Scores<Real>& s;
@@ -94,6 +135,7 @@ struct BestPath {
     const int64_t T, L, S, vectors;
     Real *delta;      // [T, S]
     Real *matrix = nullptr, *high_into = nullptr;  // [L, S], [T]; only per position
+    Real* packed = nullptr;  // [2 S] scratch, only with tables of pairs
     Real best = 0;       // the maximum of δ to be taken off at the next step
     Vec<Real> lowest{};  // of δ less its maximum, where it was looked at
     Status status = Status::done;
@@ -101,6 +143,7 @@ struct BestPath {
     BestPath(const Scores<Real>& sentence, const MaxShared<Real>& shared, Arena& scratch)
         : s(sentence), shared(shared), T(s.T), L(s.L), S(padded<Real>(L)), vectors(S / Lanes<Real>::width),
           delta(take<Real>(scratch, T * S)) {
+        if (shared.pairs) packed = take<Real>(scratch, 2 * S);
         if (!s.per_position) return;
         matrix = take<Real>(scratch, L * S);
         high_into = take<Real>(scratch, T);
@@ -131,7 +174,7 @@ struct BestPath {
         return matrix;
     }
 
-    template <int kCount>
+    template <int kCount, bool kPairs>
     static void step(BestPath* const* group, int64_t t) {
         const int64_t L = group[0]->L, S = group[0]->S;
         const Real *before[kCount], *emitted[kCount];
@@ -141,11 +184,19 @@ struct BestPath {
             emitted[g] = group[g]->emissions_at(t);
             high[g] = splat(Real(-__builtin_inf()));
         }
-        multiply<MaxPlus, kCount>(before, group[0]->into(t), L, S, [&](int g, int64_t n, Vec<Real> lanes) {
+        const auto take_delta = [&](int g, int64_t n, Vec<Real> lanes) TAGLINE_INLINED {
             Vec<Real>& row = at(group[g]->delta + t * S, n);
             row = lanes + group[g]->emission(emitted[g], n);
             high[g] = larger(high[g], row);
-        });
+        };
+        if constexpr (kPairs) {
+            const MaxShared<Real>& shared = group[0]->shared;
+            Real* packed[kCount];
+            for (int g = 0; g < kCount; ++g) packed[g] = group[g]->packed;
+            multiply_pairs<MaxPlus, kCount>(before, shared.pairs->into, shared.into, packed, L, S, take_delta);
+        } else {
+            multiply<MaxPlus, kCount>(before, group[0]->into(t), L, S, take_delta);
+        }
         for (int g = 0; g < kCount; ++g) group[g]->settle(t, high[g]);
     }
 
@@ -184,9 +235,10 @@ struct BestPath {
 
     // The label before `label` at t; false where float32 cannot tell.
     bool step_back(int64_t t, int64_t* path) {
-        const Choice choice = s.per_position
-                                  ? previous(t, path[t])
-                                  : choose(delta + (t - 1) * S, shared.out_of + path[t] * S, S, near_tie<Real>(t));
+        const Real* before = delta + (t - 1) * S;
+        const Choice choice = s.per_position ? previous(t, path[t])
+                              : shared.pairs ? choose_pair(shared, path[t], before, near_tie<Real>(t), packed)
+                                             : choose(before, shared.out_of + path[t] * S, S, near_tie<Real>(t));
         path[t - 1] = choice.label;
         if (kCentred<Real> && !choice.clear) status = Status::guard;
         return status == Status::done;
@@ -227,11 +279,15 @@ void viterbi(int count, const Scores<Real>* sentences, const void* memory, int64
     int active = count;
     for (int64_t t = 1; !stopped && t < sentences[0].T; ++t) {
         while (sentences[active - 1].T <= t) --active;
+        const auto step = [&]<int kCount>(BestPath<Real>* const* some) {
+            shared.pairs ? BestPath<Real>::template step<kCount, true>(some, t)
+                         : BestPath<Real>::template step<kCount, false>(some, t);
+        };
         if (active == 4) {
-            BestPath<Real>::template step<4>(group, t);
+            step.template operator()<4>(group);
         } else {
-            if (active >= 2) BestPath<Real>::template step<2>(group, t);
-            if (active % 2) BestPath<Real>::template step<1>(group + active - 1, t);
+            if (active >= 2) step.template operator()<2>(group);
+            if (active % 2) step.template operator()<1>(group + active - 1);
         }
         if (active == 1 && group[0]->status != Status::done) break;
         stopped = t % kTokensBetweenPolls == 0 && __atomic_load_n(stop, __ATOMIC_RELAXED);

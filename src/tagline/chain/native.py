@@ -108,6 +108,11 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     return call_core(_core.span_probability, *_wide(chain), rows, sets)
 
 
+def whole_spans(labels: IntArray, offsets: IntArray, members: IntArray, continues: NDArray[np.bool_]) -> IntArray:
+    """Find the spans of a labelling ``[N]``, as `whole_span_probability` takes them with the rest: ``[4, M]``."""
+    return _core.whole_spans(labels, offsets, members, continues)
+
+
 def whole_span_probability(
     chain: Chain, spans: IntArray, members: IntArray, continues: NDArray[np.bool_]
 ) -> Float64Array:

@@ -13,11 +13,12 @@ import typer
 import tagline
 from tagline.cli.foreign import PANEL, TOOLS, listed
 from tagline.cli.language import group_class
+from tagline.cli.options import Command
 from tagline.cli.speech import say
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
-    *("describe", "eval", "cluster", "convert-tags", "convert-model"),
+    *("tune", "describe", "eval", "cluster", "convert-tags", "convert-model"),
 )
 
 _AS_THEY_STAND = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -34,7 +35,7 @@ def make_app() -> typer.Typer:
     app.callback()(common)
     for name in COMMANDS:
         module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
-        app.command(name)(module.make() if hasattr(module, "make") else module.command)
+        app.command(name, cls=Command)(module.make() if hasattr(module, "make") else module.command)
     for name in TOOLS:  # their arguments are read by themselves, before this is asked
         app.command(name, rich_help_panel=PANEL, add_help_option=False, context_settings=_AS_THEY_STAND)(listed(name))
     return app

@@ -51,6 +51,11 @@ class Meter:
         if self._bar is not None:
             self._bar.stop()
 
+    @property
+    def drawn(self) -> bool:
+        """Whether there is a bar."""
+        return self._bar is not None
+
     def begin(self, paths: Sequence[str]) -> None:
         """Note which inputs come now."""
         self._before += self._size
@@ -72,6 +77,11 @@ class Meter:
         """Note how many bytes of the inputs at hand were read."""
         if self._bar is not None and self._total is not None:
             self._bar.update(self._task, completed=min(self._before + place, self._total))
+
+    def finish(self, size: int) -> None:
+        """Note that an input of so many bytes is done, where several are worked on at once."""
+        self._before += size
+        self.position(0)
 
     def sentences(self, count: int) -> None:
         """Note answers."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from tagline.models.options import DATA, Option
 
-MESSAGES = "Messages"
+MESSAGES, SCALE = "Messages", "Several machines"
+_ADDRESS = re.compile(r"auto|local|(ray://)?[^\s/]+:\d+")
 # Those of `tagline.readers.tokens`, which would load NumPy before help is shown; a test compares the two.
 TOKENIZERS = {
     "whitespace": "what stands between blanks: Anna's | cat, | 3.50",
@@ -29,6 +32,19 @@ Encoding = Annotated[
 ]
 Lenient = Annotated[
     bool, typer.Option("--lenient", help="Skip broken sentences and report them.", rich_help_panel=DATA)
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        help="Work on Ray: at this address, such as 10.0.0.1:6379, or started on this machine without one.",
+        metavar="[ADDRESS]",
+        rich_help_panel=SCALE,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="With --ray: so many processes; one a processor by default.", rich_help_panel=SCALE),
 ]
 ModelFile = Annotated[str, typer.Option("-m", "--model", help="A model that tagline train wrote.")]
 Threads = Annotated[int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.")]
@@ -53,6 +69,23 @@ def use_threads(count: int | None) -> None:
     if count is not None:
         compiled.set_threads(count, "--threads")
         os.environ["OMP_NUM_THREADS"] = str(count)  # PyTorch reads it when it is loaded
+
+
+class Command(TyperCommand):
+    """A command whose option --ray may stand without an address, which Typer's own options cannot."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line; what follows --ray is an address where it looks like one."""
+        words: list[str] = []
+        for word in args:
+            if words and words[-1] == "--ray":
+                address = word if _ADDRESS.fullmatch(word) else ""
+                words[-1:] = [f"--ray={address}"] if address else ["--ray=", word]
+            else:
+                words.append(word)
+        if words and words[-1] == "--ray":
+            words[-1] = "--ray="
+        return super().parse_args(ctx, words)
 
 
 def with_options(function: Callable[..., None], options: Iterable[Option], before: str) -> Callable[..., None]:

@@ -26,6 +26,7 @@ class Plan:
         config: the configuration to save beside the model, as TOML; empty for none.
         notes: of the user, by name, for the model file.
         date: whether the model file says when it was trained.
+        spread: over which processes the work is spread; None for this one.
     """
 
     train: str
@@ -36,6 +37,23 @@ class Plan:
     config: str = ""
     notes: Mapping[str, str] = field(default_factory=dict)
     date: bool = True
+    spread: Spread | None = None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Workers on Ray.
+
+    Attributes:
+        address: of a cluster; empty to start one on this machine, or as RAY_ADDRESS says.
+        workers, threads: processes, None for one a processor, and threads of each.
+        scratch: a folder on the workers' disks.
+    """
+
+    address: str = ""
+    workers: int | None = None
+    threads: int | None = None
+    scratch: str | None = None
 
 
 def plan_of(

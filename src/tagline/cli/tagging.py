@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tagline.cli.documents import Documents, whole_documents
 from tagline.cli.formats import FORMATS
 from tagline.cli.render import (
     SPAN_HEAD,
@@ -35,6 +36,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.sources import PathLike, name_of, shown
 from tagline.readers.streams import Block, StreamFormat, read_stream
 from tagline.readers.text import Cut
+from tagline.types import IntArray
 
 OUTPUTS = ("columns", "jsonl", "brackets", "html", *FORMATS)
 
@@ -106,6 +108,8 @@ class Source:
         comment, docstart: lines of column files that are left out.
         block: bytes read at once.
         split: whether lines of raw text are split into sentences.
+        documents: where documents are, for models that read them: a column, or a file with the number of sentences of
+            each; None for -DOCSTART- lines.
     """
 
     form: str | None = None
@@ -115,6 +119,7 @@ class Source:
     docstart: bool = False
     block: int = BLOCK_BYTES
     split: bool = False
+    documents: str | None = None
 
     def format_for(self, path: PathLike, model: Model, cut: Cut) -> StreamFormat:
         """Return how one input is read; a model of several columns has no use for raw text."""
@@ -175,14 +180,24 @@ def tag_stream(
     for path in paths:
         sentences = 0
         form = source.format_for(path, model, cut)
-        for part in read_stream(path, form, cut, skip=tell.skip, notice=tell.notice, position=tell.position):
+        parts = read_stream(path, form, cut, skip=tell.skip, notice=tell.notice, position=tell.position)
+        for part, sizes in _documents(model, parts, source, path):
             sentences += len(part.corpus)
-            yield style.body(part, answers_for(model, part, ask, reading))
+            yield style.body(part, answers_for(model, part, ask, reading, sizes))
             if tell.sentences is not None:
                 tell.sentences(len(part.corpus))
         if not sentences and tell.notice is not None:
             tell.notice(f"{name_of(path)}: no sentences")
     yield style.tail
+
+
+def _documents(model: Model, parts: Iterable[Block], source: Source, path: PathLike) -> Iterator[Documents]:
+    """Return sentences with the sizes of their documents, where the model reads documents."""
+    if not model.input_.documents:
+        if source.documents is not None:
+            raise InputError("--documents: expected a model that reads documents, got one that reads sentences")
+        return ((part, None) for part in parts)
+    return whole_documents(parts, source.documents, name_of(path))
 
 
 def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
@@ -205,12 +220,19 @@ def _reading(model: Model, needed: bool) -> Reading | None:
         return None
 
 
-def answers_for(model: Model, block: Block, ask: Questions, reading: Reading | None = None) -> Labellings:
-    """Ask a model about a block; with a reading, the spans of each labelling are shown."""
+def answers_for(
+    model: Model, block: Block, ask: Questions, reading: Reading | None = None, sizes: IntArray | None = None
+) -> Labellings:
+    """Ask a model about a block; with a reading, the spans of each labelling are shown.
+
+    Arguments:
+        sizes: how many sentences each document has, where the model reads documents.
+    """
     sentences = feature_columns(model, block.corpus)
+    inputs = {} if sizes is None else {"documents": sizes}
     if not ask.k_best:
         arrays = model.answer_arrays(
-            sentences, marginals=ask.marginals, spans=ask.spans, min_probability=ask.min_probability
+            sentences, marginals=ask.marginals, spans=ask.spans, min_probability=ask.min_probability, **inputs
         )
         return LabelledBlock(arrays, None if ask.spans else reading)
     answers = model.answer(
@@ -219,6 +241,7 @@ def answers_for(model: Model, block: Block, ask: Questions, reading: Reading | N
         spans=ask.spans,
         k_best=ask.k_best,
         min_probability=ask.min_probability,
+        **inputs,
     )
     numbers = {str(label): number for number, label in enumerate(model.labels_)}
     return [_shown(answer, reading, numbers) for answer in answers]

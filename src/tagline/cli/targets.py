@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tagline.cli.speech import put
 from tagline.errors import InputError, TaglineError
+from tagline.readers.packing import plain_name
 from tagline.readers.sources import open_target
 
 ENDINGS = {
@@ -37,7 +38,7 @@ def targets_of(output: str | None, paths: Sequence[str], form: str) -> list[tupl
         raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {output}")
     found: dict[str, str] = {}
     for path in paths:
-        stem = "stdin" if path == "-" else os.path.splitext(os.path.basename(path).removesuffix(".gz"))[0]
+        stem = "stdin" if path == "-" else os.path.splitext(plain_name(os.path.basename(path)))[0]
         target = os.path.join(output, stem + ENDINGS[form])
         if target in found:
             raise InputError(f"--output: expected inputs of different names, got {found[target]} and {path}")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tagline.cli.configuration import save_config, settled
@@ -23,6 +25,7 @@ from tagline.models.contract import Model
 from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Reporter
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.writing import check_place
@@ -40,13 +43,16 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     recipe.check(tell)
     dev = None if plan.dev is None else plan.files.read(plan.dev)
     tell.stage(f"reading {plan.train}")
-    material = recipe.read(plan.files, plan.train, dev, tell)
+    if plan.spread is None:
+        material = recipe.read(plan.files, plan.train, dev, tell)
+    else:
+        material = recipe.read_remote(_remote(plan, tell), dev, tell)
     model = recipe.fit(material, dev, tell)
     config, report = None, None
     if speaks():
         try:
             tell.stage("scoring")
-            report = None if dev is None else score(model, dev)
+            report = None if dev is None else score(model, dev, recipe.dev_inputs)
             _note_scores(model, report)
         except KeyboardInterrupt:
             tell.say("interrupted while the dev set was scored; the model is saved without its scores")
@@ -57,6 +63,24 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     seconds = time.perf_counter() - begun
     units = recipe.noun, recipe.plural
     return Training(plan.output, model, material, recipe.template, units, seconds, report, config)
+
+
+def _remote(plan: Plan, tell: Reporter) -> RemoteCorpus:
+    """The sentences of the plan, for workers."""
+    from tagline.scale.corpora import corpus
+
+    assert plan.spread is not None
+    how = plan.spread
+    data = corpus(
+        plan.train,
+        workers=how.workers,
+        threads=how.threads or 1,
+        address=how.address or None,
+        files=plan.files,
+        scratch=how.scratch,
+    ).named("--ray")
+    data.tell, data.say = tell.stage, tell.say
+    return data
 
 
 def _note_scores(model: Any, report: Report | None) -> None:
@@ -111,10 +135,10 @@ def check_writable(path: str) -> None:
         raise InputError(f"{path}: expected a place to write to, got: {error.strerror}; choose another") from None
 
 
-def score(model: Model, dev: Corpus) -> Report:
+def score(model: Model, dev: Corpus, inputs: Mapping[str, Any] = MappingProxyType({})) -> Report:
     """Score a model on labelled sentences: spans where the labels mark any, else tokens."""
     rule = None if detect(dev).scheme is None else "auto"
-    return evaluate(dev, model.predict(dev), rule)
+    return evaluate(dev, model.predict(dev, **inputs), rule)
 
 
 def speaks() -> bool:

@@ -26,7 +26,7 @@ from tagline.readers.tokens import tokenize
 from tagline.types import IntArray
 
 BLOCK = 1 << 21  # tokens whose bigrams are counted at once
-BYTES_A_PAIR = 32  # of two classes, in the tables of the core
+BYTES_A_PAIR = 40  # of two classes, in the tables of the core
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 36  # bytes
 STEPS = 100  # of the core between two calls of `progress`, each of a millisecond or so
 

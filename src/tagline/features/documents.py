@@ -8,6 +8,7 @@ lower case; among types of equal number the first by name counts, O after all ot
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,16 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.features.templates import Template
+from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import shown_value
+from tagline.readers.sources import PathLike, name_of, shown, shown_value
 from tagline.readers.spans import find_spans
 from tagline.types import IntArray
 
 MARKER = "-DOCSTART-"
 """A token that begins a sentence, and with it a document, in the files of CoNLL-2003."""
+
+MOST_DIGITS = 15  # of a number of sentences
 
 COLUMNS = ("document:elsewhere", "document:within")
 NOTHING = "-"
@@ -31,6 +35,49 @@ def document_numbers(corpus: Corpus, documents: Any = None) -> IntArray:
     """Return the number of the document of each sentence, ``[B]``: as `stated_documents`, else each is one."""
     numbers = stated_documents(corpus, documents)
     return np.arange(len(corpus)) if numbers is None else numbers
+
+
+def document_sizes(numbers: IntArray) -> IntArray:
+    """Return how many sentences each document has, given the document of each sentence, ``[B]``.
+
+    >>> document_sizes(np.array([0, 0, 3, 3, 3])).tolist()
+    [2, 3]
+    """
+    borders = np.flatnonzero(np.diff(numbers, prepend=-1)) if len(numbers) else np.zeros(0, np.int64)
+    return np.diff(borders, append=len(numbers))
+
+
+def read_sizes(path: PathLike) -> list[int]:
+    """Read how many sentences each document has, a number a line; blank lines are skipped."""
+    sizes = []
+    for number, line in read_lines(path):
+        if line.strip():
+            if not line.strip().isdecimal() or len(line.strip()) > MOST_DIGITS:
+                raise InputError(f"{name_of(path)}:{number}: expected a number of sentences, got {shown(line)}")
+            sizes.append(int(line))
+    return sizes
+
+
+def named_documents(text: str, corpus: Corpus, name: str = "--documents") -> str | list[int]:
+    """Return what `stated_documents` takes, given the name of a column or of a file with sizes.
+
+    Arguments:
+        name: of the option, for messages.
+    """
+    if text in corpus.names:
+        return text
+    if not os.path.isfile(text):
+        raise InputError(
+            f"{name}: expected a column ({', '.join(corpus.names)}) or a file with the number of sentences of each "
+            f"document, got {shown_value(text)}; there is no such file"
+        )
+    sizes = read_sizes(text)
+    if sum(sizes) != len(corpus):
+        raise InputError(
+            f"{name}: expected numbers that add up to {len(corpus)}, the sentences of {corpus.source}, got "
+            f"{sum(sizes)} in {text}"
+        )
+    return sizes
 
 
 def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documents") -> IntArray | None:

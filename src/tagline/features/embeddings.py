@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, PADDING, UNKNOWN
-from tagline.readers.sources import BOM, PathLike, name_of, open_source, position_of, shown
+from tagline.readers.packing import position_of
+from tagline.readers.sources import BOM, PathLike, name_of, open_source, shown
 
 logger = logging.getLogger("tagline.embeddings")
 

@@ -8,6 +8,8 @@ name looks like that no other part has, the model then learns from its other fea
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +22,34 @@ from tagline.readers.spans import find_spans
 from tagline.types import IntArray
 
 COLUMN = "dictionary"
+
+
+def read_dictionaries(paths: Sequence[str], tokenizer: str = "words") -> Dictionary:
+    """Read files with a phrase a line and, after a TAB, its type; a phrase without one has the file's name as its type.
+
+    Where two files have a phrase, the type of the first counts.
+    """
+    entries: dict[tuple[str, ...], str] = {}
+    for path in paths:
+        kind = "_".join(Path(path).name.partition(".")[0].split()) or COLUMN
+        for phrase, own in Dictionary.read(path, kind, tokenizer=tokenizer).entries().items():
+            entries.setdefault(phrase, own)
+    if not entries:
+        raise InputError(f"{', '.join(paths)}: expected phrases, got none")
+    return Dictionary(entries)
+
+
+def dictionary_lines(place: int) -> list[str]:
+    """Write template lines that look at the column of matches.
+
+    >>> dictionary_lines(1)[:2]
+    ['UD0:%x[0,1]', 'UD1:%x[-1,1]']
+    """
+    here, before, after = f"%x[0,{place}]", f"%x[-1,{place}]", f"%x[1,{place}]"
+    return [
+        *(f"UD0:{here}", f"UD1:{before}", f"UD2:{after}", f"UD3:{before}/{here}", f"UD4:{here}/{after}"),
+        *(f"UD5:{here}/%x[0,0]", f"UD6:%x[-2,{place}]", f"UD7:%x[2,{place}]"),
+    ]
 
 
 def learn_dictionary(

@@ -1,7 +1,8 @@
-"""What a feature CRF is told beside its training data: clusters of words, and vectors of words.
+"""What a feature CRF is told beside its training data: clusters and vectors of words, their other mentions.
 
-A template says which of it a model looks at. Where it has no line for clusters, or for vectors, lines are added that
-do well in most tasks (`cluster_lines`, `vector_lines`); they are part of the template from then on.
+A template says which of it a model looks at. Where it has no line for clusters, for vectors or for other mentions,
+lines are added that do well in most tasks (`cluster_lines`, `vector_lines`, `mention_lines`); they are part of the
+template from then on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 from tagline.errors import InputError
 from tagline.features.clusters import Clusters, as_clusters
+from tagline.features.mentions import mention_lines
 from tagline.features.templates import Template
 from tagline.features.vectors import WordVectors
 
@@ -19,17 +21,23 @@ ROWS = (-2, -1, 0, 1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Tables of clusters, and vectors."""
+    """Tables of clusters, vectors, and how many other mentions of a word are looked at where a template names none."""
 
     clusters: tuple[Clusters, ...] = ()
     vectors: WordVectors | None = None
+    mentions: int = 0
 
     @classmethod
-    def of(cls, clusters: object = None, vectors: object = None, scale: float = 1.0) -> Knowledge:
+    def of(cls, clusters: object = None, vectors: object = None, scale: float = 1.0, mentions: int = 0) -> Knowledge:
         """Return the knowledge that settings stand for."""
-        return cls(as_clusters(clusters), None if vectors is None else WordVectors.of(vectors, scale))
+        return cls(as_clusters(clusters), None if vectors is None else WordVectors.of(vectors, scale), mentions)
 
     def __bool__(self) -> bool:
+        return self.has_tables or self.mentions > 0
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there are clusters or vectors, which files keep; lines for mentions are part of the template."""
         return bool(self.clusters) or self.vectors is not None
 
     def informed(self, template: Template) -> Template:
@@ -39,10 +47,13 @@ class Knowledge:
             lines += ["", "# clusters", *cluster_lines(self.clusters)]
         if self.vectors is not None and not template.vector_lines:
             lines += ["", "# vectors", *vector_lines()]
+        if self.mentions and not template.num_mentions:
+            lines += ["", "# other mentions", *mention_lines(self.mentions, len(self.clusters))]
         if lines:
             if template.dialect != "crfpp":
                 raise InputError(
-                    "clusters, vectors: expected a template in the language of CRF++, or None, got one of Wapiti's"
+                    "clusters, vectors, mentions: expected a template in the language of CRF++, or none of them, got "
+                    "one of Wapiti's"
                 )
             text = "\n".join([template.text.rstrip("\n"), *lines, ""])
             template = Template.parse(text, template.source)

@@ -1,6 +1,6 @@
 """Macros, the holes of a template: which column they look at, where, and what they take from the word there.
 
-CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Three extensions, none of which CRF++ reads:
+CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Extensions, none of which CRF++ reads:
 
 - built-in columns, ``%x[0,0:lower:suffix3]`` (`tagline.features.word_functions`);
 - Wapiti's patterns: ``%t[row,column,"re"]`` gives ``true`` or ``false``, whether the expression is found in the word;
@@ -8,6 +8,7 @@ CRF++ has ``%x[row,column]``: the word of that column, ``row`` tokens away. Thre
   `re.search`, less what needs backtracking (`tagline.features.patterns`); ``\\"`` is a quote. As in Wapiti, the
   expression also looks at padding (``_B-1``);
 - Wapiti's upper-case commands, ``%X``, ``%T``, ``%M``, put their result in lower case;
+- other mentions of the word in its document: ``%x[-1,0:mention1]`` (`tagline.features.mentions`);
 - vectors: ``%v[row,column]``, alone in its line, gives the numbers of the word's vector (`tagline.features.vectors`).
 """
 
@@ -68,6 +69,11 @@ class Derivation:
         return max((place + 1 for place in places if place is not None), default=0)
 
     @property
+    def mention(self) -> int:
+        """Which other mention of the token's word it is taken from; 0 for the token itself."""
+        return word_functions.mention_of(self.functions[0]) if self.functions else 0
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is the word itself, as in CRF++."""
         return not self.functions and self.command == "x" and not self.lowered
@@ -92,6 +98,11 @@ class Derivation:
         return list(map(self._step, self.functions))
 
     def _step(self, name: str) -> word_functions.WordFunction:
+        if word_functions.mention_of(name):
+            raise InputError(
+                f"template: expected a CRF, MEMM or MaxEnt to look at {name}, another sentence of the document, got "
+                "something that looks at one sentence; take its lines out"
+            )
         place = word_functions.table_of(name)
         if place is None:
             step = word_functions.find(name)
@@ -130,7 +141,7 @@ class Derivation:
         return [value.lower() if value else value for value in values] if self.lowered else values
 
     def _apply(self, name: str, words: list[str]) -> list[str | None]:
-        if word_functions.table_of(name) is None:
+        if word_functions.table_of(name) is None and not word_functions.mention_of(name):
             return word_functions.apply(name, words)
         return list(map(self._step(name), words))
 
@@ -200,8 +211,11 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
         raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {where[1]:.60}")
     if column is None:
         raise MacroError(f"expected a column from 0 to {MOST_COLUMNS - 1}, got {where[2]:.60}")
-    for name in functions:
-        if word_functions.find(name) is None and word_functions.table_of(name) is None:
+    for place, name in enumerate(functions):
+        if word_functions.mention_of(name):
+            if place:
+                raise MacroError(f'expected {name} right behind the column, got "{functions[place - 1]}" before it')
+        elif word_functions.find(name) is None and word_functions.table_of(name) is None:
             raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
     pattern, end = "", where.end()
     if command in "tTmM":

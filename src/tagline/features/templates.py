@@ -20,7 +20,7 @@ from typing import Any
 from tagline.errors import InputError, visible
 from tagline.features.clusters import Clusters
 from tagline.features.lines import Line, parse_line
-from tagline.features.macros import CRFPP_ROWS
+from tagline.features.macros import CRFPP_ROWS, Macro
 from tagline.features.wapiti_lines import parse_pattern_line
 from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
 
@@ -99,6 +99,11 @@ class Template:
         """How many tables of clusters it looks at."""
         return max((macro.derivation.num_tables for line in self.lines for macro in line.macros), default=0)
 
+    @cached_property
+    def num_mentions(self) -> int:
+        """How many other mentions of a word it looks at."""
+        return max((macro.derivation.mention for line in self.lines for macro in line.macros), default=0)
+
     def with_clusters(self, clusters: tuple[Clusters, ...]) -> Template:
         """Return the template with the tables that its built-in columns look at."""
         if not self.num_tables:
@@ -138,6 +143,8 @@ class Template:
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise where a macro asks for a column that is not among these (without the tag)."""
+        if self.num_columns <= len(names):
+            return
         for line in self.lines:
             for macro in line.macros:
                 if macro.derivation.column >= len(names):
@@ -215,6 +222,17 @@ def _check(lines: Sequence[Line], source: str) -> None:
         )
 
 
+def _of_mentions(line: Line, other: Line) -> bool:
+    """Whether lines differ only in which other mention of the word they look at, and share their weights on purpose."""
+    looks = [[(m.row, replace(m.derivation, functions=_behind(m))) for m in both.macros] for both in (line, other)]
+    return looks[0] == looks[1]
+
+
+def _behind(macro: Macro) -> tuple[str, ...]:
+    functions = macro.derivation.functions
+    return ("mention", *functions[1:]) if macro.derivation.mention else functions
+
+
 def _notes(lines: Sequence[Line], source: str) -> list[str]:
     notes = []
     if all(line.is_edge for line in lines):
@@ -238,7 +256,7 @@ def _notes(lines: Sequence[Line], source: str) -> list[str]:
         first = seen.setdefault(line.literals, line)
         if first is not line and first.macros == line.macros:
             notes.append(f"{place}: {shown(line.text)} is also line {first.number}: its attributes count twice")
-        elif first is not line:
+        elif first is not line and not _of_mentions(first, line):
             notes.append(
                 f"{place}: {shown(line.text)} shares weights with {shown(first.text)} of line {first.number}, wherever "
                 "they give the same string; other ids keep them apart"

@@ -25,7 +25,7 @@ from tagline.features.macros import Derivation
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
+from tagline.readers.sources import shown, shown_value
 from tagline.types import FloatArray, IntArray
 
 _LARGEST = 6e4  # of float16
@@ -70,7 +70,9 @@ class WordVectors:
             try:
                 table = np.array([*vectors.values()], np.float32).reshape(len(vectors), -1)
             except (ValueError, TypeError) as error:
-                raise InputError(f"vectors: expected as many numbers for each word, got others ({error})") from None
+                raise InputError(
+                    f"vectors: expected as many numbers for each word, got others ({shown(str(error))})"
+                ) from None
             vectors = Embeddings(tuple(map(str, vectors)), table)
         elif isinstance(vectors, str | os.PathLike):
             vectors = read_embeddings(vectors)

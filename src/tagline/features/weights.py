@@ -1,8 +1,8 @@
 """Which weights a feature CRF has, and how weights and features become scores on a chain.
 
 The weights are one flat float64 vector, in this order: state weights (attribute, label), transitions (previous, next),
-edge weights (attribute, previous, next), start and end weights. A pair without a weight scores 0; `Rules`, not weights,
-say what is forbidden.
+edge weights (attribute, previous, next), start and end weights, and those of triples of labels in a second-order model.
+A pair or triple without a weight scores 0; `Rules`, not weights, say what is forbidden.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tagline.types import BoolArray, Chain, FloatArray, IntArray
 
 Labels = NDArray[np.int32]
 Pairs = NDArray[np.int32]
+TripleRows = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Structure:
         edge_offsets: ``[E + 1]``, as for states.
         edge_pairs: ``[W_e, 2]``, int32, sorted within an attribute.
         start, end: whether there are weights for the first and the last label, L each.
+        triples: ``[W_3, 3]``, int32, triples of neighbouring labels, sorted; None for a first-order model.
     """
 
     num_labels: int
@@ -46,6 +48,12 @@ class Structure:
     edge_pairs: Pairs
     start: bool = False
     end: bool = False
+    triples: TripleRows | None = None
+
+    @property
+    def first_order(self) -> Structure:
+        """The same without triples, which come last."""
+        return self if self.triples is None else replace(self, triples=None)
 
     @property
     def num_attributes(self) -> int:
@@ -62,6 +70,7 @@ class Structure:
             "edges": len(self.edge_pairs),
             "start": L * self.start,
             "end": L * self.end,
+            **({} if self.triples is None else {"triples": len(self.triples)}),
         }
         ends = np.cumsum(list(sizes.values())).tolist()
         return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
@@ -69,7 +78,7 @@ class Structure:
     @property
     def size(self) -> int:
         """How many weights there are."""
-        return int(self.parts["end"].stop)
+        return int(self.parts["end" if self.triples is None else "triples"].stop)
 
     def only(self, kept: BoolArray) -> Structure:
         """Leave out the weights that are not kept, ``[size]``; attributes keep their numbers, ends their weights."""
@@ -81,6 +90,7 @@ class Structure:
             transitions=self.transitions[transitions],
             edge_offsets=offsets_of(edges)[self.edge_offsets],
             edge_pairs=self.edge_pairs[edges],
+            triples=None if self.triples is None else self.triples[kept[self.parts["triples"]]],
         )
 
 
@@ -123,6 +133,14 @@ def structure_of(
         edge_offsets = np.arange(num_edges + 1, dtype=np.int64) * len(each)
         crossed = np.tile(each.astype(np.int32), num_edges)
     return Structure(L, offsets, state_labels, _split(chosen, L), edge_offsets, _split(crossed, L), start, end)
+
+
+def observed_triples(labels: Labels, offsets: IntArray, L: int) -> TripleRows:
+    """Return the distinct triples of known neighbouring labels, ``[W_3, 3]``, sorted."""
+    pairs = _label_pairs(labels, offsets, L).astype(np.int64)
+    before = np.concatenate([[-1], pairs])[:-1]
+    keys = np.unique((before * L + labels)[(before >= 0) & (pairs >= 0)])
+    return np.stack([keys // L**2, keys // L % L, keys % L], axis=1).astype(np.int32)
 
 
 def _label_pairs(labels: Labels, offsets: IntArray, L: int) -> Labels:

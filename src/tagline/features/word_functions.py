@@ -3,7 +3,8 @@
 This is an extension to CRF++. Functions are named behind the column and may be chained, the first one first:
 ``%x[-1,0:lower:suffix3]``. They are computed once for each distinct word of a corpus. A function that has nothing to
 say of a word (``prefix4`` of a word with three characters) gives no attribute at that token; padding (``_B-1``) stays
-as it is. ``cluster`` needs a table, which the model has: `tagline.features.clusters`.
+as it is. ``cluster`` needs a table, which the model has: `tagline.features.clusters`; ``mention1`` goes to another
+place of the document, and stands first: `tagline.features.mentions`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ WordFunction = Callable[[str], str | None]
 LONGEST_AFFIX = 9
 LONGEST_LENGTH = 10
 LONGEST_BITS = 99
+MOST_MENTIONS = 9
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 _BITS = re.compile(r"bits([1-9][0-9]?)")
 _CLUSTER = re.compile(r"cluster([2-9]?)")
+_MENTION = re.compile(r"mention([1-9])")
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 
 _NUMERALS = frozenset("〇零一二两三四五六七八九十百千万亿廿卅壹贰叁肆伍陆柒捌玖拾佰仟萬億兩")
@@ -119,7 +122,12 @@ _FUNCTIONS: dict[str, WordFunction] = {
 def names() -> list[str]:
     """Name the built-in columns, as messages list them."""
     numbered = (("prefix", LONGEST_AFFIX), ("suffix", LONGEST_AFFIX), ("bits", LONGEST_BITS))
-    return [*_FUNCTIONS, *(f"{name}1 … {name}{last}" for name, last in numbered), "cluster … cluster9"]
+    return [
+        *_FUNCTIONS,
+        *(f"{name}1 … {name}{last}" for name, last in numbered),
+        "cluster … cluster9",
+        "mention1 … mention9",
+    ]
 
 
 def table_of(name: str) -> int | None:
@@ -130,6 +138,16 @@ def table_of(name: str) -> int | None:
     """
     match = _CLUSTER.fullmatch(name)
     return None if match is None else int(match[1] or 1) - 1
+
+
+def mention_of(name: str) -> int:
+    """Return which other mention of the word a built-in column goes to; 0 where it goes to none.
+
+    >>> mention_of("mention3"), mention_of("lower")
+    (3, 0)
+    """
+    match = _MENTION.fullmatch(name)
+    return 0 if match is None else int(match[1])
 
 
 def is_compiled(name: str) -> bool:

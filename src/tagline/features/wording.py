@@ -45,7 +45,11 @@ def _macro_in_words(macro: Macro) -> str:
     if macro.anchor:
         where = f" {row + 1} of the sentence" if macro.anchor == "start" else f" {-row} from the end of the sentence"
     words = f"the token{where}" if derivation.column == 0 else f"column {derivation.column} of the token{where}"
-    for name in derivation.functions:
+    functions = derivation.functions
+    if derivation.mention:
+        words += f"{'' if row else ' at'} mention {derivation.mention} of the word"
+        functions = functions[1:]
+    for name in functions:
         words = f"{name} of {words}"
     if derivation.command == "v":
         return f"vector of {words}"

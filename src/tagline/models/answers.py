@@ -223,8 +223,10 @@ class ChainModel(TextModel, DescribedModel):
         finished = self._finished(X, answer.labellings)
         if finished is not answer.labellings:
             answer = _numbered(names, finished)
-        tokens = np.arange(len(answer.labels))
-        chances = np.concatenate([np.zeros((0, len(names))), *nodes])[tokens, answer.labels] if marginals else None
+        chances = None
+        if marginals:
+            every = np.concatenate([np.zeros((0, len(names))), *nodes])
+            chances = every[np.arange(len(every)), answer.labels]
         return AnswerArrays(
             names,
             answer.offsets,

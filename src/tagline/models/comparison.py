@@ -112,7 +112,7 @@ def _facts(model: Any) -> dict[str, Any]:
     summary = model.summary().as_dict()
     training = summary.pop("training", {})
     sizes = {name: value for name, value in summary.items() if not isinstance(value, list | dict)}
-    facts = {"kind": model.kind, "labels": len(model.labels_), **sizes}
+    facts = {"kind": model.kind, "labels": len(model.labels_), **sizes, **summary.get("knowledge", {})}
     for name, value in training.items():
         if name == "log":
             facts["log"] = log_line(value)
@@ -131,7 +131,8 @@ def _changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Chang
 
 
 def _weights(first: Any, second: Any, top: int) -> tuple[tuple[Change, ...], int, int, str]:
-    if hasattr(first, "weights_table") and hasattr(second, "weights_table") and first.kind == second.kind:
+    tabled = all(hasattr(model, "weights_table") and getattr(model, "order", 1) == 1 for model in (first, second))
+    if tabled and first.kind == second.kind:
         tables = [_named(model) for model in (first, second)]
         complete = all(any(name.startswith("state ") for name in table) for table in tables)  # an HMM of numbers is not
         if complete and sum(map(len, tables)) <= MOST_ROWS:

@@ -104,6 +104,15 @@ class Reading:
         """Find the spans of a labelling ``[N]``."""
         return find_spans(Column(self.labels, labels.astype(np.int32)), offsets, f"conlleval:{self.scheme}")
 
+    def placed(self, labels: IntArray, offsets: IntArray) -> IntArray:
+        """Find the spans of a labelling ``[N]`` as numbers: sentence, start, end, type, ``[4, M]``."""
+        if engine.engine() == "native":
+            from tagline.chain.native import whole_spans
+
+            return whole_spans(labels, offsets, self.members, self.continues)
+        spans = self.spans(labels, offsets)
+        return np.array([spans.sentence, spans.start, spans.end, spans.numbered(self.types)], np.int64)
+
 
 @lru_cache(maxsize=64)  # else a fifth to a third of the time in which one short sentence is answered
 def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
@@ -155,8 +164,10 @@ def span_probabilities(
     if len(reading.labels) != chain.num_labels:
         raise InputError(f"labels: expected {chain.num_labels}, as many as the chain has, got {len(reading.labels)}")
     kinds = {kind: number for number, kind in enumerate(reading.types)}
-    rows = [_checked(chain, kinds, m, span) for m, span in enumerate(spans)]
-    return _probabilities(chain, reading, *np.array(rows, np.int64).reshape(-1, 4).T)
+    rows = np.array([_checked(chain, kinds, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 4)
+    order, result = np.argsort(rows[:, 0], kind="stable"), np.empty(len(rows))
+    result[order] = _probabilities(chain, reading, np.ascontiguousarray(rows[order].T))
+    return result
 
 
 def _checked(chain: Chain, kinds: dict[str, int], m: int, span: PlacedSpan) -> tuple[int, int, int, int]:
@@ -176,21 +187,15 @@ def _checked(chain: Chain, kinds: dict[str, int], m: int, span: PlacedSpan) -> t
     return b, start, end, kinds[kind]
 
 
-def _probabilities(
-    chain: Chain, reading: Reading, sentence: IntArray, start: IntArray, end: IntArray, kind: IntArray
-) -> Float64Array:
-    """Probabilities of checked spans, given as arrays ``[M]``."""
-    if not len(sentence):
+def _probabilities(chain: Chain, reading: Reading, spans: IntArray) -> Float64Array:
+    """Probabilities of checked spans ``[4, M]``, sorted by sentence."""
+    if not spans.shape[1]:
         return np.zeros(0)
     if engine.engine() == "native":
         from tagline.chain.native import whole_span_probability
 
-        order = np.argsort(sentence, kind="stable")
-        spans = np.array([column[order] for column in (sentence, start, end, kind)], np.int64)
-        result = np.empty(len(order))
-        result[order] = whole_span_probability(chain, spans, reading.members, reading.continues)
-        return result
-    return _plain_probabilities(chain, reading, sentence, start, end, kind)
+        return whole_span_probability(chain, spans, reading.members, reading.continues)
+    return _plain_probabilities(chain, reading, *spans)
 
 
 def _plain_probabilities(
@@ -333,6 +338,15 @@ class FoundSpans:
         probability = np.concatenate([np.zeros(0), *(part.probability for part in parts)])
         return cls(column("sentence"), column("start"), column("end"), column("kind"), types, probability)
 
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Entity]]) -> FoundSpans:
+        """Return those of each sentence; `entities` is the way back."""
+        spans = [(b, entity) for b, row in enumerate(rows) for entity in row]
+        numbers: dict[str, int] = {}
+        columns = [(b, e.start, e.end, numbers.setdefault(e.type, len(numbers))) for b, e in spans]
+        sentence, start, end, kind = np.array(columns, np.int64).reshape(-1, 4).T.copy()
+        return cls(sentence, start, end, kind, tuple(numbers), np.array([e.probability for _, e in spans], np.float64))
+
     def entities(self, num_sentences: int, characters: Characters) -> list[list[Entity]]:
         """Return those of each sentence, with their texts where they are known."""
         out: list[list[Entity]] = [[] for _ in range(num_sentences)]
@@ -352,15 +366,13 @@ def probable_spans(
         best: that labelling ``[N]``, where it is known already.
         first: the number of the chain's first sentence.
     """
-    spans = reading.spans(engine.viterbi(chain).labels if best is None else best, chain.offsets)
-    kinds = spans.numbered(reading.types).astype(np.int64)
-    p = _probabilities(chain, reading, spans.sentence, spans.start, spans.end, kinds)
-    columns = (spans.sentence + first, spans.start, spans.end, kinds)
+    spans = reading.placed(engine.viterbi(chain).labels if best is None else best, chain.offsets)
+    p = _probabilities(chain, reading, spans)
     if min_probability > 0:
         likely = p >= min_probability
-        p, columns = p[likely], tuple(column[likely] for column in columns)  # type: ignore[assignment]
-    sentence, start, end, kind = columns
-    return FoundSpans(sentence, start, end, kind, reading.types, p)
+        p, spans = p[likely], spans[:, likely]
+    sentence, start, end, kind = spans
+    return FoundSpans(sentence + first, start, end, kind, reading.types, p)
 
 
 def characters_of(X: Any) -> Characters:

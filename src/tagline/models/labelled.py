@@ -227,6 +227,7 @@ def prepare(
     sample_weight: ArrayLike | None = None,
     label_weights: Any = None,
     skip_empty: bool = False,
+    needs_scheme: bool = False,
 ) -> Lesson:
     """Settle which sentences are learned from, with which labels and rules, and how much each counts.
 
@@ -237,11 +238,13 @@ def prepare(
         sample_weight: how much each sentence counts, ``[B]``; a sentence of weight 0 is left out.
         label_weights: how much labels count: a mapping, or "balanced".
         skip_empty: leave out sentences without tokens.
+        needs_scheme: whether the model cannot do without a tag scheme, for messages.
     """
     names_of = names or (lambda labelled: complete_labels(used_labels(labelled), scheme))
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
-    labelled, sentences, notes = _settled(labelled, rules, scheme, labels, on_illegal)
+    remedy = "" if needs_scheme else ", or scheme=None for no rules"
+    labelled, sentences, notes = settled(labelled, rules, scheme, labels, on_illegal, remedy)
     if skip_empty:
         sentences = sentences[np.diff(labelled.offsets)[sentences] > 0]
     if sizes is not None:
@@ -264,20 +267,25 @@ def _names_and_rules(
     return labels, None if scheme is None else legal(labels, scheme)
 
 
-def _settled(
-    labelled: LabelledTokens, rules: Rules | None, name: str | None, labels: Sequence[str], on_illegal: str
+def settled(
+    labelled: LabelledTokens,
+    rules: Rules | None,
+    name: str | None,
+    labels: Sequence[str],
+    on_illegal: str,
+    remedy: str = ", or scheme=None for no rules",
 ) -> tuple[LabelledTokens, IntArray, tuple[str, ...]]:
     """Deal with labellings that the rules forbid: the labels, the sentences that are kept, what was done in words."""
     check_choice("on_illegal", on_illegal, ON_ILLEGAL)
     everything = np.arange(labelled.num_sentences)
-    illegal = np.zeros(0, np.int64) if rules is None else _illegal(labelled, rules, labels)
+    illegal = np.zeros(0, np.int64) if rules is None else illegal_sentences(labelled, rules, labels)
     if not len(illegal) or name is None:
         return labelled, everything, ()
     what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
     if on_illegal == "error":
         raise InputError(
             f"{labelled.place(int(illegal[0]))}: expected tags that {name} allows, got others; there are {what}; pass "
-            'on_illegal="repair" or "drop", or scheme=None for no rules'
+            f'on_illegal="repair" or "drop"{remedy}'
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
         return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
@@ -285,7 +293,7 @@ def _settled(
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
 
 
-def _illegal(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
+def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
     """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
     allowed = allowed_labels(labelled, labels)
     if allowed is not None:

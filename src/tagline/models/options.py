@@ -207,11 +207,62 @@ _TABLE = (
     Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not."),
     Option("vector_scale", float, "What the numbers of --vectors are multiplied by; 1."),
     Option(
+        "order",
+        int,
+        "2: weights of label triples, too, as the training data show them; training begins with order 1.",
+        least=1,
+        most=2,
+    ),
+    Option(
+        "prune",
+        float,
+        "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, none.",
+        least=0,
+        most="tagline.models.crf.file:MOST_PRUNED",
+    ),
+    Option(
         "stages",
         int,
         "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.",
         least=1,
         most=2,
+    ),
+    Option(
+        "mentions",
+        int,
+        "Look at the words beside so many other mentions of a word in its document.",
+        least=0,
+        most="tagline.features.word_functions:MOST_MENTIONS",
+    ),
+    Option(
+        "dictionary",
+        str,
+        "Phrases whose matches are features: a phrase a line and, after a TAB, its type, else the file's name; several "
+        "files with commas between.",
+        parse=_files,
+        of_run=True,
+    ),
+    Option(
+        "learn_dictionary",
+        bool,
+        "Matches of the entities of other training sentences are features.",
+        False,
+        of_run=True,
+    ),
+    Option(
+        "documents",
+        str,
+        "Where documents are, for --stages, --mentions and --context: a column, by name, or a file with the number of "
+        "sentences of each. Left out: -DOCSTART- begins one.",
+        panel=DATA,
+        of_run=True,
+    ),
+    Option(
+        "dev_documents",
+        str,
+        "The same for --dev; left out: as --documents, where that is a column.",
+        panel=DATA,
+        of_run=True,
     ),
     Option(
         "smoothing",
@@ -273,6 +324,13 @@ _TABLE = (
         str,
         "For transformer: a folder with a pretrained encoder, or its name on the Hugging Face hub.",
         panel=NETWORK,
+    ),
+    Option(
+        "context",
+        int,
+        "For transformer: words of neighbouring sentences of the document to read on each side; 0.",
+        panel=NETWORK,
+        least=0,
     ),
     Option("hidden", int, "Size of the LSTM in each direction; 200.", panel=NETWORK, least=1),
     Option(

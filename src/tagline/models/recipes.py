@@ -15,8 +15,10 @@ from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
-from tagline.models.registry import Kind
+from tagline.models.registry import Kind, kinds
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.progress import Budget, Reporter
@@ -56,7 +58,9 @@ class Recipe:
         run: values of the options that are no settings.
     """
 
+    remote = True  # whether it learns from sentences that other processes hold
     noun, plural = "pass", "passes"  # what one go over the sentences is called
+    dev_inputs: Mapping[str, Any] = MappingProxyType({})  # what a model is told of the dev set beside its sentences
     chosen_settings: Mapping[str, Any] = MappingProxyType({})  # settings at "auto" that were chosen for the corpus
 
     def __init__(self, kind: Kind, settings: Mapping[str, Any], run: Mapping[str, Any]) -> None:
@@ -73,8 +77,8 @@ class Recipe:
         return None
 
     def reads(self) -> dict[str, Any]:
-        """Return further files that are read, by their options."""
-        return {}
+        """Return further files that are read, by their options: where documents are."""
+        return {f"--{name.replace('_', '-')}": self.run.get(name) for name in ("documents", "dev_documents")}
 
     def writes(self) -> dict[str, Any]:
         """Return further files that are written, by their options: what a run leaves on the way."""
@@ -104,6 +108,25 @@ class Recipe:
         names = ("checkpoint", "resume", "save_every", "log", "tensorboard")
         return {name: self.run[name] for name in names if self.run.get(name) not in (None, False)}
 
+    def documents(self, data: Any, dev: Corpus | None) -> dict[str, Any]:
+        """Return the arguments of `fit` that say where documents are; `dev_inputs` keeps that of the dev set."""
+        stated, of_dev = self.run.get("documents"), self.run.get("dev_documents")
+        if of_dev is not None and dev is None:
+            raise InputError("--dev-documents: expected --dev FILE beside it, got none")
+        found: dict[str, Any] = {} if stated is None else {"documents": named_documents(stated, data)}
+        if dev is None:
+            return found
+        if of_dev is not None:
+            self.dev_inputs = {"documents": named_documents(of_dev, dev, "--dev-documents")}
+        elif isinstance(found.get("documents"), str):
+            self.dev_inputs = found
+        elif found and stated_documents(dev) is None:
+            raise InputError(
+                f"--dev-documents: expected a file with the number of sentences of each document of {dev.source}, as "
+                f"--documents names one of the training file, got none, and no sentence begins with {MARKER}"
+            )
+        return {**found, **{f"{name}_dev": value for name, value in self.dev_inputs.items()}}
+
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read the sentences to learn from, and say what there is."""
         corpus = files.read(path)
@@ -112,6 +135,13 @@ class Recipe:
         if len(corpus.names) > 2:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
         return Material(corpus, corpus.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold."""
+        if not self.remote:
+            able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
+            raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
+        return Material(data)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""

@@ -132,6 +132,7 @@ def kind_of_file(name: str, source: str) -> Kind:
 _FEATURE_OPTIONS = (
     *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
     *("all_possible_states", "start_end", "label_weights", "hash_bits", "clusters", "vectors", "vector_scale"),
+    *("mentions", "dictionary", "learn_dictionary", "documents", "dev_documents"),
     *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
     *("tolerance", "period", "random_state", *_FILES),
 )
@@ -143,7 +144,8 @@ register(
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
         options_named(
-            *(*_FEATURE_OPTIONS, "all_possible_transitions", "stages", "teacher", "teacher_weight", "unlabelled")
+            *(*_FEATURE_OPTIONS, "all_possible_transitions", "order", "prune", "stages"),
+            *("teacher", "teacher_weight", "unlabelled"),
         ),
         tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
@@ -178,8 +180,8 @@ register(
         "a CRF whose units are whole segments, words or names, with features of the segment: its string, length, "
         "words beside it, how often it was seen. For word segmentation and long names; slower than crf",
         options_named(
-            *("template", "scheme", "on_illegal", "min_frequency", "max_length", "label_weights"),
-            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period"),
+            *("template", "scheme", "on_illegal", "min_frequency", "max_length", "label_weights", "dictionary"),
+            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period", *_FILES),
         ),
         recipe="tagline.models.semicrf.recipe:SemiCRFRecipe",
     )
@@ -222,7 +224,7 @@ register(
         "tagline.models.neural.transformer:TransformerCRF",
         "a pretrained --encoder (BERT and its kin), a CRF over its words: it knows the language already, so the "
         "most accurate on unseen words and with few sentences; wants a GPU. Needs PyTorch and transformers",
-        options_named(*_NETWORK_OPTIONS, "encoder"),
+        options_named(*_NETWORK_OPTIONS, "encoder", "context", "documents", "dev_documents"),
         recipe="tagline.models.neural.recipe:NetworkRecipe",
         packages=("torch", "transformers", "tokenizers"),
         extra="transformers",

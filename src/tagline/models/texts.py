@@ -200,6 +200,7 @@ class TextModel:
             corpus = corpus_of_texts(pieces, cut)
             arrays: AnswerArrays = model.answer_arrays(
                 corpus,
+                **({"documents": [len(row) for row in sentences]} if model.input_.documents else {}),
                 spans=reading is not None,
                 marginals=reading is None,
                 **({} if reading is None else {"min_probability": min_probability}),

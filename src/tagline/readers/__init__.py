@@ -11,6 +11,7 @@ from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence
 from tagline.readers.description import Description, describe
 from tagline.readers.jsonl import read_jsonl, write_jsonl
+from tagline.readers.packing import PARQUET, plain_name
 from tagline.readers.sentences import split_sentences
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.text import corpus_of_texts, read_text, tokenize, write_text
@@ -57,8 +58,8 @@ def format_of(path: PathLike, form: str | None = None) -> str:
     if form is not None:
         check_choice("format", form, FORMATS)
         return form
-    name = name_of(path).removesuffix(".gz")
-    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".conllu": "conllu"}
+    name = plain_name(name_of(path))
+    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", PARQUET: "jsonl", ".conllu": "conllu"}
     return next((chosen for ending, chosen in endings.items() if name.endswith(ending)), "columns")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.readers.packing import position_of
 from tagline.readers.sources import (
     BOM,
     PathLike,
@@ -19,7 +20,6 @@ from tagline.readers.sources import (
     bad_utf8,
     name_of,
     open_source,
-    position_of,
     shown_value,
     whole_check,
 )

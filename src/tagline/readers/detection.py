@@ -11,11 +11,12 @@ and `Detection.others` names those that would have done as well. Tags that are a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tagline.readers.corpus import TAG
+from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
 from tagline.readers.tagged import Tagged, Tags
 from tagline.readers.validation import count_violations
@@ -57,8 +58,22 @@ def detect(tags: Tags, *, column: str = TAG) -> Detection:
     "'NN' and 2 other tags are of no scheme (expected a letter, or a letter, - or _, and a type)"
     """
     tagged = Tagged.of(tags, column)
-    counts = np.bincount(tagged.column.ids, minlength=len(tagged.column.vocabulary))
-    used = {tag: count for tag, count in zip(tagged.column.vocabulary, counts.tolist(), strict=True) if count}
+    return detect_counted(used_tags(tagged.column), lambda name: count_violations(tagged, SCHEMES[name]))
+
+
+def used_tags(column: Column) -> dict[str, int]:
+    """Count how many tokens have each tag."""
+    counts = np.bincount(column.ids, minlength=len(column.vocabulary))
+    return {tag: count for tag, count in zip(column.vocabulary, counts.tolist(), strict=True) if count}
+
+
+def detect_counted(used: dict[str, int], violations_of: Callable[[str], int]) -> Detection:
+    """Find the scheme of tags that were counted, wherever the sentences are.
+
+    Arguments:
+        used: how many tokens have each tag.
+        violations_of: how often the sentences break the rules of a scheme that all tags are written in.
+    """
     if not used:
         return Detection(None, "there are no tags", {}, {})
     strange = [tag for tag in used if not _is_tag(tag)]
@@ -72,7 +87,7 @@ def detect(tags: Tags, *, column: str = TAG) -> Detection:
     if set(letters) == {"O"}:
         names = tuple(name for name in STRICTEST_FIRST if SCHEMES[name].typed and name != "IOB2")
         return Detection(SCHEMES["IOB2"], "every tag is O, which fits every scheme", letters, {"IOB2": 0}, names)
-    violations = {name: count_violations(tagged, SCHEMES[name]) for name in STRICTEST_FIRST if _fits(name, list(used))}
+    violations = {name: violations_of(name) for name in STRICTEST_FIRST if _fits(name, list(used))}
     return _decide(letters, violations, sum(used.values()) - letters.get("O", 0))
 
 
@@ -80,13 +95,17 @@ def _is_tag(tag: str) -> bool:
     return tag[:1] in _LETTERS and (len(tag) == 1 or (len(tag) > 2 and tag[1] in SEPARATORS and tag[0] != "O"))
 
 
+def are_written_in(name: str, used: Sequence[str]) -> bool:
+    """Say whether every tag is in the letters of a scheme."""
+    return bool((tag_codes(used, SCHEMES[name]).roles != MISFIT).all())
+
+
 def _fits(name: str, used: list[str]) -> bool:
     """Say whether every tag is in the scheme's letters, and one in a letter that poorer schemes do not have."""
     tag_scheme = SCHEMES[name]
-    roles = tag_codes(used, tag_scheme).roles
     telling = "ES" if "S" in tag_scheme.roles else "BE"
     own = [letter for letter, role in zip(tag_scheme.letters, tag_scheme.roles, strict=True) if role in telling]
-    return bool((roles != MISFIT).all()) and (not own or any(tag[0] in own for tag in used))
+    return are_written_in(name, used) and (not own or any(tag[0] in own for tag in used))
 
 
 def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:

@@ -1,4 +1,4 @@
-"""Bytes in and out: plain files, gzip by its name, ``-`` for standard input and output.
+"""Bytes in and out: plain files, packed ones by their names, ``-`` for standard input and output.
 
 Plain files are read, not mapped: somebody who cuts a mapped file short ends the process (SIGBUS), and reading takes no
 longer (297 MB of columns: 23.6 s to read and parse, 25.4 s mapped). Writing goes through `tagline.writing`, so that a
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
 from tagline.readers.encodings import AUTO, guess, tell
+from tagline.readers.packing import PACKED, PARQUET, ZSTD, open_packed
 from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")
@@ -36,8 +37,6 @@ LONGEST_PATH = 4096  # characters; no system takes more
 _LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 SAMPLE = 1 << 20  # bytes by which an encoding is guessed
-FREE_BYTES = 1 << 28  # that any packed file may unpack to
-MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
 
 
@@ -55,29 +54,6 @@ def checked_path(path: PathLike) -> str:
     return text
 
 
-class Unpacked(gzip.GzipFile):
-    """A ``.gz`` file that is read; one that unpacks to far more than text does is an error, not a full memory."""
-
-    def __init__(self, path: PathLike) -> None:
-        super().__init__(path, "rb")
-        self._most = FREE_BYTES + MOST_UNPACKED * os.path.getsize(path)
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Return `size` bytes, or all that are left."""
-        if size is not None and size >= 0:
-            return self._within(super().read(size))
-        pieces = list(iter(lambda: self.read(1 << 20), b""))
-        return b"".join(pieces)
-
-    def _within(self, data: bytes) -> bytes:
-        if self.tell() > self._most:
-            raise InputError(
-                f"{self.name}: expected packed text, got a file that unpacks to more than {self._most:,} bytes "
-                f"({FREE_BYTES:,} and {MOST_UNPACKED} times its size); unpack it first if that is right"
-            )
-        return data
-
-
 @contextmanager
 def open_source(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for reading bytes; a missing file, a directory and broken gzip are clear errors."""
@@ -90,20 +66,14 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
     if Path(path).is_dir():
         raise InputError(f"{name}: expected a file, got a folder")
     try:
-        with Unpacked(path) if name.endswith(".gz") else open(path, "rb") as stream:
-            yield cast(IO[bytes], stream)
+        with open_packed(path) as stream:
+            yield stream
     except FileNotFoundError:
         raise InputError(f"{name}: expected a file, got none of that name; check the path") from None
     except PermissionError:
         raise InputError(f"{name}: expected a readable file, got one without permission") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{name}: expected gzip, got something else ({error})") from None
-
-
-def position_of(stream: IO[bytes]) -> int:
-    """Return how many bytes of a file were read, as they lie on the disk; 0 for a pipe."""
-    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
-    return raw.tell() if raw is not None and raw.seekable() else 0
 
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
@@ -137,7 +107,7 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
     A file that grows is read as far as it goes.
     """
     status = None if os.fspath(path) == "-" else os.fstat(stream.fileno())
-    if status is None or not stat.S_ISREG(status.st_mode) or name_of(path).endswith(".gz"):
+    if status is None or not stat.S_ISREG(status.st_mode) or name_of(path).endswith(PACKED):
         return lambda count: None
 
     def check(count: int) -> None:
@@ -154,7 +124,7 @@ def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
     text = checked_path(path)
     _check_encoding(encoding)
-    plain = text != "-" and not text.endswith(".gz") and encoding == "utf-8"
+    plain = text != "-" and not text.endswith(PACKED) and encoding == "utf-8"
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
 
@@ -275,6 +245,8 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
 def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
     name = checked_path(path)
+    if name.endswith((ZSTD, PARQUET)):
+        raise InputError(f"{name}: expected a plain file or .gz to write, got another ending; these are only read")
     try:
         if name == "-":
             if sys.stdout is None:

@@ -22,8 +22,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
 import tagline
+from tagline import compiled
 from tagline.models.contract import Model
-from tagline.serving.answers import answer_requests
+from tagline.serving.answers import Written, answer_requests
 from tagline.serving.batching import Batcher
 from tagline.serving.guard import Guard
 from tagline.serving.metrics import Metrics
@@ -67,6 +68,7 @@ class Service:
     """The parts of a running service, and its routes."""
 
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
+        compiled.require()  # it writes the answers
         self.shelf, self.settings, self.metrics = shelf, settings, Metrics()
         answer = partial(answer_requests, most=settings.max_tokens)
         self.batcher = Batcher(answer, settings.max_queue, settings.max_batch, self.metrics.batches.observe)
@@ -117,14 +119,11 @@ class Service:
         data = await request.body()
         asked = _parsed(TagRequest, data, request)
         served = self.shelf[asked.model]
-        items = await self._within(request, self.batcher.ask(served, asked, len(data)))
-        answer: dict[str, Any] = {"model": served.name}
-        if asked.marginals:
-            answer["labels"] = served.labels
-        answer["results"] = items
-        count = sum(len(sentence["tokens"]) for item in items for sentence in item["sentences"])
-        self.metrics.labelled(served.name, count)
-        return Response(to_json(answer, inf_nan_mode="null"), media_type=JSON)
+        answer: Written = await self._within(request, self.batcher.ask(served, asked, len(data)))
+        self.metrics.labelled(served.name, answer.tokens)
+        labels = b',"labels":' + to_json(served.labels) if asked.marginals else b""
+        body = b'{"model":%b%b,"results":[%b]}' % (to_json(served.name), labels, answer.items)
+        return Response(body, media_type=JSON)
 
     async def trellis(self, request: Request) -> Response:
         """Return everything that is computed about one sentence."""

@@ -35,6 +35,7 @@ class Job:
 
     served: ServedModel
     request: TagRequest
+    signature: tuple[Any, ...]
     size: int
     future: asyncio.Future[Any]
 
@@ -68,7 +69,7 @@ class Batcher:
             detail = f"{len(self.waiting)} requests wait already; try again later"
             raise ProblemError(429, detail, headers={"Retry-After": "1"})
         loop = asyncio.get_running_loop()
-        job = Job(served, request, max(1, size // BYTES_A_TOKEN), loop.create_future())
+        job = Job(served, request, request.signature, max(1, size // BYTES_A_TOKEN), loop.create_future())
         self.waiting.append(job)
         if not self._busy:
             self._gather(loop)
@@ -154,7 +155,7 @@ class Batcher:
 def _alike(first: Job, other: Job) -> bool:
     if first.served.reads_documents:  # sentences of another request are no part of a document
         return False
-    return first.served is other.served and first.request.signature == other.request.signature
+    return first.served is other.served and first.signature == other.signature
 
 
 def _outcome(run: Callable[[list[Job]], list[Any]], batch: list[Job]) -> Any:

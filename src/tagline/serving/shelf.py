@@ -18,7 +18,7 @@ from typing import Any
 
 from tagline.errors import InputError, TaglineError
 from tagline.interop.formats import read_model
-from tagline.models.contract import Model
+from tagline.models.contract import Input, Model
 from tagline.models.cutting import cut_for
 from tagline.models.entities import Reading
 from tagline.readers.text import Cut
@@ -44,8 +44,8 @@ class Pace:
 
     def note(self, tokens: int, seconds: float) -> None:
         """Take note of a call: small ones tell what a call costs, all of them what a token does at most."""
-        if tokens < FEW:
-            self._call = _mean(self._call, seconds)
+        # A large one tells what a call costs at most: else a slow first call holds until small ones come.
+        self._call = _mean(self._call, seconds) if tokens < FEW else min(self._call, seconds)
         self._token = _mean(self._token, seconds / max(tokens, FEW))
 
 
@@ -94,14 +94,19 @@ class ServedModel:
             return None
 
     @cached_property
+    def needs(self) -> Input:
+        """What it reads."""
+        return self.model.input_
+
+    @property
     def reads_documents(self) -> bool:
         """Whether what it says of a sentence depends on the others of its document."""
-        return self.model.input_.documents
+        return self.needs.documents
 
-    @cached_property
+    @property
     def reads_words(self) -> bool:
         """Whether sentences of words can be given to it."""
-        return self.model.input_.refusal is None
+        return self.needs.refusal is None
 
     @cached_property
     def _cuts(self) -> Any:
@@ -114,7 +119,7 @@ class ServedModel:
 
     def refuse_text(self) -> None:
         """Refuse texts where the model reads something else."""
-        needs = self.model.input_
+        needs = self.needs
         if needs.refusal is not None:
             raise ProblemError(422, f"text: {needs.refusal}; send tokens with their features", field="text")
         if needs.columns > 1:

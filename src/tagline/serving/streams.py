@@ -72,7 +72,7 @@ class LineStream(Response):
             asked = self._asked(line)
             served = self.shelf[asked.model]
             answer = await self.batcher.ask(served, asked, len(line))
-            return to_json(answer[0], inf_nan_mode="null") + b"\n"
+            return bytes(answer.items + b"\n")
         except ProblemError as problem:
             return to_json({"error": problem.document(), "line": number}) + b"\n"
 

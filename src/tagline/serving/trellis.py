@@ -25,7 +25,7 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
     if request.sentence >= B:
         detail = f"sentence: expected a number below {B}, the sentences of the request, got {request.sentence}"
         raise ProblemError(422, detail, field="sentence")
-    first, last = prepared.offsets[request.sentence : request.sentence + 2]
+    first, last = prepared.offsets[request.sentence : request.sentence + 2].tolist()
     chain = _chain_of(served, prepared.X, known, request.sentence)
     T, L = chain.emissions.shape
     if last - first != T or len(served.labels) != L:
@@ -33,10 +33,11 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
     if T * L * L > MOST_CELLS:
         detail = f"expected a sentence of up to {MOST_CELLS // (L * L)} tokens for {L} labels, got {T}"
         raise ProblemError(413, f"{detail}; send a shorter one")
-    base = prepared.bounds[request.sentence][0] if prepared.bounds else 0
     tokens: list[dict[str, Any]] = [{"text": word} for word in prepared.words[first:last]]
-    for token, start, end in zip(tokens, prepared.starts[first:last], prepared.ends[first:last], strict=False):
-        token.update(start=base + start, end=base + end)
+    if prepared.texts:
+        places = prepared.bounds[request.sentence, 0] + prepared.places[first:last]
+        for token, (start, end) in zip(tokens, places.tolist(), strict=True):
+            token.update(start=start, end=end)
     return {"model": served.name, "labels": served.labels, "tokens": tokens, **tables(chain)}
 
 

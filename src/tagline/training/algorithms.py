@@ -112,11 +112,22 @@ def train(
 ) -> Trained:
     """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
     check_settings(settings)
-    small = settings.precision == "auto" and features.num_tokens <= SMALL
-    precision = "float64" if small or settings.precision == "float64" else "float32"
-    likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
+    precision = precision_of(settings, features.num_tokens)
+    return descend(
+        Likelihood(structure, features, targets, rules, precision, scratch, settings.local), start, settings, monitor
+    )
+
+
+def precision_of(settings: Settings, tokens: int) -> str:
+    """Return the precision of a likelihood of so many tokens."""
+    small = settings.precision == "auto" and tokens <= SMALL
+    return "float64" if small or settings.precision == "float64" else "float32"
+
+
+def descend(likelihood: Any, start: Float64Array, settings: Settings, monitor: Monitor) -> Trained:
+    """Run the algorithm of the settings on a likelihood, or on what stands for one."""
     algorithm = ALGORITHMS[settings.algorithm]
-    arguments = _arguments(algorithm, settings, precision)
+    arguments = _arguments(algorithm, settings, likelihood.precision)
     return algorithm.run(likelihood, start, monitor=monitor, **{**arguments, **(settings.options or {})})
 
 

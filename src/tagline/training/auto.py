@@ -43,7 +43,8 @@ def auto(
     if limit is not None:  # for both stages together
         passes = min(passes, limit // 2)
     if passes > 0 and not monitor.is_past("sgd"):
-        stochastic = sgd(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
+        first = getattr(likelihood, "stochastic", sgd)  # sentences that lie elsewhere have a way of their own
+        stochastic = first(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
         if stochastic.reason != "passes" and not stochastic.converged:
             return stochastic
         weights = stochastic.weights

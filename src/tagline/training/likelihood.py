@@ -4,7 +4,8 @@ Where `local` is set it is that of a maximum-entropy Markov model: p(labels) is 
 normalised by itself over the labels that rules allow there, with the label before as the sentence has it.
 
 A sentence whose labels are not all known contributes −log of the summed probability of the labellings that its sets
-allow: log Z(rules) − log Z(rules and sets). The core does the work, in lanes whose number does not depend on threads.
+allow: log Z(rules) − log Z(rules and sets). The core does the work, in the
+lanes of `training.lanes`, whose number does not depend on threads.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
+from tagline.training.lanes import lane_count, lane_offsets
 from tagline.types import BoolArray, Float64Array, IntArray
 
 
@@ -36,12 +38,29 @@ class Targets:
         weights: ``[B]``, how much each sentence counts; None where all count 1.
         surplus: ``[size]``, how much more often the labels show each weight than what is wanted, where that is not the
             labels themselves but what a teacher expects; None for nothing. Its product with the weights is added.
+        kept: ``[N, L]``, the labels that pruning leaves to a second-order model, in Z and everywhere; None for all.
     """
 
     labels: NDArray[np.int32]
     allowed: BoolArray | None = None
     weights: Float64Array | None = None
     surplus: Float64Array | None = None
+    kept: BoolArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some lanes of a corpus.
+
+    Attributes:
+        lanes: the first sentence of each lane, and the number of all, ``[lanes + 1]``.
+        counts: how often each state attribute occurs in the whole corpus, ``[A]``; None where this is the whole.
+        tokens: of the whole corpus, where there are counts.
+    """
+
+    lanes: IntArray
+    counts: IntArray | None = None
+    tokens: int = 0
 
 
 class Likelihood:
@@ -54,6 +73,7 @@ class Likelihood:
         precision: "float32" for speed (sums are float64 all the same), "float64" for the last digits.
         scratch: a folder for what training reads in each pass; None to hold it in memory.
         local: whether each token is normalised by itself.
+        part: how the sentences are cut where they are a part of a corpus, or not as usual; None for a whole one.
     """
 
     def __init__(
@@ -65,6 +85,7 @@ class Likelihood:
         precision: str = "float32",
         scratch: Path | None = None,
         local: bool = False,
+        part: Part | None = None,
     ) -> None:
         compiled.require()
         core = compiled.core
@@ -84,6 +105,7 @@ class Likelihood:
             None if rules is None else rules.start,
             None if rules is None else rules.end,
             local,
+            structure.triples,
         )
         states, edges = features.states, features.edges
         if scratch is None:
@@ -99,8 +121,11 @@ class Likelihood:
             targets.labels,
             targets.allowed,
             targets.weights,
+            targets.kept,
         )
-        self.core = (core.Likelihood32 if precision == "float32" else core.Likelihood64)(layout, moves, examples)
+        kind = core.Likelihood32 if precision == "float32" else core.Likelihood64
+        cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
+        self.core = kind(layout, moves, examples, cut.lanes, cut.counts, cut.tokens)
 
     @property
     def size(self) -> int:
@@ -128,7 +153,7 @@ class Likelihood:
             return Attributes(offsets, attributes.ids[entries], None if values is None else values[entries])
 
         states, edges = self.features.states, self.features.edges
-        allowed, weights = self.targets.allowed, self.targets.weights
+        allowed, weights, kept = self.targets.allowed, self.targets.weights, self.targets.kept
         return Likelihood(
             self.structure,
             Features(bounds, taken(states), None if edges is None else taken(edges)),
@@ -136,6 +161,7 @@ class Likelihood:
                 self.targets.labels[tokens],
                 None if allowed is None else allowed[tokens],
                 None if weights is None else weights[sentences],
+                kept=None if kept is None else kept[tokens],
             ),
             self.rules,
             self.precision,

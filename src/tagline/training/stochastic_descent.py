@@ -8,6 +8,7 @@ The core makes the steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,21 @@ def sgd(
     return Trained(end, value + penalty.value(end), trained.reason, trained.history, gap)
 
 
+def best_rate(reached: Callable[[float], float]) -> float:
+    """Double or halve a step size as long as the loss that it reaches is lower."""
+    best, factor = 0.1, 2.0
+    lowest = reached(best)
+    for _ in range(TRIALS):
+        tried = reached(best * factor)
+        if tried < lowest:
+            best, lowest = best * factor, tried
+        elif factor > 1 and best == 0.1:
+            factor = 0.5
+        else:
+            break
+    return best
+
+
 class _Steps:
     """The core's descent, the order of the sentences and the average.
 
@@ -100,7 +116,7 @@ class _Steps:
         return loss
 
     def find_rate(self, start: Float64Array) -> float:
-        """Double or halve a step size as long as a pass over a sample ends with a lower loss."""
+        """Return the step size with which a pass over a sample ends with the lowest loss."""
         sample = self.random.permutation(self.B)[:SAMPLE].astype(np.int64)
 
         def reached(eta: float) -> float:
@@ -110,16 +126,7 @@ class _Steps:
             loss = self.run(sample, 0.0, learn=False)
             return loss if np.isfinite(loss) else np.inf
 
-        best, factor = 0.1, 2.0
-        lowest = reached(best)
-        for _ in range(TRIALS):
-            tried = reached(best * factor)
-            if tried < lowest:
-                best, lowest = best * factor, tried
-            elif factor > 1 and best == 0.1:
-                factor = 0.5
-            else:
-                break
+        best = best_rate(reached)
         self.descent.set(start)
         self.descent.seen = 0
         return best

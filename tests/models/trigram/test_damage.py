@@ -15,7 +15,7 @@ from tagline import storage
 from tagline.errors import StorageError, TaglineError
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
-from tagline.models.trigram.parameters import TaggedWords, TrigramParameters, learn
+from tagline.models.trigram.parameters import TaggedCounts, TaggedWords, TrigramParameters, learn
 
 WORDS = ["Anna", "sees", "the", "cats"]
 ASKED = ["Anna", "seas", "Cats", "é", ""]
@@ -24,7 +24,7 @@ ASKED = ["Anna", "seas", "Cats", "é", ""]
 def small_model() -> TrigramParameters:
     ids, tags = np.array([0, 1, 2, 3, 2, 3, 1]), np.array([1, 2, 0, 1, 0, 2, 2])
     data = TaggedWords(WORDS, ids, tags, np.array([0, 4, 7]))
-    return learn(data, ["D", "N", "V"], capitals=True, rare=10, longest=3, ratio=1e3)
+    return learn(TaggedCounts.of(data, 3, True), ["D", "N", "V"], rare=10, longest=3, ratio=1e3)
 
 
 def packed() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -23,7 +23,8 @@ MOST_LABELS = 512
 TILE_LABELS = 128  # whose matrix fits into registers
 WARP_LABELS = 32  # what one warp sweeps over
 BLOCK = 64  # labels of a block, where there are more
-SIDE = 16  # sentences side by side, where labels come in blocks
+SIDE = 16  # sentences side by side, where labels come in blocks; and rows of a matrix that are read at once
+STREAMED = 128  # sentences up to which a program of its own for each reads the matrix faster than blocks do
 ROWS = 32  # of a sentence, prepared by one program
 STEPS = 64  # of a chunk
 LONG, FEW = 1024, 128  # sentences of at least LONG rows, and at most FEW of them, are cut into chunks
@@ -49,6 +50,11 @@ def _is_long(c: TensorChain, Lp: int) -> bool:
     return c.longest >= LONG and c.num_sentences <= FEW and Lp <= WARP_LABELS
 
 
+def _live(Lp: int, device: torch.device) -> Tensor:
+    """Room for marks of the blocks of a matrix, and of its transpose, that hold a legal pair."""
+    return torch.empty(2, Lp // SIDE, Lp // SIDE, device=device, dtype=torch.int32)
+
+
 class _Sweep:
     """Both sweeps over a batch, kept for the gradients."""
 
@@ -65,6 +71,7 @@ class _Sweep:
         self.states = torch.empty(2, N, L, **place)
         self.owners = torch.full((N,), -1, dtype=torch.int32, **place)
         self.flags = torch.empty(B, 2, dtype=torch.int32, **place)
+        self.live = _live(Lp, c.emissions.device)
         place["dtype"] = torch.float64
         self.scratch = torch.empty(max(B, AGAIN), 2, Lp, **place)
         self.log_z = torch.empty(B, **place)
@@ -83,15 +90,25 @@ class _Sweep:
         c, B, L, Lp = self.chain, self.B, self.L, self.Lp
         e, *edges = c.scores
         labels, labelled = self._labels()
-        scores.prepare[(1 + B * self.parts,)](
-            e, c.first, c.lengths, labels, *edges, self.potentials, facts, self.x, self.owners, parts, L, self.parts,
-            Lp, min(Lp, max(1, 4096 // Lp)), ROWS, labelled, num_warps=4,
+        many = Lp > TILE_LABELS
+        shares, together = (Lp // SIDE, SIDE) if many else (1, min(Lp, max(1, 4096 // Lp)))
+        scores.prepare[(shares + B * self.parts,)](
+            e, c.first, c.lengths, labels, *edges, self.potentials, facts, self.live, self.x, self.owners, parts, L,
+            self.parts, Lp, together, shares, ROWS, labelled, num_warps=4,
         )  # fmt: skip
         inputs = (self.x, c.first, c.lengths, self.potentials, facts)
         swept = (*inputs, self.states, sums, self.flags, L, self.N)
-        if Lp > TILE_LABELS:
-            grid = (triton.cdiv(B, SIDE), 2)
-            sweeps.sweep_blocks[grid](*swept, B, Lp, SIDE, BLOCK, num_warps=4, num_stages=1)
+        if many:
+            if B > STREAMED:
+                grid = (triton.cdiv(B, SIDE), 2)
+                sweeps.sweep_blocks[grid](
+                    *inputs, self.states, sums, L, self.N, B, Lp, SIDE, BLOCK, num_warps=4, num_stages=1
+                )
+            reached = torch.empty(B, 2, Lp, device=self.x.device)
+            sweeps.sweep_rows[(B, 2)](
+                *inputs, self.live, self.states, sums, self.flags, reached, L, self.N, Lp, SIDE, B <= STREAMED,
+                num_warps=8, num_stages=1,
+            )  # fmt: skip
         else:
             pairs, warps, long = Lp <= WARP_LABELS, WARPS[Lp], _is_long(c, Lp)
             if long:
@@ -139,7 +156,8 @@ class _Sweep:
             onward, L, N, Lp, size, labelled, edges, num_warps=4,
         )  # fmt: skip
         if edges:
-            counts.pair[(programs, Lp // block, Lp // block)](
+            blocks = triton.cdiv(L, block)
+            counts.pair[(programs, blocks, blocks)](
                 by_label, self.states, onward, self.owners, c.first, c.lengths, self.flags, weights, labels,
                 self.potentials, *others[1:], slots, L, N, B, triton.cdiv(B, programs), Lp, block, rows, programs,
                 labelled, num_warps=warps, num_stages=1,
@@ -186,14 +204,15 @@ def viterbi(c: TensorChain) -> tuple[Tensor, Tensor]:
         return labels, totals
     states = torch.empty(N, L, device=e.device)
     padded = torch.empty(2, Lp, Lp, device=e.device)
-    scores.pad_transitions[(Lp // 16,)](T, padded, L, Lp, 16, num_warps=4)
+    live = _live(Lp, e.device)
+    scores.pad_transitions[(Lp // SIDE,)](T, padded, live, L, Lp, SIDE, num_warps=4)
     rows = (e, c.first, c.lengths)
     pointed = N <= POINTED and Lp <= WARP_LABELS
     pointers = torch.empty(N if pointed else 0, L, device=e.device, dtype=torch.uint8)
     if _is_long(c, Lp) and pointed:
         _best_in_chunks(c, rows, padded, states, pointers, labels)
     elif Lp > TILE_LABELS:
-        best.sweep_best_blocks[(B,)](*rows, padded, start, end, states, labels, L, Lp, BLOCK, num_warps=4)
+        best.sweep_best_rows[(B,)](*rows, padded, live, start, end, states, labels, L, Lp, SIDE, num_warps=8)
         best.walk[(B,)](c.first, c.lengths, states, padded, labels, L, Lp, num_warps=1)
     else:
         arguments = (*rows, padded, start, end, states, labels, L, Lp)

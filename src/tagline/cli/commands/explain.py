@@ -14,7 +14,7 @@ from tagline.errors import InputError
 if TYPE_CHECKING:
     from tagline.models.contract import Model
     from tagline.models.explanations import Explanation
-    from tagline.readers.corpus import Sentence
+    from tagline.readers.corpus import Corpus, Sentence
 
 
 def command(
@@ -28,6 +28,12 @@ def command(
     token: Annotated[str | None, typer.Option(help="This token only: the word, or its number from 0.")] = None,
     most: Annotated[int, typer.Option(help="Reasons for each token.")] = 5,
     tokens: Tokens = "auto",
+    document: Annotated[
+        str | None,
+        typer.Option(
+            help="For a model that reads documents: a text with the sentences of the document that this one is in."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why each token got its tag and not the runner-up: what spoke for it (+) and against it (−).
@@ -45,7 +51,8 @@ def command(
     if not loaded.explains:
         raise InputError(f"--model: expected a model that can explain its tags, got a {type(loaded).__name__}")
     text = read_string("-") if sentence == "-" else sentence
-    explanation = loaded.explain(as_sentence(loaded, text, tokens))
+    rest = {} if document is None else {"documents": sentences_of(loaded, document, tokens)}
+    explanation = loaded.explain(as_sentence(loaded, text, tokens), **rest)
     if token is not None:
         explanation = only(explanation, token)
     if as_json:
@@ -74,6 +81,20 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
                 f"sentence: expected tokens {form}, as the template looks at {count} columns, got {word!r}"
             )
     return Corpus.from_sentences([{name: [row[c] for row in rows] for c, name in enumerate(names)}])[0]
+
+
+def sentences_of(model: Model, path: str, tokens: str) -> Corpus:
+    """Read a document of raw text and cut it for a model."""
+    from tagline.models.cutting import cut_for
+    from tagline.readers.sentences import split_sentences
+    from tagline.readers.sources import read_string
+    from tagline.readers.text import corpus_of_texts
+
+    if not model.input_.documents or model.input_.columns > 1:
+        raise InputError("--document: expected a model that reads documents of words alone, got another")
+    lines = [line for line in read_string(path).split("\n") if line.strip()]
+    pieces = [line[start:end] for line in lines for start, end in split_sentences(line)]
+    return corpus_of_texts(pieces, cut_for(model, tokens))
 
 
 def only(explanation: Explanation, token: str) -> Explanation:

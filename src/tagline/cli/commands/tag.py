@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tagline.cli.options import Encoding, Lenient, Threads, Tokens, use_threads
+from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
 
@@ -37,6 +37,14 @@ def command(
     docstart: Annotated[
         bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
     ] = False,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            help="Where documents are, for a model that reads them: a column, by name, or a file with the number of "
+            "sentences of each. Left out: -DOCSTART- begins one.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
     comment: Annotated[
         str, typer.Option(help="Leave out lines of columns that begin with this.", rich_help_panel=READING)
     ] = "",
@@ -84,12 +92,15 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on the terminal.")] = False,
     threads: Threads = None,
+    ray: Ray = None,
+    workers: Workers = None,
 ) -> None:
     """Tag sentences with a model; answers go to stdout, or to files.
 
     Columns come out as they came in, with the tag behind them. Columns that the model does not look at, such as the
     right tags, are kept, so that tagline eval can read the last two. Standard input is answered sentence by sentence.
-    What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them.
+    What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them. --ray tags
+    files in many processes or on many machines, goes on where it was stopped, and puts broken sentences aside.
 
     \b
     Examples:
@@ -97,6 +108,7 @@ def command(
       echo "Anna Smith lives in Rome." | tagline tag -m model.tagline --format text --as brackets
       tagline tag -m model.tagline --format text --spans --as jsonl news.txt -o news.jsonl
       tagline tag -m model.tagline corpus/*.txt -o tagged/
+      tagline tag -m model.tagline corpus/ -o tagged/ --ray
     """
     from tagline.cli.meter import Meter
     from tagline.cli.series import are_tables, tag_tables
@@ -111,6 +123,7 @@ def command(
         tag_stream,
     )
     from tagline.cli.targets import targets_of, write_answers
+    from tagline.scale.tagging import inputs_of
 
     use_threads(threads)
     if model is None and url is None:
@@ -123,9 +136,19 @@ def command(
         say(f"-o names a file now; {output} was taken as --as {output}", err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
-    source = Source(form, tokens, encoding, comment, docstart, split=split)
-    paths = files or ["-"]
-    targets = targets_of(output, paths, output_for(paths, source, questions))
+    source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
+    paths = inputs_of(files or ["-"])
+    if documents is not None and (len(paths) > 1 or url is not None or ray is not None):
+        raise InputError("--documents: expected one input and a model file, got several inputs, a service or --ray")
+    if ray is not None:
+        if url is not None:
+            raise InputError("--ray, --url: expected one of them, got both")
+        from tagline.cli.sharding import tag_shards
+
+        tag_shards(str(model), paths, output, questions, source, address=ray, workers=workers, quiet=quiet)
+        return
+    questions = replace(questions, output=output_for(paths, source, questions))  # one form for all, as --ray has it
+    targets = targets_of(output, paths, str(questions.output))
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
     if url is not None and tokens == "auto":
         source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]

@@ -10,8 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from tagline.cli.language import phrase, wrapped
-from tagline.cli.options import MESSAGES, Encoding, Lenient, on_command_line, use_threads, with_options
+from tagline.cli.options import (
+    MESSAGES,
+    SCALE,
+    Encoding,
+    Lenient,
+    Ray,
+    Workers,
+    on_command_line,
+    use_threads,
+    with_options,
+)
 from tagline.cli.speech import put_json, say
+from tagline.errors import InputError
 from tagline.models.options import DATA, TRAINING, in_order
 from tagline.models.registry import kinds
 
@@ -33,7 +44,7 @@ def advice() -> str:
 
 
 def train(
-    context: typer.Context,
+    invocation: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -83,6 +94,16 @@ def train(
     threads: Annotated[
         int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.", rich_help_panel=TRAINING)
     ] = None,
+    ray: Ray = None,
+    workers: Workers = None,
+    scratch: Annotated[
+        str | None,
+        typer.Option(
+            help="With --ray: a folder on each worker's disk for compiled sentences; that of temporary files if left "
+            "out.",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing.", rich_help_panel=MESSAGES)] = False,
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="A line for every pass.", rich_help_panel=MESSAGES)
@@ -104,9 +125,10 @@ def train(
       tagline train huge.txt.gz -o model.tagline --cache /tmp/compiled --hash-bits 22
       tagline train train.txt -o model.tagline --model bilstm --dev dev.txt --embeddings glove.txt.gz
       tagline train train.txt -o model.tagline --dev dev.txt --config other.toml --epochs 10
+      tagline train 'parts/*.gz' -o model.tagline --ray --workers 4
     """
     from tagline.cli.outcome import report_lines
-    from tagline.cli.plans import plan_of
+    from tagline.cli.plans import Spread, plan_of
     from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
     from tagline.models.provenance import parse_note
@@ -115,8 +137,12 @@ def train(
     use_threads(threads)
     files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
     notes = dict(parse_note(text) for text in note or ())
-    plan = plan_of(file, output, model, settings, on_command_line(context), dev=dev, files=files)
+    plan = plan_of(file, output, model, settings, on_command_line(invocation), dev=dev, files=files)
     plan = replace(plan, notes=notes, date=date)
+    if ray is not None:
+        plan = replace(plan, spread=Spread(ray, workers, threads, scratch))
+    elif workers is not None or scratch is not None:
+        raise InputError(f"--{'workers' if workers is not None else 'scratch'}: expected --ray beside it, got none")
     try:
         with reporting(plan.recipe.budget, quiet=quiet or not speaks(), verbose=verbose) as tell:
             done = train_file(plan, tell)

@@ -45,9 +45,12 @@ HELP = {
     "Tag sentences with a model; answers go to stdout, or to files.": "用模型标注句子；结果写到标准输出或文件。",
     "Columns come out as they came in, with the tag behind them. Columns that the model does not look at, such as the "
     "right tags, are kept, so that tagline eval can read the last two. Standard input is answered sentence by "
-    "sentence. What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them.": (
+    "sentence. What comes before a broken sentence is written; --lenient leaves broken ones out, and counts them. "
+    "--ray tags files in many processes or on many machines, goes on where it was stopped, and puts broken sentences "
+    "aside.": (
         "各列原样输出，标签加在最后。模型不看的列（例如正确标签）会保留，tagline eval 读取最后两列即可评测。"
         "标准输入逐句回答。出错的句子之前的结果都会写出；--lenient 跳过出错的句子并计数。"
+        "--ray 用多个进程或多台机器标注文件，停下后可接着做，出错的句子另存。"
     ),
     "Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.": (
         "显示模型学到了什么：标签、数量、权重最大的特征和转移、训练经过。"
@@ -132,8 +135,39 @@ HELP = {
         "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
     ),
     "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
+    "2: weights of label triples, too, as the training data show them; training begins with order 1.": (
+        "2：再给训练数据中出现过的标签三元组各一个权重；训练从一阶模型开始。"
+    ),
+    "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, none.": (
+        "配合 --order 2：一阶模型认为某个词元的某标签概率低于此值时不再考虑，例如 0.001；0 表示不剪枝。"
+    ),
     "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.": (
         "2：第一个模型在文档其余部分给出的标注用作特征；-DOCSTART- 表示文档开始。"
+    ),
+    "Look at the words beside so many other mentions of a word in its document.": (
+        "看词在文档中另外多少处出现时左右的词。"
+    ),
+    "Phrases whose matches are features: a phrase a line and, after a TAB, its type, else the file's name; several "
+    "files with commas between.": (
+        "词典，匹配结果用作特征：每行一个词语，TAB 之后是类型，没有则取文件名；多个文件用逗号隔开。"
+    ),
+    "Matches of the entities of other training sentences are features.": "其他训练句子中的实体，其匹配结果用作特征。",
+    "Where documents are, for --stages, --mentions and --context: a column, by name, or a file with the number of "
+    "sentences of each. Left out: -DOCSTART- begins one.": (
+        "文档在哪里，供 --stages、--mentions 和 --context 使用：列名，或每行一个句数的文件。省略时由 -DOCSTART- 开始。"
+    ),
+    "The same for --dev; left out: as --documents, where that is a column.": (
+        "--dev 的文档，写法相同；省略时若 --documents 是列名则与之相同。"
+    ),
+    "For transformer: words of neighbouring sentences of the document to read on each side; 0.": (
+        "用于 transformer：在文档中左右各读多少个相邻句子的词，默认 0。"
+    ),
+    "Where documents are, for a model that reads them: a column, by name, or a file with the number of sentences of "
+    "each. Left out: -DOCSTART- begins one.": (
+        "文档在哪里，供看文档的模型使用：列名，或每行一个文档句数的文件。省略时由 -DOCSTART- 开始。"
+    ),
+    "For a model that reads documents: a text with the sentences of the document that this one is in.": (
+        "用于看文档的模型：含有这句话的文档，纯文本。"
     ),
     "Texts with a sentence a line, .gz or not; with --vectors one file of word vectors.": (
         "每行一句的文本，可以是 .gz；加 --vectors 时为一个词向量文件。"
@@ -260,6 +294,42 @@ HELP = {
         "省略时 .jsonl 文件为 jsonl，其余为 columns。"
     ),
     "No progress on the terminal.": "终端上不显示进度。",
+    # --ray and tagline tune.
+    "Several machines": "多台机器",
+    "Work on Ray: at this address, such as 10.0.0.1:6379, or started on this machine without one.": (
+        "在 Ray 上运行：给出地址（如 10.0.0.1:6379）则连接该集群，不给则在本机启动。"
+    ),
+    "With --ray: so many processes; one a processor by default.": "与 --ray 一起：进程数；默认每个处理器一个。",
+    "Try settings of a model on a dev set, and save the best model.": "在开发集上试各种设置，保存最好的模型。",
+    "Settings are drawn at random. All are trained for a few passes; the best third goes on for three times as many, "
+    "and so on. Features are compiled once for all trials. The table goes to stdout; the folder keeps all trials, the "
+    "table and a picture of which settings mattered. Stopped by Ctrl-C or killed, the same command goes on.": (
+        "设置随机抽取。先全部训练少数几遍；最好的三分之一再训练三倍的遍数，依此类推。特征只编译一次，供所有试验共用。"
+        "结果表写到标准输出；目录中保存所有试验、结果表和一张说明哪些设置重要的图。按 Ctrl-C 或被终止后，"
+        "用同一命令即可接着做。"
+    ),
+    "Labelled sentences, as tagline train takes them.": "带标签的句子，与 tagline train 相同。",
+    "Labelled sentences that trials are scored on.": "给试验打分用的带标签句子。",
+    "The model to write, that of the best trial.": "要写出的模型，即最好的试验的模型。",
+    "What to train, as tagline train --model.": "训练哪种模型，与 tagline train --model 相同。",
+    "How many settings are tried.": "试多少组设置。",
+    "A TOML file that says what is tried; left out: c1, c2 and min_frequency of a CRF.": (
+        "说明试哪些设置的 TOML 文件；省略时为 CRF 的 c1、c2 和 min_frequency。"
+    ),
+    "Of the trials that get to the last round; 90, of networks 18 epochs.": (
+        "进入最后一轮的试验训练多少遍；默认 90，网络为 18 轮。"
+    ),
+    "Of the trials, which the same command goes on with; MODEL.tune if left out.": (
+        "存放试验的目录，同一命令可接着做；省略时为 模型名.tune。"
+    ),
+    "Of the draws.": "抽取用的随机种子。",
+    "columns, jsonl, conllu or words; by the file's name if left out.": (
+        "columns、jsonl、conllu 或 words；省略时按文件名判断。"
+    ),
+    "The column to learn, a number from 0 or a name; the last if left out.": (
+        "要学习的列，从 0 起的序号或列名；省略时为最后一列。"
+    ),
+    "Trials at once; one a processor by default.": "同时进行的试验数；默认每个处理器一个。",
     # tagline inspect and explain.
     "Features of each label, and transitions, to show.": "每个标签显示多少个特征，以及显示多少个转移。",
     "Features of this label only.": "只显示这个标签的特征。",
@@ -434,6 +504,9 @@ HELP = {
         "两次断点之间的秒数；省略时为 30，神经网络为每遍一次。0 表示每遍之后。"
     ),
     "Add a line of JSON to this file after each pass.": "每遍结束后向此文件追加一行 JSON。",
+    "With --ray: a folder on each worker's disk for compiled sentences; that of temporary files if left out.": (
+        "与 --ray 合用：各工作进程本机磁盘上存放编译后句子的文件夹；省略时用临时文件夹。"
+    ),
     "How text is cut; auto: as the tokens were that the model learned from.\n\nwhitespace: what stands between blanks: "
     "Anna's | cat, | 3.50\n\nwords: words and signs: Anna's | cat | , | 3.50 | U.S. | 北京\n\ncharacters: every "
     "character: 北 | 京 | 2 | 0 | 0 | 8\n\ntreebank: words as English treebanks have them: Anna | 's | do | n't | "
@@ -445,6 +518,21 @@ HELP = {
 }
 
 SAID = {
+    "wrote {} files to {}": "已将 {} 个文件写到 {}",
+    "{} of {} files were tagged before and are kept": "{1} 个文件中有 {0} 个此前已标注，予以保留",
+    "broken sentences that were skipped: {}; they are in {}, in files that end with {}": (
+        "跳过 {} 个出错的句子；它们在 {} 中以 {} 结尾的文件里"
+    ),
+    "stopped; {} of {} files are tagged: the same command goes on with the others": (
+        "已停止；{1} 个文件中已标注 {0} 个：用同一命令可接着做其余的"
+    ),
+    "{} of {} files, {} sentences a second, {} left": "{1} 个文件中已完成 {0} 个，每秒 {2} 句，还需 {3}",
+    "trying {} settings of {}: {}": "试 {1} 的 {0} 组设置：{2}",
+    "wrote {}; all trials are in {}": "已写出 {}；所有试验在 {} 中",
+    "what the scores depend on: {}": "得分取决于：{}",
+    "no picture: {}": "没有画图：{}",
+    "{} trainings are done, the best score is {}": "已完成 {} 次训练，最好得分 {}",
+    "stopped; the same command goes on with the trials that are left": "已停止；用同一命令可接着做剩下的试验",
     "warning: {}": "警告：{:t}",
     "{}: read as {}; --encoding says otherwise": "{}：按 {} 读取；可用 --encoding 另行指定",
     "{}; --encoding says otherwise": "{:t}；可用 --encoding 另行指定",
@@ -492,7 +580,13 @@ SAID = {
     "using {}, compiled before": "使用以前编译的 {}",
     "going on from {}": "从 {} 继续",
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
+    "dictionary of {} phrases, types {}": "词典：{} 个词语，类型 {}",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
+    "learning from {} sentences, {} tokens, of {} files": "训练数据：{} 个句子，{} 个词元，共 {} 个文件",
+    "reading {} files": "读取 {} 个文件",
+    "compiling on {} workers": "在 {} 个工作进程上编译",
+    "joining features": "合并特征",
+    "training in {} processes": "用 {} 个进程训练",
     "template {}": "模板 {}",
     "asking {}": "询问 {}",
     "and from {} sentences, {} tokens, of {} without tags": "另有 {2} 中无标签的 {0} 个句子，{1} 个词元",

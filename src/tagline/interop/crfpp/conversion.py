@@ -129,6 +129,8 @@ def _check(crf: CRF) -> Template:
         raise _refused("no rules of a tag scheme", f"those of {p.scheme}; train with scheme=None")
     if p.part("start").any() or p.part("end").any():
         raise _refused("no weights at the ends of sentences", "some; train with start_end=False")
+    if p.order == 2:
+        raise _refused("no label triples", "a model of order 2; train with order=1")
     for label in p.labels:
         if not label or any(sign in label for sign in _SEPARATORS):
             raise _refused("labels without blanks", repr(label))

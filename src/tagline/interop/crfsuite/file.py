@@ -72,6 +72,7 @@ def _check_holdable(model: CRF) -> None:
         (bool(np.any(p.part("start")) or np.any(p.part("end"))), "no start and end weights", "some", "start_end=False"),
         (forbidden, "no rules of a tag scheme", f"those of {p.scheme}", "scheme=None"),
         (model._first is not None, "one stage", "two", "stages=1"),
+        (p.order == 2, "no label triples", "a model of order 2", "order=1"),
         (
             dictionary is not None and dictionary.priority != "feature",
             "no dictionary that binds or fills labellings",

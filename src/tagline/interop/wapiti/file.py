@@ -127,6 +127,8 @@ def _expressible(crf: CRF) -> Parameters:
         problem = "no weights of first and last labels", "some; train with start_end=False"
     elif p.scheme is not None:
         problem = "a model without rules", f"the rules of {p.scheme}; train with scheme=None"
+    elif p.order == 2:
+        problem = "a model without label triples", "one of order 2; train with order=1"
     elif crf._extraction.dictionary is not None:
         problem = "a model without a dictionary", "one with"
     elif crf._extraction.function is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -98,7 +98,9 @@ class CompiledCorpus:
     def check_use(self, extraction: Extraction, *, fresh: bool, min_frequency: float) -> None:
         """Refuse training with other features than it was compiled with, or in a way that needs the sentences."""
         if extraction.knowledge:
-            raise InputError("X: expected sentences for clusters and vectors, got a compiled corpus; pass a Corpus")
+            raise InputError(
+                "X: expected sentences for clusters, vectors and mentions, got a compiled corpus; pass a Corpus"
+            )
         template = None if extraction.template is None else extraction.template.text
         has_edges = extraction.template is not None and extraction.template.has_edges
         complete = extraction.template is None or has_edges == (self.features.edges is not None)
@@ -145,11 +147,16 @@ def compile_corpus(
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
+    extraction.refuse_mentions("a compiled corpus")
     if not isinstance(source, str | os.PathLike) and not is_listing(source):
         raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target, printer = Path(checked_path(path)), Printer()
-    with _saying_where(target), scratch_folder(target) as folder, contextlib.closing(_Parts(Path(folder))) as parts:
+    with (
+        _saying_where(target),
+        scratch_folder(target) as folder,
+        contextlib.closing(GrowingArrays(Path(folder))) as parts,
+    ):
         states, edges, labels = _append_all(blocks, extraction, parts, printer, progress)
         config: dict[str, Any] = {"kind": KIND, "labels": labels, "hash_bits": hash_bits}
         config["fingerprint"] = printer.hexdigest()
@@ -188,7 +195,7 @@ def _saying_where(path: Path) -> Iterator[None]:
 def _append_all(
     blocks: Iterator[Corpus],
     extraction: Extraction,
-    parts: _Parts,
+    parts: GrowingArrays,
     printer: Printer,
     progress: Callable[[int], None] | None,
 ) -> tuple[Vocabulary | None, Vocabulary | None, list[str]]:
@@ -201,20 +208,19 @@ def _append_all(
             raise InputError(f"source: expected corpora, got {shown_value(block)}")
         built = extraction.build(block)
         printer.add(block)
-        states = built.states if states is None else states.extended(built.states or ())
-        if built.edges is not None:
-            edges = built.edges if edges is None else edges.extended(built.edges)
-        features = extraction.look_up(block, (states, edges)).features
+        features = built.features
+        states, by_state = _joined(states, built.states, features.states)
+        by_edge = None
+        if features.edges is not None:
+            edges, by_edge = _joined(edges, built.edges, features.edges)
         labelled = read_labels(block, None)
         table = np.array([labels.setdefault(label, len(labels)) for label in labelled.labels], np.int32)
         parts.append("bounds", features.offsets[1:] + total, np.int64)
         parts.append("labels", table[labelled.ids], np.int32)
-        for kind, attributes in (("state", features.states), ("edge", features.edges)):
+        for kind, attributes in (("state", by_state), ("edge", by_edge)):
             if attributes is None:
                 continue
-            parts.append(f"{kind}_offsets", attributes.offsets[1:] + parts.size(f"{kind}_ids"), np.int64)
-            parts.append(f"{kind}_ids", attributes.ids, np.int32)
-            _append_values(parts, kind, attributes)
+            parts.append_attributes(kind, attributes)
         total += features.num_tokens
         if progress is not None:
             progress(total)
@@ -223,18 +229,19 @@ def _append_all(
     return states, edges, list(labels)
 
 
-def _append_values(parts: _Parts, kind: str, attributes: Attributes) -> None:
-    """Add the values of a block; where some block has any, blocks without have ones."""
-    name, count = f"{kind}_values", len(attributes.ids)
-    if attributes.values is None and not parts.has(name):
-        return
-    if not parts.has(name):
-        parts.append(name, np.ones(parts.size(f"{kind}_ids") - count), np.float32)
-    parts.append(name, np.ones(count) if attributes.values is None else attributes.values, np.float32)
+def _joined(
+    known: Vocabulary | None, names: Vocabulary | None, attributes: Attributes
+) -> tuple[Vocabulary | None, Attributes]:
+    """Add the names of a block to those before it, and number its attributes by them."""
+    if names is None or known is None:
+        return names, attributes
+    listed = names.names()
+    known = known.extended(listed)
+    return known, replace(attributes, ids=known.find_all(listed)[attributes.ids])
 
 
-class _Parts:
-    """Arrays that grow on disk."""
+class GrowingArrays:
+    """Arrays that grow on disk, by name; those of offsets begin with 0."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -246,6 +253,21 @@ class _Parts:
             if name == "bounds" or name.endswith("_offsets"):
                 self.append(name, np.zeros(1), dtype)
         self.files[name][0].write(np.ascontiguousarray(values, dtype).data)
+
+    def append_attributes(self, kind: str, attributes: Attributes) -> None:
+        """Add the attributes of a block of tokens."""
+        self.append(f"{kind}_offsets", attributes.offsets[1:] + self.size(f"{kind}_ids"), np.int64)
+        self.append(f"{kind}_ids", attributes.ids, np.int32)
+        self._append_values(f"{kind}_values", self.size(f"{kind}_ids"), attributes)
+
+    def _append_values(self, name: str, total: int, attributes: Attributes) -> None:
+        """Add the values of a block; where some block has any, blocks without have ones."""
+        count = len(attributes.ids)
+        if attributes.values is None and not self.has(name):
+            return
+        if not self.has(name):
+            self.append(name, np.ones(total - count), np.float32)
+        self.append(name, np.ones(count) if attributes.values is None else attributes.values, np.float32)
 
     def has(self, name: str) -> bool:
         return name in self.files

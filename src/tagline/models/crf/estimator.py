@@ -25,12 +25,14 @@ from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.remote import fit_remote
 from tagline.models.crf.settings import check_crf
 from tagline.models.crf.stages import first_stage, staged_inputs, with_stage, without_documents
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
+from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences
 from tagline.training.algorithms import ALGORITHMS
 from tagline.training.callbacks import Callback
@@ -70,8 +72,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
         vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
         vector_scale: what the numbers of vectors are multiplied by.
+        order: 2 for weights of label triples, too: those that the training sentences show. Training begins with a
+            model of order 1.
+        prune: with order 2, labels that the model of order 1 finds less probable at a token are left out there, in
+            training and in answers (1e-3, say); None for exact answers. `pruning` says what that costs.
         stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes
             columns for the second. The first looks at clusters, not at vectors.
+        mentions: look at so many other mentions of a word in its document, 0 to 9: the words beside them and their
+            clusters, as the template's lines with ``mention1`` … say; lines are added where it has none.
         max_iterations, max_seconds: limits; None for none. With two stages they hold for each model that is trained.
         epsilon, period, delta: when training has converged, as in CRFsuite.
         tolerance: stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), and not by
@@ -103,6 +111,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         "_words",
         "_vectors",
         "_first",
+        "_triples",
+        "_pruner",
     )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
@@ -130,7 +140,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: Any = None,
         vectors: Any = None,
         vector_scale: float = 1.0,
+        order: int = 1,
+        prune: float | None = None,
         stages: int = 1,
+        mentions: int = 0,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
         epsilon: float = 1e-5,
@@ -165,7 +178,10 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         self.clusters = clusters
         self.vectors = vectors
         self.vector_scale = vector_scale
+        self.order = order
+        self.prune = prune
         self.stages = stages
+        self.mentions = mentions
         self.max_iterations = max_iterations
         self.max_seconds = max_seconds
         self.epsilon = epsilon
@@ -206,13 +222,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """Learn weights from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says; or a `CompiledCorpus`.
+            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says; a `CompiledCorpus`; or
+                what `tagline.scale.corpus` gives, which other processes hold.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
             edges, edges_dev: edge attributes of each token, where X holds features.
-            documents, documents_dev: with two stages, how many sentences each document has, or the name of a column;
-                left out, a sentence that begins with -DOCSTART- begins one, and without any each sentence is one.
+            documents, documents_dev: with two stages or mentions, how many sentences each document has, or the name of
+                a column; left out, a sentence that begins with -DOCSTART- begins one, and without any each is one.
             sample_weight: how much each sentence counts, ``[B]``; those of `unlabelled` stand behind the others.
             teacher: a model to learn from, which knows the labels: its probabilities of labels and of label pairs stand
                 in the place of labels. In y, None may stand for the labels of a sentence then, or for all.
@@ -230,14 +247,22 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """
         check_crf(self)
         check_teaching(self, teacher, teacher_weight, unlabelled)
+        if teacher is not None and self.order == 2:
+            raise InputError(
+                "teacher: expected None with order=2, got one; a teacher tells probabilities of label pairs"
+            )
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        if isinstance(X, RemoteCorpus):
+            others = {"sample_weight": sample_weight, "teacher": teacher, "documents": documents}
+            return self._fit_remote(Sentences(X, y, edges), as_sentences(X_dev), y_dev, edges_dev, files, others)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
-        inputs = staged_inputs(staged, documents, documents_dev)
+        inputs = staged_inputs(self, documents, documents_dev)
         dev = None
         if check_dev(X_dev, y_dev, self.patience):
-            dev = Sentences(with_stage(staged, X_dev, documents_dev), y_dev, as_sentences(edges_dev))
+            seen, sizes = with_stage(staged, X_dev, documents_dev)
+            dev = Sentences(seen, y_dev, as_sentences(edges_dev), sizes)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         teaching = None
         if teacher is not None:
@@ -246,7 +271,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             X, y = teaching.X, teaching.y
         how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files}
         how |= {"teaching": teaching, "staged": staged}
-        sentences = Sentences(X if staged is None else staged.sentences, y, edges)
+        sentences = Sentences(X, y, edges, documents)
+        if staged is not None:
+            sentences = Sentences(staged.sentences, y, edges, staged.documents)
         self._learn(fit_crf(self, sentences, before, **how))
         self._record(X, y)
         if dev is not None:
@@ -254,7 +281,28 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             self._note_dev(X_dev, y_dev, **inputs)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, edges: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def _fit_remote(
+        self, sentences: Sentences, X_dev: Any, y_dev: Any, edges_dev: Any, files: RunFiles, others: dict[str, Any]
+    ) -> Self:
+        """Learn from sentences that other processes hold."""
+        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev, self.patience) else None
+        others["stages"] = None if self.stages == 1 else self.stages
+        others["mentions"] = self.mentions or None
+        self._learn(fit_remote(self, sentences, dev, files, **others))
+        self._record(sentences.X)
+        if dev is not None:
+            self._note_dev(X_dev, y_dev)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        edges: Any = None,
+        documents: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from more sentences, beginning at the weights of now: new labels and features are added.
 
         One stochastic pass over the sentences, or as many as `passes` says; no tolerance ends it earlier. The penalties
@@ -264,9 +312,13 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         check_crf(self)
         if self.stages == 2:
             raise InputError("stages: expected 1 for partial_fit, got 2; a second stage is learned from all documents")
+        if self.order == 2:
+            raise InputError("order: expected 1 for partial_fit, got 2; label triples are learned from all sentences")
+        staged_inputs(self, documents, None)
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
-        self._learn(fit_crf(self, Sentences(X, y, edges), before, sample_weight=sample_weight, increment=True))
+        sentences = Sentences(X, y, edges, documents)
+        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, increment=True))
         if known is not None:
             self.training_ = replace(self.training_, tokens=known.tokens, fingerprint=known.fingerprint)
         self._record(X, y, more=known is not None)
@@ -309,7 +361,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         return None if self.patience is None else self.best_pass_
 
     def _fitted(self) -> Parameters:
-        check_is_fitted(self, "parameters_")
+        if "parameters_" not in vars(self):  # to ask scikit-learn takes longer than to score a short sentence
+            check_is_fitted(self, "parameters_")
         return self.parameters_
 
     # Files.
@@ -376,12 +429,14 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
 
     def _packed(self) -> Packed:
         p, e, first = self._fitted(), self._extraction, self._first
-        inner = None
+        settings, inner = self._settings(), None
+        if self.order == 1:  # then files are those of versions that knew no other
+            settings = {name: value for name, value in settings.items() if name not in ("order", "prune")}
         if first is not None:
             own = first._extraction
             inner = SavedCRF(first.parameters_, own.way, own.hash_bits, own.dictionary, {}, first.training_)
         return pack(
-            SavedCRF(p, e.way, e.hash_bits, e.dictionary, self._settings(), self.training_, e.knowledge, inner),
+            SavedCRF(p, e.way, e.hash_bits, e.dictionary, settings, self.training_, e.knowledge, inner),
             self.kind,
         )
 

@@ -31,7 +31,7 @@ def explain(
         tokens: its words.
         normalisers: log N_n(i) of a model that is normalised at each token, ``[T, L]``; None for a CRF.
     """
-    weights = _Weights(parameters)
+    weights = Weights(parameters)
 
     def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
         yield from weights.differences(features, mine, other)
@@ -52,7 +52,7 @@ def _normaliser_terms(
             yield Contribution("normaliser", "", n, (labels[a],), (labels[b],), amount)
 
 
-class _Weights:
+class Weights:
     """The weights of a model, looked up one by one, as scoring has them: float32."""
 
     def __init__(self, parameters: Parameters) -> None:

@@ -16,10 +16,12 @@ from typing import Any, TypeAlias
 from tagline.errors import InputError
 from tagline.features.attributes import Expanded
 from tagline.features.dictionaries import Dictionary
+from tagline.features.documents import document_numbers
 from tagline.features.expansion import MOST_HASH_BITS, expand
 from tagline.features.gazetteers import COLUMN
 from tagline.features.items import items_to_features
 from tagline.features.knowledge import Knowledge
+from tagline.features.mentions import mention_columns, resolved
 from tagline.features.sets import load_set, sets
 from tagline.features.templates import Template
 from tagline.features.vectors import add_vectors
@@ -46,7 +48,11 @@ class Extraction:
         hash_bits: number attributes by their hash instead of keeping names.
         dictionary: whose matches are one more column for the template, where its priority is "feature"; with the other
             priorities they bind decoding or fill what it leaves.
-        knowledge: clusters and vectors for the template, which gets lines for them where it has none.
+        knowledge: clusters, vectors and other mentions for the template, which gets lines for them where it has none.
+
+    Attributes:
+        template: as it is written; None without one.
+        looking: the same with columns in the place of other mentions, which `documented` adds to sentences.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class Extraction:
             raise InputError(f"dictionary: expected a Dictionary or None, got {shown_value(dictionary)}")
         self.template, self.knowledge = as_template(way), knowledge or Knowledge()
         self._check_knowledge(hash_bits)
+        self.looking = None if self.template is None else resolved(self.template, max(1, self.template.num_columns))
         self.function = way if callable(way) else None
         self.hash_bits = None if hash_bits is None else int(hash_bits)
         self.dictionary = dictionary
@@ -77,7 +84,9 @@ class Extraction:
             if self.knowledge.vectors is not None and hash_bits is not None:
                 raise InputError(f"hash_bits: expected None beside vectors, got {hash_bits}")
         elif self.knowledge:
-            raise InputError("clusters, vectors: expected a template beside them, got features of another kind")
+            raise InputError(
+                "clusters, vectors, mentions: expected a template beside them, got features of another kind"
+            )
 
     @property
     def way(self) -> Way:
@@ -86,20 +95,20 @@ class Extraction:
 
     def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
         """Number the attributes of sentences and keep their names."""
-        if self.template is not None:
+        if self.looking is not None:
             least = min(max(1, math.ceil(min_frequency)), MOST_COUNT)
             corpus = self.corpus(X)
-            expanded = expand(self.template, corpus, min_frequency=least, hash_bits=self.hash_bits)
+            expanded = expand(self.looking, corpus, min_frequency=least, hash_bits=self.hash_bits)
             return self._with_vectors(expanded, corpus)
         items, edge_items = self._items(X, edges)
         return items_to_features(items, edge_items, min_frequency=float(min_frequency), hash_bits=self.hash_bits)
 
     def look_up(self, X: Any, vocabularies: Vocabularies, edges: Any = None) -> Expanded:
         """Number the attributes that are known; the others are left out."""
-        if self.template is not None:
+        if self.looking is not None:
             known = None if self.hash_bits else (vocabularies[0], vocabularies[1])
             corpus = self.corpus(X)
-            expanded = expand(self.template, corpus, known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
+            expanded = expand(self.looking, corpus, known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
             return self._with_vectors(expanded, corpus, known=True)
         items, edge_items = self._items(X, edges)
         if self.hash_bits:
@@ -110,9 +119,28 @@ class Extraction:
 
     def _with_vectors(self, expanded: Expanded, corpus: Corpus, known: bool = False) -> Expanded:
         vectors = self.knowledge.vectors
-        if self.template is None or vectors is None:
+        if self.looking is None or vectors is None:
             return expanded
-        return add_vectors(expanded, self.template.vector_lines, vectors, corpus, known)
+        return add_vectors(expanded, self.looking.vector_lines, vectors, corpus, known)
+
+    def refuse_mentions(self, what: str) -> None:
+        """Raise where the template looks at other mentions of words, and documents are not known."""
+        if self.template is not None and self.template.num_mentions:
+            raise InputError(f"features: expected a template without mention1 … mention9 for {what}, got one with them")
+
+    def documented(self, X: Any, documents: Any = None) -> Any:
+        """Return sentences with what their documents have at other mentions; as they are where the template asks not.
+
+        Arguments:
+            documents: as for `tagline.features.documents.document_numbers`.
+        """
+        template = self.template
+        if template is None or not template.num_mentions:
+            return X
+        corpus = self.corpus(X)
+        template.check_columns([name for name in corpus.names if name != TAG])
+        width, numbers = max(1, template.num_columns), document_numbers(corpus, documents)
+        return mention_columns(corpus, template, width, numbers)
 
     def corpus(self, X: Any) -> Corpus:
         """Sentences of tokens as a corpus, with the dictionary's column; that of `learn_dictionary` stays."""
@@ -180,6 +208,12 @@ def as_template(way: Way) -> Template | None:
         f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {shown_value(way)}; "
         "there is no such file"
     )
+
+
+def looks_at_mentions(crf: Any) -> bool:
+    """Say whether the settings of a CRF make it look at other mentions of words."""
+    template = as_template(crf.features)
+    return template is not None and (crf.mentions > 0 or template.num_mentions > 0)
 
 
 def _name(function: Callable[..., Any]) -> str:

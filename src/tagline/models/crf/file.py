@@ -14,10 +14,13 @@ function the file keeps the name. Whatever a file says is checked before it is u
     knowledge           how many tables of clusters there are, and whether there are vectors: `knowledge_file`;
                         not there in older files
     first               where there are two stages, the settings of the first one's model; its arrays are ``first.*``
+    prune               in a second-order model, the probability below which labels are pruned; 0 for none
     settings, training  the estimator's parameters as far as they are plain data; `TrainingFacts`
 
 and the arrays ``weights [size]`` (states, transitions, edges, start, end), ``states.counts [A]`` and ``states.labels``,
 ``transitions [., 2]``, ``edges.counts [E]`` and ``edges.pairs [., 2]``, and for names ``states.names.bytes`` and so on.
+A second-order model has ``triples [., 3]``, whose weights come last, and where it is pruned ``pruner``, the weights of
+the first-order model that decides: as many as there are without triples.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ from tagline.storage import ModelFile
 from tagline.types import IntArray
 
 MODEL, VERSION = "crf", 1
+MOST_PRUNED = 0.5  # a label above is the most probable one
 FIRST = "first."  # how names of the arrays of a first stage begin
 
 _UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
@@ -123,7 +127,7 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
             "with smoothing or priors"
         )
     described, phrases = packed_dictionary(saved.dictionary)
-    own = {
+    own: dict[str, Any] = {
         "scheme": p.scheme,
         "start": s.start,
         "end": s.end,
@@ -143,7 +147,11 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
         for name, array in ({} if names is None else names.arrays()).items():
             arrays[f"{part}.names.{name}"] = array
     arrays |= phrases
-    if saved.knowledge:
+    if s.triples is not None:
+        own["prune"], arrays["triples"] = p.prune, smallest(s.triples)
+    if p.pruner is not None:
+        arrays["pruner"] = p.pruner.astype(np.float32)
+    if saved.knowledge.has_tables:
         own["knowledge"], tables = pack_knowledge(saved.knowledge)
         arrays.update(tables)
     if saved.first is not None:
@@ -195,7 +203,8 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
         raise bad_file(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
-    parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"])
+    prune, pruner = _pruner(file, structure)
+    parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
     _ = parameters.rules  # labels that are not of the scheme
     return parameters
 
@@ -221,7 +230,39 @@ def _structure(file: ModelFile, L: int) -> Structure:
         if not _ascending(rows, keys):
             raise bad_file(file, f"{part} that ascend", "others")
     ends = file.setting("start", bool), file.setting("end", bool)
-    return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends)
+    return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends, _triples(file, L))
+
+
+def _triples(file: ModelFile, L: int) -> NDArray[np.int32] | None:
+    """The label triples of a second-order model; None where the file has no such array."""
+    if "triples" not in file.tensors:
+        return None
+    triples = whole_numbers(file, "triples", None, 3).astype(np.int64)
+    if triples.max(initial=0) >= L:
+        raise bad_file(file, f"label numbers below {L} in triples", int(triples.max()))
+    keys = (triples[:, 0] * L + triples[:, 1]) * L + triples[:, 2]
+    if not (np.diff(keys) > 0).all():
+        raise bad_file(file, "triples that ascend", "others")
+    return triples.astype(np.int32)
+
+
+def _pruner(file: ModelFile, structure: Structure) -> tuple[float, NDArray[Any] | None]:
+    """The threshold and the weights of the model that prunes; 0 and None where nothing is pruned."""
+    if structure.triples is None:
+        if "prune" in file.config or "pruner" in file.tensors:
+            raise bad_file(file, "triples in a model that is pruned", "none")
+        return 0.0, None
+    prune = file.setting("prune", float)
+    if not 0 <= prune <= MOST_PRUNED:
+        raise bad_file(file, f"prune from 0 to {MOST_PRUNED}", prune)
+    if (prune > 0) != ("pruner" in file.tensors):
+        raise bad_file(file, "the array pruner where prune is above 0, and only there", prune)
+    if prune == 0:
+        return 0.0, None
+    weights = file.tensor("pruner", np.float32, structure.first_order.size)
+    if not np.isfinite(weights).all():
+        raise bad_file(file, "weights of the pruner that are finite numbers", float(weights[~np.isfinite(weights)][0]))
+    return prune, weights
 
 
 def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:

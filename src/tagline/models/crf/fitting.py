@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline import chain as engine
+from tagline.chain import second_order
+from tagline.chain.second_order import SecondOrderChain
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
@@ -19,6 +23,8 @@ from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.raising import kept_labels, raised
+from tagline.models.crf.second_order import Pruner, triples_of
 from tagline.models.crf.teaching import Teaching
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
@@ -39,8 +45,9 @@ from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, train
 from tagline.training.checkpoints import checksum
 from tagline.training.checks import seed_of
+from tagline.training.journal import Journal
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Pass
+from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.progress import Budget, narrating
 from tagline.training.runs import RunFiles
 from tagline.types import Float64Array, IntArray
@@ -55,11 +62,12 @@ RATE = 0.1  # the first step size of partial_fit
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """What a CRF is given: X, y and the edge attributes of each token."""
+    """What a CRF is given: X, y, the edge attributes of each token, and where documents are."""
 
     X: Any
     y: Any = None
     edges: Any = None
+    documents: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +115,13 @@ def fit_crf(
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
-    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale, crf.mentions)
     way = crf.features if staged is None else staged.template
     extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
-    numbered = _compiled(crf, sentences, extraction, before) or _numbered(crf, sentences, extraction, before)
+    numbered = _compiled(crf, sentences, extraction, before)
+    if numbered is None:
+        sentences = _documented(sentences, extraction)
+        numbered = _numbered(crf, sentences, extraction, before)
     match_lengths(numbered.features.offsets, numbered.labelled)
     if teaching is not None:
         scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
@@ -136,24 +147,22 @@ def fit_crf(
     if teaching is not None:
         targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
-    settings = _settings(crf, features.num_sentences, seen, before is not None, increment)
+    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
     if staged is not None:
         settings = replace(settings, seed=staged.seed)
-    held = None if dev is None else _Held(dev, extraction, start, crf.scorer_class)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
-    monitor = _monitor(crf, None if held is None else held.score, increment)
+    pruned: tuple[str, ...] = ()
+    if crf.order == 2:
+        start, targets, pruned = raised(crf, start, features, targets, rules, settings)
+        settings = replace(settings, passes=0 if crf.algorithm == "auto" and crf.passes is None else crf.passes)
+    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
+    monitor = monitor_of(crf, None if held is None else held.score, increment)
     weights = np.asarray(start.weights, np.float64)
     files = files or RunFiles()
     run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
-    with (
-        narrating(crf.verbose, budget_of(crf)) as tell,
-        files.opened(run_facts) as (monitor.checkpoint, journal),
-        folder_beside(sentences.X) as scratch,
-    ):
-        monitor.reports = [tell.passed, journal.passed]
+    with watching(crf, monitor, files, run_facts) as journal, folder_beside(sentences.X) as scratch:
         trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
-        seconds = trained.history[-1].seconds if trained.history else 0.0
-        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
+        note_end(journal, trained)
     notes = () if extraction.template is None else extraction.template.notes
     if extraction.template is not None and extraction.template.has_edges and not crf.chained:
         notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
@@ -162,7 +171,7 @@ def fit_crf(
         len(trained.history),
         trained.objective,
         trained.reason,
-        (*notes, *lesson.notes),
+        (*notes, *lesson.notes, *pruned),
         gap=None if increment else trained.gap,  # of a stretch it would be that of its share of the objective
         seed=settings.seed if crf.random_state is None else 0,
     )
@@ -170,6 +179,28 @@ def fit_crf(
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     first = None if staged is None else staged.first
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, first)
+
+
+def _documented(sentences: Sentences, extraction: Extraction) -> Sentences:
+    """Sentences with what their documents say of words."""
+    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents))
+
+
+@contextmanager
+def watching(crf: CRF, monitor: Monitor, files: RunFiles, facts: dict[str, Any]) -> Iterator[Journal]:
+    """Open the files of a run and tell users how it goes; facts must be the same for it to be resumed."""
+    with (
+        narrating(crf.verbose, budget_of(crf)) as tell,
+        files.opened(facts) as (monitor.checkpoint, journal),
+    ):
+        monitor.reports = [tell.passed, journal.passed]
+        yield journal
+
+
+def note_end(journal: Journal, trained: Trained) -> None:
+    """Write down why a run ended."""
+    seconds = trained.history[-1].seconds if trained.history else 0.0
+    journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
@@ -282,7 +313,7 @@ def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
     return np.array(sorted(keys), np.int64)
 
 
-def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
+def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
     """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
 
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
@@ -300,7 +331,7 @@ def _settings(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Set
     return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
 
 
-class _Held:
+class HeldSentences:
     """A dev set, whose features are looked up once."""
 
     def __init__(
@@ -312,17 +343,38 @@ class _Held:
         self._features = features if linked else Features(features.offsets, features.states)
         match_lengths(self._features.offsets, labelled)
         self._set = DevSet(labelled, start.labels)
-        self._scorer = scorer_class(start.structure, start.weights, start.rules)
+        self._start, structure = start, start.structure.first_order
+        self._scorer = scorer_class(structure, start.weights[: structure.size], start.rules)
+        self._kept = None
+        if start.pruner is not None:
+            coarse = scorer_class(structure, start.pruner, start.rules)
+            self._kept = kept_labels(Pruner(start.prune), coarse, self._features)
 
     def score(self, weights: Float64Array) -> float:
         """Score weights."""
-        return self._set.score(feature_chains(self._scorer.with_weights(weights), self._features))
+        size = self._start.structure.first_order.size
+        chains = feature_chains(self._scorer.with_weights(weights[:size]), self._features)
+        if self._start.order == 1:
+            return self._set.score(chains)
+        triples, done = triples_of(replace(self._start, weights=weights)), 0
+        best: list[IntArray] = []
+        for chain in chains:
+            if self._kept is not None:
+                chain = engine.constrain(chain, allowed=self._kept[done : done + chain.num_tokens])
+            best.append(second_order.viterbi(SecondOrderChain(chain, triples)).labels)
+            done += chain.num_tokens
+        return self._set.score_labels(best)
 
     def mark(self) -> str:
         """Return a checksum of sentences and labels."""
         features, gold = self._features, self._set.gold
         labels = "\n".join(gold.vocabulary).encode(errors="surrogatepass")
         return checksum(*_arrays(features), gold.ids, np.frombuffer(labels, np.uint8))
+
+
+def _given(kept: NDArray[Any] | None) -> list[NDArray[Any]]:
+    """What pruning adds to a checksum: nothing, without it."""
+    return [] if kept is None else [kept]
 
 
 def _arrays(features: Features) -> list[NDArray[Any] | None]:
@@ -334,7 +386,7 @@ def _arrays(features: Features) -> list[NDArray[Any] | None]:
 
 
 def _facts(
-    crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: _Held | None
+    crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: HeldSentences | None
 ) -> dict[str, Any]:
     """What must be the same for a run to be resumed; when to stop need not be."""
     names = [vocabulary.parts[0] for vocabulary in (start.states, start.edges) if vocabulary is not None]
@@ -352,7 +404,7 @@ def _facts(
         "weights": structure.size,
         "lengths": checksum(features.offsets),
         "words": checksum(*_arrays(features), *names),
-        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus),
+        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus, *_given(targets.kept)),
         "layout": checksum(*layout),
         "start": checksum(np.asarray(start.weights, np.float64)),
         "dev": None if held is None else held.mark(),
@@ -368,7 +420,7 @@ def budget_of(crf: CRF) -> Budget:
     return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
-def _monitor(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
     settles = not increment and crf.tolerance is None
     return Monitor(
         epsilon=crf.epsilon if settles else 0.0,

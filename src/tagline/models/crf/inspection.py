@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tagline.drawing.tables import Readable
+from tagline.features.dictionaries import Dictionary
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.tables import weight_rows, with_rows
@@ -25,6 +26,9 @@ from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_row
 from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 
+if TYPE_CHECKING:
+    from tagline.models.crf.tagger import CRFTagger
+
 
 @dataclass(frozen=True, repr=False)
 class CRFSummary(Readable):
@@ -39,6 +43,7 @@ class CRFSummary(Readable):
         active: how many weights are not 0.
         largest: the largest weight by size.
         training: objective, reason of the end, notes and version, as far as they are known.
+        knowledge: what the model was told beside its training data, by name, in words.
     """
 
     labels: list[str]
@@ -50,6 +55,7 @@ class CRFSummary(Readable):
     active: int
     largest: float
     training: dict[str, Any]
+    knowledge: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
@@ -69,6 +75,7 @@ class CRFSummary(Readable):
             f"labels      {len(self.labels)}: {' '.join(self.labels)}",
             f"scheme      {self.scheme or 'none: every label may follow every other'}",
             f"features    {self.features}",
+            *(f"{name:10}  {words}" for name, words in self.knowledge.items()),
             f"attributes  {self.attributes}" + f" and {self.edge_attributes} of edges" * bool(self.edge_attributes),
             f"weights     {sum(self.weights.values())} ({kinds or 'none'}), {self.active} of them not 0, the largest "
             f"{self.largest:.4f}",
@@ -81,6 +88,7 @@ class CRFViews:
 
     training_: TrainingFacts
     _extraction: Extraction
+    _first: CRFTagger | None
 
     def top_features(self, n: int = 20, label: str | None = None, *, lowest: bool = False) -> list[FeatureWeight]:
         """Return the n state features with the largest weights, the largest first.
@@ -176,7 +184,8 @@ class CRFViews:
 
     def summary(self) -> CRFSummary:
         """Count labels, attributes and weights, and say how the model was trained."""
-        return summary_of(self._fitted(), described(self._extraction), self.training_.as_dict())
+        summary = summary_of(self._fitted(), described(self._extraction), self.training_.as_dict())
+        return replace(summary, knowledge=told(self._extraction, self._first))
 
     def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
         """Return what speaks most for each label, and which transitions are liked most and least.
@@ -211,6 +220,32 @@ def described(extraction: Extraction) -> str:
     elif extraction.function is not None:
         words = f"function {getattr(extraction.function, '__qualname__', extraction.function)}"
     return words if extraction.hash_bits is None else f"{words}, hashed to {extraction.hash_bits} bits"
+
+
+def told(extraction: Extraction, first: CRFTagger | None = None) -> dict[str, str]:
+    """Say in words what a model was told beside its training data, and which other sentences it looks at.
+
+    Arguments:
+        first: the model of a first stage.
+    """
+    knowledge, template, words = extraction.knowledge, extraction.template, {}
+    if knowledge.clusters:
+        words["clusters"] = ", ".join(f"{len(table.names):,} of {len(table):,} words" for table in knowledge.clusters)
+    if (vectors := knowledge.vectors) is not None:
+        words["vectors"] = f"{vectors.size} numbers for each of {len(vectors.words):,} words"
+    words |= phrases_told(extraction.dictionary)
+    if template is not None and template.num_mentions:
+        words["mentions"] = f"up to {template.num_mentions} others of a word in its document"
+    if first is not None:
+        words["stages"] = f"2, the first of {first.parameters_.structure.num_attributes:,} attributes"
+    return words
+
+
+def phrases_told(dictionary: Dictionary | None) -> dict[str, str]:
+    """Say in words which phrases a model was told."""
+    if dictionary is None:
+        return {}
+    return {"dictionary": f"{len(dictionary):,} phrases, types {', '.join(dictionary.types)}, {dictionary.priority}"}
 
 
 def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) -> CRFSummary:

@@ -31,6 +31,9 @@ class Parameters:
         structure: which weights there are.
         weights: ``[structure.size]``, flat; float64 after training, float32 from a file.
         states, edges: names of the attributes; None where they were hashed away or where there are none.
+        pruner: ``[structure.first_order.size]``, the weights of the first-order model that decides which labels of a
+            token a second-order one looks at; None where it looks at all.
+        prune: labels that the first-order model finds less probable are pruned; 0 for none.
     """
 
     labels: tuple[str, ...]
@@ -39,6 +42,19 @@ class Parameters:
     weights: FloatArray
     states: Vocabulary | None
     edges: Vocabulary | None
+    pruner: FloatArray | None = None
+    prune: float = 0.0
+
+    @property
+    def order(self) -> int:
+        """2 where there are weights of label triples."""
+        return 1 if self.structure.triples is None else 2
+
+    def first_order(self) -> Parameters:
+        """Return the model without triples: that of the pruner, if there is one."""
+        structure = self.structure.first_order
+        weights = self.weights[: structure.size] if self.pruner is None else self.pruner
+        return replace(self, structure=structure, weights=weights, pruner=None, prune=0.0)
 
     @cached_property
     def rules(self) -> Rules | None:
@@ -46,7 +62,7 @@ class Parameters:
         return None if self.scheme is None else legal(self.labels, self.scheme)
 
     def part(self, name: str) -> FloatArray:
-        """The weights of one kind: states, transitions, edges, start or end."""
+        """The weights of one kind: states, transitions, edges, start, end or triples."""
         weights: FloatArray = self.weights[self.structure.parts[name]]
         return weights
 
@@ -73,12 +89,18 @@ class Parameters:
     def pruned(self) -> Parameters:
         """Leave out weights that are 0, and attributes without any; hashed ones keep their numbers."""
         kept = self.weights != 0
-        kept[self.structure.parts["start"].start :] = True
+        parts = self.structure.parts
+        kept[parts["start"].start : parts["end"].stop] = True
+        first = self.structure.first_order.size
+        if self.pruner is not None:
+            kept[:first] |= self.pruner != 0
         structure = self.structure if kept.all() else self.structure.only(kept)
         state_offsets, states = _without_empty(structure.state_offsets, self.states)
         edge_offsets, edges = _without_empty(structure.edge_offsets, self.edges)
         structure = replace(structure, state_offsets=state_offsets, edge_offsets=edge_offsets)
-        return replace(self, structure=structure, weights=self.weights[kept], states=states, edges=edges)
+        pruner = None if self.pruner is None else self.pruner[kept[:first]]
+        weights = self.weights[kept]
+        return replace(self, structure=structure, weights=weights, states=states, edges=edges, pruner=pruner)
 
     def grown(self, labels: Sequence[str], scheme: str | None, fresh: Structure, states: Any, edges: Any) -> Parameters:
         """Carry the weights over to more labels, attributes and pairs; new weights are 0.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.choosing import choose_set, named_template
+from tagline.features.dictionaries import Dictionary
+from tagline.features.gazetteers import dictionary_lines, learn_dictionary, read_dictionaries
 from tagline.features.sets import load_set
 from tagline.features.templates import Template
 from tagline.models.contract import Model
@@ -19,9 +22,11 @@ from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
+from tagline.models.remote import RemoteCorpus
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.detection import detect
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.readers.streams import StreamFormat, read_stream
 
@@ -44,10 +49,11 @@ class CRFRecipe(Recipe):
         return None if self.chosen is None else self.chosen.source
 
     def reads(self) -> dict[str, Any]:
-        """Return the files of the template, of clusters, of vectors, of a teacher and of sentences for it."""
+        """Return the files of the template, of clusters, of vectors, of dictionaries, of a teacher, of documents."""
         tables = {f"--clusters {name}": name for name in self.settings.get("clusters") or ()}
+        tables |= {f"--dictionary {name}": name for name in self.run.get("dictionary") or ()}
         named = {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
-        return {**named, **tables, "--vectors": self.settings.get("vectors")}
+        return {**named, **tables, "--vectors": self.settings.get("vectors"), **super().reads()}
 
     def writes(self) -> dict[str, Any]:
         """Return the folder of compiled data, and what a run leaves on the way."""
@@ -60,12 +66,10 @@ class CRFRecipe(Recipe):
             raise InputError(
                 "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
             )
-        for name in ("clusters", "vectors", "stages"):
-            if self.run.get("cache") is not None and self.settings.get(name) not in (None, 1):
-                raise InputError(
-                    f"--cache, --{name}: expected one of them, got both; compiled data hold the attributes of the "
-                    "template alone"
-                )
+        if self.run.get("cache") is not None:
+            self._check_cache()
+        if self.run.get("dictionary") is not None and self.run.get("learn_dictionary"):
+            raise InputError("--dictionary, --learn-dictionary: expected one of them, got both")
         if self.run.get("teacher") is not None:
             if self.run.get("cache") is not None:
                 raise InputError("--cache, --teacher: expected one of them, got both; a teacher reads the sentences")
@@ -76,25 +80,83 @@ class CRFRecipe(Recipe):
         if self.run.get("template") is not None:
             self.named = named_template(self.run["template"])
 
+    def _check_cache(self) -> None:
+        """Refuse knowledge beside compiled data."""
+        usual = {"clusters": None, "vectors": None, "stages": 1, "mentions": 0}
+        asked = [name for name, value in usual.items() if self.settings.get(name, value) not in (None, value)]
+        asked += [name for name in ("dictionary", "learn_dictionary", "documents") if self.run.get(name)]
+        if asked:
+            raise InputError(
+                f"--cache, --{asked[0].replace('_', '-')}: expected one of them, got both; compiled data hold the "
+                "attributes of the template alone"
+            )
+
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
         cached = self.run.get("cache") is not None
         sample = _first_block(files, path) if cached else files.read(path)
+        template, why = self._template(sample, dev)
+        data = self._compiled(files, path, template, tell) if cached else self._matched(sample)
+        introduce(data, (), tell)
+        if (dictionary := self.settings.get("dictionary")) is not None:
+            tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
+        self._introduce_template(self.chosen or template, why, tell)
+        if sample.problems:
+            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
+        return Material(data, sample.problems)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes hold; the first of them choose the template."""
+        if not self.remote:
+            return super().read_remote(data, dev, tell)
+        if self.run.get("cache") is not None:
+            raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
+        for name in ("dictionary", "learn_dictionary", "documents"):
+            if self.run.get(name):
+                raise InputError(f"--{name.replace('_', '-')}, --ray: expected one of them, got both; leave out --ray")
+        self._introduce_template(*self._template(data.sample(), dev), tell)
+        return Material(data)
+
+    def _template(self, sample: Corpus, dev: Corpus | None) -> tuple[Template, str]:
+        """Choose a template that suits the sentences, and say why where it was not named."""
         check_labels(sample)
         name, why = ("", "") if self.named is not None else choose_set(sample)
         template = self.chosen = self.named or load_set(name)
         for corpus in (sample, dev):
             if corpus is not None:
                 template.check_columns([column for column in corpus.names if column != TAG])
-        data = self._compiled(files, path, template, tell) if cached else sample
-        introduce(data, (), tell)
+        return template, why
+
+    def _introduce_template(self, template: Template, why: str, tell: Reporter) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
         tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
         for note in template.notes:
             tell.say(note)
-        if sample.problems:
-            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
-        return Material(data, sample.problems)
+
+    def _matched(self, corpus: Corpus) -> Corpus:
+        """Take over a dictionary, of files or of the corpus itself; the template gets lines for it where it has none.
+
+        Of a dictionary that is learned, the corpus returned has the column of its matches.
+        """
+        columns = [name for name in corpus.names if name != TAG]
+        if (paths := self.run.get("dictionary")) is not None:
+            self.settings["dictionary"] = dictionary_for(corpus, paths)
+        elif self.run.get("learn_dictionary"):
+            scheme = detect(corpus).scheme
+            if scheme is None:
+                raise InputError(
+                    f"--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {corpus.source}"
+                )
+            self.settings["dictionary"], corpus = learn_dictionary(corpus, scheme.name)
+        else:
+            return corpus
+        template = self.chosen
+        if template is not None and template.num_columns <= len(columns):
+            if template.dialect != "crfpp":
+                raise InputError("--dictionary: expected a template in the language of CRF++, got one of Wapiti's")
+            lines = ["", "# dictionary", *dictionary_lines(len(columns)), ""]
+            self.chosen = Template.parse("\n".join([template.text.rstrip("\n"), *lines]), template.source)
+        return corpus
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
@@ -112,7 +174,7 @@ class CRFRecipe(Recipe):
             tell.stage(f"asking {self.run['teacher']}")
         else:
             tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev, **taught, **files)
+        model.fit(material.data, X_dev=dev, **taught, **self.documents(material.data, dev), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         return model
@@ -138,6 +200,12 @@ class CRFRecipe(Recipe):
             tell.stage(f"compiling {path}: {done:,} tokens")
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
+
+
+def dictionary_for(corpus: Corpus, paths: Sequence[str]) -> Dictionary:
+    """Read dictionaries, cut as the tokens of a corpus are: into characters where all of them are single ones."""
+    words = corpus.column(corpus.names[0]).vocabulary
+    return read_dictionaries(paths, "characters" if all(len(word) == 1 for word in words) else "words")
 
 
 def read_unlabelled(path: str, teacher: Model) -> Corpus:

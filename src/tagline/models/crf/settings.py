@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagline.errors import InputError
+from tagline.features.word_functions import MOST_MENTIONS
+from tagline.models.crf.file import MOST_PRUNED
 from tagline.models.labelled import check_labelling_settings
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
@@ -13,6 +15,7 @@ from tagline.training.checks import check_functions, check_number, check_switch,
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
 
+SECOND_ORDER = ("auto", "lbfgs", "owlqn", "sgd", "gd")  # algorithms that learn label triples
 SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "warm_start")
 
 
@@ -20,6 +23,8 @@ def check_crf(crf: CRF) -> None:
     """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
     check_settings(settings_of(crf))
     check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
+    check_whole("mentions", crf.mentions, 0, MOST_MENTIONS, wanted=f"0 to {MOST_MENTIONS}")
+    _check_order(crf)
     _check_kind(crf)
     check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
     check_number("min_frequency", crf.min_frequency, least=0)
@@ -62,6 +67,29 @@ def _check_kind(crf: CRF) -> None:
                 f"{setting}: expected {default!r} for {name}, whose labels do not see each other, got "
                 f"{shown_value(value)}; MEMM and CRF have transitions"
             )
+
+
+def _check_order(crf: CRF) -> None:
+    """Refuse what a second-order model does not have, and pruning without one."""
+    check_whole("order", crf.order, 1, 2, wanted="1 or 2")
+    check_number("prune", crf.prune, least=0, most=MOST_PRUNED, optional=True, wanted="a number from 0 to 0.5, or None")
+    if crf.order == 1:
+        if crf.prune:
+            raise InputError(
+                f"prune: expected None with order=1, got {shown_value(crf.prune)}; models with order=2 are pruned"
+            )
+        return
+    if crf.local:
+        raise InputError(f"order: expected 1 for {type(crf).__name__}, got 2; a CRF has label triples")
+    if crf.algorithm not in SECOND_ORDER:
+        raise InputError(
+            f"algorithm: expected one of {', '.join(SECOND_ORDER)} with order=2, got {crf.algorithm!r}, which does not "
+            "learn label triples"
+        )
+    if crf.warm_start:
+        raise InputError(
+            "warm_start: expected False with order=2, got True; it begins with a first-order model of its own"
+        )
 
 
 def _check_tolerance(crf: CRF) -> None:

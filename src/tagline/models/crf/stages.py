@@ -15,15 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
-from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers
+from tagline.features.documents import (
+    COLUMNS,
+    document_columns,
+    document_lines,
+    document_numbers,
+    document_sizes,
+)
 from tagline.features.lines import Line
 from tagline.features.templates import Template
 from tagline.models.crf.compilation import CompiledCorpus
-from tagline.models.crf.extraction import as_template
+from tagline.models.crf.extraction import as_template, looks_at_mentions
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.corpus import TAG, Corpus
 from tagline.training.checks import seed_of
+from tagline.types import IntArray
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -40,12 +47,14 @@ class Staged:
         template: of the second stage.
         first: the model of the first.
         seed: of both.
+        documents: how many sentences each has.
     """
 
     sentences: Corpus
     template: Template
     first: CRFTagger
     seed: int
+    documents: IntArray
 
 
 def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLike | None = None) -> Staged:
@@ -63,14 +72,19 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     width = max(1, template.num_columns)
     seed = seed_of(crf.random_state)
     settings = {**crf.get_params(deep=False), "features": _without_vectors(template), "vectors": None, "stages": 1}
+    reads = looks_at_mentions(crf)
     settings |= {"patience": None, "callbacks": (), "verbose": False, "random_state": seed}
     rows = corpus.tags if y is None else list(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     bare = corpus.with_columns({name: column for name, column in corpus.columns.items() if name != TAG})
 
+    def within(which: Any) -> dict[str, Any]:
+        return {"documents": document_sizes(numbers[which])} if reads else {}
+
     def fitted(which: Any) -> CRF:
         share = None if weights is None else weights[which]
-        model = type(crf)(**settings).fit(bare.take(which), [rows[b] for b in which], sample_weight=share)
+        model = type(crf)(**settings)
+        model.fit(bare.take(which), [rows[b] for b in which], sample_weight=share, **within(which))
         if model.stop_reason_ == "interrupted":  # what was learned so far is no model of two stages
             raise KeyboardInterrupt
         return model
@@ -81,28 +95,27 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     for fold in np.unique(part):
         held = np.flatnonzero(part == fold).tolist()
         model = fitted(np.flatnonzero(part != fold).tolist())
-        for b, labelling in zip(held, model.predict(bare.take(held)), strict=True):
+        for b, labelling in zip(held, model.predict(bare.take(held), **within(held)), strict=True):
             labels[b] = labelling
     tagger = CRFTagger()
     tagger._take_over(first.parameters_, first._extraction, first.training_)
     staged = document_columns(corpus, width, labels, first.parameters_.scheme, numbers)
-    return Staged(staged, document_lines(template, width), tagger, seed)
+    return Staged(staged, document_lines(template, width), tagger, seed, document_sizes(numbers))
 
 
-def with_stage(staged: Staged | None, X: Any, documents: Any) -> Any:
-    """Return the sentences of a dev set as the second stage sees them."""
+def with_stage(staged: Staged | None, X: Any, documents: Any) -> tuple[Any, Any]:
+    """Return the sentences of a dev set as the second stage sees them, and their documents."""
     if staged is None:
-        return X
-    width, first = staged.template.num_columns - len(COLUMNS), staged.first
-    corpus = tokens_as_corpus(X, width)
-    numbers = document_numbers(corpus, documents)
-    return document_columns(corpus, width, first.predict(corpus), first.parameters_.scheme, numbers)
+        return X, documents
+    return staged.first.labelled_documents(X, staged.template.num_columns - len(COLUMNS), documents)
 
 
-def staged_inputs(staged: Staged | None, documents: Any, documents_dev: Any) -> dict[str, Any]:
+def staged_inputs(crf: CRF, documents: Any, documents_dev: Any) -> dict[str, Any]:
     """Return what answers about the dev set are given beside its sentences."""
-    if staged is None and (documents is not None or documents_dev is not None):
-        raise InputError("documents: expected None with one stage, got some; pass stages=2 to CRF")
+    if crf.stages == 1 and not looks_at_mentions(crf) and (documents is not None or documents_dev is not None):
+        raise InputError(
+            "documents: expected None with one stage and no mentions, got some; pass stages=2 or mentions=2 to CRF"
+        )
     return {} if documents_dev is None else {"documents": documents_dev}
 
 

@@ -23,6 +23,7 @@ from tagline.types import IntArray
 
 def weight_rows(parameters: Parameters) -> list[WeightRow]:
     """List the weights of a model, those that are 0 left out."""
+    check_first_order(parameters)
     p = parameters.pruned()
     s, labels = p.structure, p.labels
     # The number with the fewest digits that float32 takes for each weight.
@@ -47,6 +48,12 @@ def _owners(parameters: Parameters, part: str, offsets: IntArray) -> Iterator[st
             yield from (parameters.name_of(part, a),) * count
 
 
+def check_first_order(parameters: Parameters) -> None:
+    """Refuse a model whose weights are not all rows of a table."""
+    if parameters.order == 2:
+        raise InputError("weights: expected a model of order 1, got 2; label triples have no row in a table of weights")
+
+
 def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> Parameters:
     """Return the model whose weights are those of a table; what is not there is 0.
 
@@ -54,6 +61,7 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
         parameters: whose labels, names and rules are kept.
         rows: each with its place, for messages.
     """
+    check_first_order(parameters)
     p, L = parameters, len(parameters.labels)
     labels = {label: number for number, label in enumerate(p.labels)}
     table = list(rows)

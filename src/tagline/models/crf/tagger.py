@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tagline import storage
 from tagline.chain import constrain
+from tagline.chain.second_order import PairChain, SecondOrderChain, Triples
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
-from tagline.features.documents import COLUMNS, document_columns, document_numbers
+from tagline.features.documents import COLUMNS, document_columns, document_numbers, document_sizes
 from tagline.features.local_scores import LocalScorer
 from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
@@ -29,14 +31,20 @@ from tagline.models.crf.explaining import explain
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.file import SavedCRF, unpack
 from tagline.models.crf.parameters import Parameters
+from tagline.models.crf.second_order import Pruner, Pruning, SecondOrderQuestions, explain_second_order, triples_of
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts, reading
-from tagline.models.sentences import as_sentences, tokens_as_corpus
+from tagline.models.known import constrained
+from tagline.models.labelled import read_labels
+from tagline.models.questions import Questions
+from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
 from tagline.readers.arguments import is_listing
-from tagline.types import BoolArray, Chain
+from tagline.readers.corpus import TAG, Corpus
+from tagline.types import BoolArray, Chain, IntArray
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
 MOST_NAMES = 50_000  # attributes that are looked at for tokens
+FIRST_ORDER, SECOND_ORDER = Questions(), SecondOrderQuestions()
 
 
 class CRFTagger(ChainModel):
@@ -52,6 +60,12 @@ class CRFTagger(ChainModel):
     _words: WordScorer | None
     _vectors: VectorScorer | None
     _first: CRFTagger | None
+    _triples: Triples | None = None
+    _pruner: CRFTagger | None = None
+
+    @property
+    def _questions(self) -> Questions:  # type: ignore[override]
+        return FIRST_ORDER if self._triples is None else SECOND_ORDER
 
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
@@ -78,9 +92,16 @@ class CRFTagger(ChainModel):
     ) -> None:
         """Take over what was learned."""
         self._first = first
-        p, template = parameters, extraction.template
+        p, template = parameters, extraction.looking
         self.parameters_, self.training_, self._extraction = p, training, extraction
-        self._scorer = self.scorer_class(p.structure, p.weights, p.rules)
+        self._triples = self._pruner = None
+        if p.order == 2:
+            self._triples = triples_of(p)
+        if p.pruner is not None:
+            self._pruner = CRFTagger()
+            self._pruner._take_over(p.first_order(), extraction, training)
+        structure = p.structure.first_order
+        self._scorer = self.scorer_class(structure, p.weights[: structure.size], p.rules)
         self._words = None
         if template is not None and not len(p.structure.edge_pairs):
             numbered = NumberedTemplate(template, self._scorer, p.states, extraction.hash_bits)
@@ -110,8 +131,8 @@ class CRFTagger(ChainModel):
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
         added = matches if self._first is None else len(COLUMNS)
-        columns, staged = max(1, template.num_columns - added), self._first is not None
-        return Input(columns, template.source, by_character, documents=staged)
+        columns, reads = max(1, template.num_columns - added), self._first is not None or template.num_mentions > 0
+        return Input(columns, template.source, by_character, documents=reads)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
@@ -124,22 +145,34 @@ class CRFTagger(ChainModel):
                 return [name.removeprefix(prefix) for name in names.names(MOST_NAMES) if name.startswith(prefix)]
         return []
 
-    def _staged(self, X: Any, documents: Any) -> Any:
-        """Return sentences with what a first stage says of them, where there is one."""
-        if self._first is None:
-            if documents is not None:
-                raise InputError("documents: expected None for a model of one stage, got some; train it with stages=2")
-            return X
+    def _documented(self, X: Any, documents: Any) -> Any:
+        """Return sentences with what their documents say of words: a first stage, and other mentions."""
+        if documents is not None and not self.input_.documents:
+            raise InputError(
+                "documents: expected None for a model of one stage that looks at no other mentions, got some; train it "
+                "with stages=2 or mentions=2"
+            )
         if _is_empty(X):
             return X
-        width = self.input_.columns
+        if self._first is not None:
+            X, documents = self._first.labelled_documents(X, self.input_.columns, documents)
+        return self._extraction.documented(X, documents)
+
+    def labelled_documents(self, X: Any, width: int, documents: Any) -> tuple[Corpus, IntArray]:
+        """Label documents for a second stage: return their first columns with those of labels, and their sizes."""
         corpus = tokens_as_corpus(X, width)
-        numbers, scheme = document_numbers(corpus, documents), self._first.parameters_.scheme
-        return document_columns(corpus, width, self._first.predict(corpus), scheme, numbers)
+        numbers = document_numbers(corpus, documents)
+        sizes = document_sizes(numbers)
+        labels = self.predict(corpus, **({"documents": sizes} if self.input_.documents else {}))
+        return document_columns(corpus, width, labels, self.parameters_.scheme, numbers), sizes
 
     def _chains(self, X: Any, *, edges: Any = None, documents: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        self._fitted()
+        return self._score(self._documented(X, documents), edges)
+
+    def _score(self, X: Any, edges: Any) -> Iterator[Chain]:
+        """Score sentences that have what their documents say of words."""
         p, dictionary = self._fitted(), self._extraction.dictionary
-        X = self._staged(X, documents)
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:
@@ -147,6 +180,68 @@ class CRFTagger(ChainModel):
         if dictionary is None or dictionary.priority != "over" or _is_empty(X):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
+
+    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
+        if self._triples is None:
+            return super().chains(X, known=known, **inputs)
+        return self._second_order(self._documented(as_sentences(X), inputs.pop("documents", None)), known, **inputs)
+
+    def _second_order(self, X: Any, known: Any, edges: Any = None) -> Iterator[SecondOrderChain]:
+        """Score documented sentences, with the labels that the first-order model and what is known leave."""
+        assert self._triples is not None
+        pruner = Pruner(self._fitted().prune)
+
+        def bound(chains: Iterator[Chain]) -> Iterator[Chain]:
+            return chains if known is None else constrained(chains, known, self._names(), sized(X))
+
+        chains = bound(self._score(X, edges))
+        coarse: Iterator[Chain | None] = repeat(None)
+        if self._pruner is not None:
+            coarse = bound(self._pruner._score(X, edges))
+        for chain, first in zip(chains, coarse, strict=False):
+            left = chain if first is None else constrain(chain, allowed=pruner.allowed(first))
+            yield SecondOrderChain(left, self._triples)
+
+    def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
+        """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
+
+        Of a second-order model, one sentence after the other as `tagline.chain.second_order.PairChain`, a chain over
+        pairs of labels.
+
+        Arguments:
+            X, known: as for `predict`.
+        """
+        if self._triples is None:
+            return super().chains(X, known=known, **inputs)
+        blocks = self._scored(X, known=known, **inputs)
+        return (PairChain(block, b) for block in blocks for b in range(block.num_sentences))
+
+    def pruning(self, X: Any, y: Any = None, **inputs: Any) -> Pruning:
+        """Say how many labels the first-order model leaves to a token, and what that costs.
+
+        Arguments:
+            X: sentences, as for `fit`.
+            y: their labels, to count how often the right one is pruned; left out where X is a corpus with tags, or
+                where they are not known.
+        """
+        p = self._fitted()
+        if self._pruner is None:
+            raise InputError("pruning: expected a second-order model with prune above 0, got one that prunes nothing")
+        X, pruner = as_sentences(X), Pruner(p.prune)
+        kept = [np.zeros((0, len(p.labels)), np.bool_)]
+        documented = self._documented(X, inputs.pop("documents", None))
+        kept += [pruner.allowed(chain) for chain in self._pruner._score(documented, inputs.pop("edges", None))]
+        gold = y is not None or (isinstance(X, Corpus) and TAG in X.columns)
+        if gold:
+            labelled = read_labels(X, as_sentences(y))
+            numbers = {label: number for number, label in enumerate(p.labels)}
+            ids = np.array([*(numbers.get(label, -1) for label in labelled.labels), -1])[labelled.ids]
+            left = np.concatenate(kept)
+            if len(left) != len(ids):
+                raise InputError(f"y: expected {len(left)} labels, one a token, got {len(ids)}")
+            known = labelled.ids >= 0
+            pruner.gold_pruned = int((~left[np.arange(len(ids)), ids] | (ids < 0))[known].sum())
+        return pruner.report(len(p.labels), gold)
 
     def _look_up(self, X: Any, edges: Any) -> Features:
         """The attributes of sentences that the model knows."""
@@ -165,7 +260,9 @@ class CRFTagger(ChainModel):
         assert isinstance(filled, list)
         return filled
 
-    def explain(self, sentence: Any, *, known: Any = None, edges: Any = None) -> Explanation:  # type: ignore[override]
+    def explain(  # type: ignore[override]
+        self, sentence: Any, *, known: Any = None, edges: Any = None, documents: Any = None
+    ) -> Explanation:
         """Say for each token of a sentence which features and transitions made its label win over the runner-up.
 
         The runner-up is the label, other than the predicted one, with the best labelling through it.
@@ -173,19 +270,41 @@ class CRFTagger(ChainModel):
         Arguments:
             sentence: one, as in X.
             known, edges: of this sentence.
+            documents: where the model reads documents, the sentences of the one that this sentence is in; it is
+                explained where it first stands among them, or behind them where it does not.
         """
         p, X = self._fitted(), as_sentences([sentence])
         edge_rows = None if edges is None else [edges]
-        features = self._look_up(self._staged(X, None), edge_rows)
+        X = self._documented(X, None) if documents is None else self._placed(X, documents)
+        features = self._look_up(X, edge_rows)
         words = [str(t) for t in range(features.num_tokens)]
         if self._extraction.way is not None:
             words = tokens_as_corpus(X).tokens[0]
-        chains = list(self.chains(X, known=None if known is None else [known], edges=edge_rows))
         template = self._extraction.template
         scorer = self._scorer
-        normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
-        why = explain(p, chains[0], features, words, normalisers)
+        if self._triples is not None:
+            why = explain_second_order(p, next(self._second_order(X, [known], edge_rows)), features, words)
+        else:
+            chain = next(constrained(self._score(X, edge_rows), [known], self.labels_))
+            normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
+            why = explain(p, chain, features, words, normalisers)
         return why if template is None else replace(why, meanings=meanings(template))
+
+    def _placed(self, X: Any, documents: Any) -> Corpus:
+        """Return one sentence with what its document says of its words."""
+        width = self.input_.columns
+        own, rest = tokens_as_corpus(X, width), tokens_as_corpus(as_sentences(documents), width)
+        names = [name for name in own.names if name != TAG][:width]
+        sentence = [own[0].columns[name] for name in names]
+        if len([name for name in rest.names if name != TAG]) < len(names):
+            raise InputError(f"documents: expected sentences with the columns {', '.join(names)}, got others")
+        rows = [list(other.columns.values())[: len(names)] for other in rest]
+        place = rows.index(sentence) if sentence in rows else len(rows)
+        if place == len(rows):
+            rows.append(sentence)
+        whole = Corpus.from_sentences([dict(zip(names, row, strict=True)) for row in rows])
+        documented: Corpus = self._documented(whole, [len(rows)])
+        return documented.take([place])
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the template's lines look at that the first `most` terms of each token come from."""

@@ -21,6 +21,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
 from tagline.models.crf.chains import block_of
+from tagline.models.crf.extraction import looks_at_mentions
 from tagline.models.crf.frequencies import feature_frequencies
 from tagline.models.labelled import Lesson, check_sample_weight, read_labels, scheme_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
@@ -97,6 +98,8 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
         raise InputError(f"teacher: expected None for {type(crf).__name__}, got one; a CRF learns from label pairs")
     if crf.stages != 1:
         raise InputError("teacher: expected None with two stages, got one; pass stages=1")
+    if looks_at_mentions(crf):
+        raise InputError("teacher: expected None with mentions, got one; pass mentions=0, and a template without them")
     check_number("teacher_weight", weight, above=0, most=1)
     model = not isinstance(teacher, type) and callable(getattr(teacher, "chains", None))
     if not model or not hasattr(teacher, "labels_"):

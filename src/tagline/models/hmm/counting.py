@@ -34,6 +34,21 @@ class Smoothing:
     transition_prior: ArrayLike = 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class StateCounts:
+    """How often known states begin sentences, follow each other, and occur at all: ``[K]``, ``[K, K]``, ``[K]``."""
+
+    start: Float64Array
+    pairs: Float64Array
+    seen: Float64Array
+
+    @classmethod
+    def of(cls, states: IntArray, offsets: IntArray, K: int) -> StateCounts:
+        """Count; unknown states (−1) count nothing."""
+        seen = np.bincount(states[states >= 0], minlength=K).astype(np.float64)  # whatever came before
+        return cls(*count_states(states, offsets, K), seen)
+
+
 def count_states(states: IntArray, offsets: IntArray, K: int) -> tuple[Float64Array, Float64Array]:
     """Count first states ``[K]`` and pairs of neighbours ``[K, K]``; unknown states (−1) count nothing."""
     firsts = states[offsets[:-1][np.diff(offsets) > 0]]
@@ -46,15 +61,11 @@ def count_states(states: IntArray, offsets: IntArray, K: int) -> tuple[Float64Ar
     return start, pairs.reshape(K, K).astype(np.float64)
 
 
-def counted_chain(
-    states: IntArray, offsets: IntArray, topology: Topology, how: Smoothing
-) -> tuple[Float64Array, Float64Array]:
-    """Return π and A from known states ``[N]``."""
-    K = len(topology.start)
-    start, pairs = count_states(states, offsets, K)
-    seen = np.bincount(states[states >= 0], minlength=K).astype(np.float64)  # whatever came before
+def counted_chain(counts: StateCounts, topology: Topology, how: Smoothing) -> tuple[Float64Array, Float64Array]:
+    """Return π and A from what known states show."""
+    K, seen = len(topology.start), counts.seen
     first = smoothed(
-        start[None],
+        counts.start[None],
         how.name,
         k=how.k,
         prior=np.broadcast_to(how.start_prior, (1, K)),
@@ -62,7 +73,7 @@ def counted_chain(
         context_free=seen,
     )
     transitions = smoothed(
-        pairs, how.name, k=how.k, prior=how.transition_prior, possible=topology.transitions, context_free=seen
+        counts.pairs, how.name, k=how.k, prior=how.transition_prior, possible=topology.transitions, context_free=seen
     )
     return first[0], transitions
 
@@ -77,6 +88,12 @@ def counted_emission(emission: Emission, observations: NDArray[Any], states: Int
     V = emission.num_symbols
     seen = chosen & (observations >= 0)
     counts = np.bincount(observations[seen] * K + states[seen], minlength=V * K).reshape(V, K).astype(np.float64)
+    return counted_symbols(emission, counts, how)
+
+
+def counted_symbols(emission: Categorical, counts: Float64Array, how: Smoothing) -> Emission:
+    """Return what each state emits, from how often symbols stand with states, ``[V, K]``."""
+    V, K = counts.shape
     if how.name == "dirichlet":
         return emission.counted(counts)
     groups = np.arange(K) if emission.tied is None else np.array(emission.tied)

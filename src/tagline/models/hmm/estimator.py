@@ -27,9 +27,11 @@ from tagline.models.hmm.file import SavedHMM, pack, unpack
 from tagline.models.hmm.fitting import FittedHMM, fit_hmm
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
+from tagline.models.hmm.remote import count_remote
 from tagline.models.hmm.selection import Selection, select_states
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
+from tagline.models.remote import RemoteCorpus
 from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
 from tagline.training.checkpoints import SECONDS
@@ -204,7 +206,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """Learn from sentences.
 
         Arguments:
-            X: observations; of a data frame all columns that are not named otherwise.
+            X: observations; of a data frame all columns that are not named otherwise; or words and tags that other
+                processes count, as `tagline.scale.corpus` gives them.
             y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
                 known. One array ``[N]`` where X is one, −1 where nothing is known; a column of a data frame, by name.
@@ -220,6 +223,12 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """
         how = Fitting.of(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        if isinstance(X, RemoteCorpus):
+            if y is not None or lengths is not None or groups is not None:
+                raise InputError("y, lengths, groups: expected none beside sentences that lie elsewhere, got some")
+            self._become(count_remote(self, how, X))
+            self._record(X)
+            return self
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)

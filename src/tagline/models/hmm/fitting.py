@@ -19,7 +19,7 @@ from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Place, Problem, learn, random_chain
-from tagline.models.hmm.counting import counted_chain, counted_emission
+from tagline.models.hmm.counting import StateCounts, counted_chain, counted_emission
 from tagline.models.hmm.emissions import Categorical
 from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
 from tagline.models.hmm.observations import observe_new
@@ -109,7 +109,8 @@ def _count(how: Fitting, lesson: ObservedLesson, tell: Callback) -> FittedHMM:
     begun_at = time.perf_counter()
     random = np.random.default_rng(how.seed)
     begun = _begun(how, lesson, random, counted=True)
-    start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, how.smoothing)
+    counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))
+    start, transitions = counted_chain(counts, lesson.topology, how.smoothing)
     emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
     parameters = checked(lesson.parameters(start, transitions, emission))
     joint = engine.score(parameters.chain(lesson.observed.values, lesson.observed.offsets), lesson.states)
@@ -171,6 +172,7 @@ def _start(how: Fitting, lesson: ObservedLesson, random: np.random.Generator) ->
     emission = _begun(how, lesson, random)
     if lesson.states is not None and (lesson.states >= 0).any():
         seen = replace(how.smoothing, name="add-k", k=max(how.smoothing.k, LEAST))
-        start, transitions = counted_chain(lesson.states, lesson.observed.offsets, lesson.topology, seen)
+        counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))
+        start, transitions = counted_chain(counts, lesson.topology, seen)
         emission = counted_emission(emission, lesson.observed.values, lesson.states, seen)
     return lesson.parameters(start, transitions, emission)

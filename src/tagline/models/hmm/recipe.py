@@ -8,6 +8,7 @@ from typing import Any
 from tagline.errors import InputError
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
+from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
 from tagline.readers.tables import Table, groups_of, is_csv, read_csv
@@ -59,6 +60,12 @@ class HMMRecipe(Recipe):
         else:
             self.settings.setdefault("emission", "gaussian")
         super().check(tell)
+
+    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+        """Take sentences that other processes count; hidden states are learned in one process."""
+        if self.settings.get("n_states") is not None:
+            raise InputError("--ray, --states: expected one of them, got both; EM runs in one process")
+        return super().read_remote(data, dev, tell)
 
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read labelled sentences, or with `--states` a series."""

@@ -21,7 +21,7 @@ from tagline.features.dictionaries import Dictionary
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
-from tagline.models.crf.inspection import CRFSummary, described
+from tagline.models.crf.inspection import CRFSummary, described, phrases_told
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
@@ -36,10 +36,14 @@ from tagline.models.semicrf.parameters import Numbered, Parameters
 from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, TaggedSegments
 from tagline.models.semicrf.scoring import number, segment_chains
 from tagline.models.semicrf.settings import check_semicrf
+from tagline.models.semicrf.views import view_segments
 from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
-from tagline.storage import ModelFile
+from tagline.models.views import ModelView
+from tagline.storage import ModelFile, Path
 from tagline.training.callbacks import Callback
+from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
+from tagline.training.runs import RunFiles
 
 
 class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
@@ -137,7 +141,18 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         self.callbacks = callbacks
 
     def fit(
-        self, X: Any, y: Any = None, *, X_dev: Any = None, y_dev: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        save_every: float = SECONDS,
+        log: Path | None = None,
+        tensorboard: Path | None = None,
     ) -> SemiCRF:
         """Learn weights from labelled sentences.
 
@@ -147,13 +162,19 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
                 several; then `scheme` must be named.
             X_dev, y_dev: sentences to be scored after each pass.
             sample_weight: how much each sentence counts, ``[B]``.
+            checkpoint: a file to write the state of training to, between two passes.
+            resume: go on from that file where it exists; the weights are those of a run that was never stopped.
+            save_every: seconds between two checkpoints; 0 for after each pass.
+            log: a file to append a line of JSON to after each pass.
+            tensorboard: a folder for TensorBoard, which must be installed.
 
         Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
         """
         check_semicrf(self)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = (X_dev, y_dev) if check_dev(X_dev, y_dev, self.patience) else None
-        self._become(fit_semicrf(self, X, y, sample_weight=sample_weight, dev=dev))
+        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        self._become(fit_semicrf(self, X, y, sample_weight=sample_weight, dev=dev, files=files))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
                 f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
@@ -225,7 +246,17 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         )
         count = len(p.states) + len(p.names.names)
         facts = self.training_.as_dict()
-        return CRFSummary(self._names(), p.scheme, words, count, 0, weights, sum(weights.values()), largest, facts)
+        active, knowledge = sum(weights.values()), phrases_told(self.dictionary)
+        return CRFSummary(self._names(), p.scheme, words, count, 0, weights, active, largest, facts, knowledge)
+
+    def view(self, top: int = 5, labels: Sequence[str] | None = None) -> ModelView:
+        """Return what speaks most for each tag and each label of segments, and which transitions are liked most.
+
+        Arguments:
+            top: features of each tag and label, and transitions.
+            labels: whose features are shown; all when left out.
+        """
+        return view_segments(self._fitted(), self.summary(), top, labels)
 
     # Sentences to segments.
 

@@ -27,6 +27,7 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
+from tagline.training.checkpoints import checksum
 from tagline.training.checks import seed_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
@@ -34,6 +35,7 @@ from tagline.training.likelihood import Targets as CRFTargets
 from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
 from tagline.training.progress import Budget, narrating
+from tagline.training.runs import RunFiles
 from tagline.training.stochastic_descent import sgd
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -68,7 +70,13 @@ class _Data:
 
 
 def fit_semicrf(
-    model: SemiCRF, X: Any, y: Any, *, sample_weight: ArrayLike | None = None, dev: tuple[Any, Any] | None = None
+    model: SemiCRF,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    dev: tuple[Any, Any] | None = None,
+    files: RunFiles | None = None,
 ) -> FittedSemiCRF:
     """Learn weights as the settings of an estimator say.
 
@@ -76,8 +84,10 @@ def fit_semicrf(
         X, y: sentences of words and their tags.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences and tags to be scored after each pass.
+        files: where the state of the run and its log are kept.
     """
     extraction = Extraction(model.features)
+    extraction.refuse_mentions("a SemiCRF")
     data = _read(model, extraction, X, y, sample_weight)
     labels, begins, known = _segmentation(data)
     D = _longest(model.max_length, labels, begins, known, data)
@@ -90,9 +100,16 @@ def fit_semicrf(
     if dev is not None:
         monitor.dev = _Held(start, extraction, model.dictionary, weights, dev).score
         monitor.patience = model.patience
-    with narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell:
-        monitor.reports = [tell.passed]
+    files = files or RunFiles()
+    run_facts = _facts(model, data, start, numbered, targets, weights) if files != RunFiles() else {}
+    with (
+        narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell,
+        files.opened(run_facts) as (monitor.checkpoint, journal),
+    ):
+        monitor.reports = [tell.passed, journal.passed]
         trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), monitor)
+        seconds = trained.history[-1].seconds if trained.history else 0.0
+        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
     facts = TrainingFacts(
         data.features.num_sentences, len(trained.history), trained.objective, trained.reason, tuple(notes)
@@ -100,6 +117,29 @@ def fit_semicrf(
     learned = trained.weights.astype(np.float32).astype(np.float64)  # as files keep them
     parameters = start.with_tables(weights.tables(learned))
     return FittedSemiCRF(parameters, extraction, facts, trained.history)
+
+
+def _facts(
+    model: SemiCRF, data: _Data, start: Parameters, numbered: Numbered, targets: Targets, weights: Weights
+) -> dict[str, Any]:
+    """What must be the same for a run to be resumed; when to stop need not be."""
+    states, rows = numbered.states, numbered.rows
+    names = "\n".join([*start.states, *start.names.names]).encode(errors="surrogatepass")
+    return {
+        "model": model.kind,
+        **{name: getattr(model, name) for name in ("c1", "c2", "memory", "random_state")},
+        "labels": list(start.labels),
+        "scheme": start.scheme,
+        "sentences": data.features.num_sentences,
+        "tokens": data.features.num_tokens,
+        "weights": weights.size,
+        "max_length": start.max_length,
+        "segment_features": list(start.kinds),
+        "lengths": checksum(numbered.offsets),
+        "words": checksum(states.offsets, states.ids, states.values, np.frombuffer(names, np.uint8)),
+        "segments": checksum(rows.places, rows.offsets, rows.ids),
+        "tags": checksum(targets.labels, targets.begins, targets.allowed, targets.weights),
+    }
 
 
 def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, monitor: Monitor) -> Trained:
@@ -176,6 +216,7 @@ def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight:
         sample_weight=sample_weight,
         label_weights=model.label_weights,
         skip_empty=True,
+        needs_scheme=True,
     )
     built = extraction.build(X, None, model.min_frequency)
     if built.features.edges is not None:

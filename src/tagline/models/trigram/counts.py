@@ -14,6 +14,7 @@ make up for it. Brants, TnT: a statistical part-of-speech tagger, ANLP 2000, sec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +66,20 @@ class TrigramCounts:
         distinct, counts = np.unique(keys, return_counts=True)
         grams = np.stack([distinct // width**2, distinct // width % width, distinct % width], axis=1).astype(np.int32)
         return cls(num_states, grams, counts.astype(np.int64))
+
+    @classmethod
+    def added(cls, parts: Sequence[TrigramCounts], num_states: int, numbers: Sequence[IntArray]) -> TrigramCounts:
+        """Add counts up, whose states have these numbers now, the boundary last: ``[S of the part + 1]`` each."""
+        width = num_states + 1
+        keys = [
+            (table[part.grams[:, 0]] * width + table[part.grams[:, 1]]) * width + table[part.grams[:, 2]]
+            for part, table in zip(parts, numbers, strict=True)
+        ]
+        distinct, places = np.unique(np.concatenate(keys), return_inverse=True)
+        counts = np.zeros(len(distinct), np.int64)
+        np.add.at(counts, places, np.concatenate([part.counts for part in parts]))
+        grams = np.stack([distinct // width**2, distinct // width % width, distinct % width], axis=1).astype(np.int32)
+        return cls(num_states, grams, counts)
 
     def weights(self) -> Float64Array:
         """λ1, λ2, λ3 by deleted interpolation; each has one count more, so that none is 0."""

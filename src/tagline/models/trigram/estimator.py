@@ -27,11 +27,21 @@ from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
+from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
-from tagline.models.trigram.parameters import LONGEST_ENDING, CandidateLists, TaggedWords, TrigramParameters, learn
+from tagline.models.trigram.parameters import (
+    LONGEST_ENDING,
+    CandidateLists,
+    TaggedCounts,
+    TaggedWords,
+    TrigramParameters,
+    learn,
+    tells_capitals,
+)
+from tagline.models.trigram.remote import counts_of
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.storage import ModelFile
@@ -108,11 +118,16 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         """Learn from tagged sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens.
+            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, counted elsewhere.
             y: tags of each sentence; left out where X is a corpus with tags.
         """
         self._check_settings()
         begun = time.perf_counter()
+        if isinstance(X, RemoteCorpus):
+            if y is not None:
+                raise InputError("y: expected none, for sentences that lie elsewhere carry their tags, got some")
+            tally = X.tally(None, "error", grams=True)
+            return self._learned(*counts_of(tally, bool(self.capitals)), tally.sentences, begun, X, None)
         X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
@@ -125,16 +140,21 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         lesson = prepare(labelled, scheme=None)
         words, ids = _used(words_of(corpus))
         data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
-        labels = lesson.labels
+        counts = TaggedCounts.of(data, len(lesson.labels), bool(self.capitals) and tells_capitals(words))
+        return self._learned(counts, lesson.labels, len(corpus), begun, X, y)
+
+    def _learned(
+        self, counts: TaggedCounts, labels: Sequence[str], sentences: int, begun: float, X: Any, y: Any
+    ) -> TrigramTagger:
+        """Take over what counts show."""
         self.parameters_ = learn(
-            data,
+            counts,
             labels,
-            capitals=bool(self.capitals),
             rare=self.rare,
             longest=min(int(self.longest_ending), LONGEST_ENDING),
             ratio=float(self.ratio),
         )
-        self.training_ = TrainingFacts(len(corpus), 1, reason="counted")
+        self.training_ = TrainingFacts(sentences, 1, reason="counted")
         done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
         told(self.callbacks, TrainingState.of(done, self._copied))
         self._record(X, y)

@@ -114,7 +114,40 @@ class TaggedWords:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class TaggedCounts:
+    """Sentences to learn from, counted: all that is learned from them.
+
+    Attributes:
+        words: V distinct strings.
+        pairs: how often words have tags.
+        grams: trigrams of tags, or of states that tell words with a capital from others, 2 K of them.
+    """
+
+    words: Sequence[str]
+    pairs: Pairs
+    grams: TrigramCounts
+
+    @classmethod
+    def of(cls, data: TaggedWords, K: int, capitals: bool) -> TaggedCounts:
+        """Count; with `capitals` states tell words with a capital from others."""
+        shift = K * (begin_high(data.words) & capitals)
+        grams = TrigramCounts.of(data.tags + shift[data.ids], data.offsets, K * (1 + capitals))
+        return cls(data.words, Pairs.of(data, K), grams)
+
+
+def begin_high(words: Sequence[str]) -> BoolArray:
+    """Say of each word whether it begins with a capital, ``[V]``."""
+    return np.fromiter((word[:1].isupper() for word in words), np.bool_, len(words))
+
+
+def tells_capitals(words: Sequence[str]) -> bool:
+    """Say whether some words begin with a capital and some do not."""
+    high = begin_high(words)
+    return bool(high.any() and not high.all())
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
     """How often words have tags: E distinct pairs, ascending.
 
     Attributes:
@@ -129,7 +162,7 @@ class _Pairs:
     num_tags: int
 
     @classmethod
-    def of(cls, data: TaggedWords, K: int) -> _Pairs:
+    def of(cls, data: TaggedWords, K: int) -> Pairs:
         keys, counts = np.unique(data.ids * K + data.tags, return_counts=True)
         return cls(keys // K, keys % K, counts.astype(np.int64), len(data.words), K)
 
@@ -153,19 +186,14 @@ class _Pairs:
         return out
 
 
-def learn(
-    data: TaggedWords, labels: Sequence[str], *, capitals: bool, rare: int, longest: int, ratio: float
-) -> TrigramParameters:
-    """Count; see `TrigramTagger` for the arguments."""
-    K = len(labels)
-    high = np.fromiter((word[:1].isupper() for word in data.words), np.bool_, len(data.words))
-    capitals = capitals and bool(high.any() and not high.all())
+def learn(data: TaggedCounts, labels: Sequence[str], *, rare: int, longest: int, ratio: float) -> TrigramParameters:
+    """Make probabilities of counts; see `TrigramTagger` for the arguments."""
+    K, pairs, counts = len(labels), data.pairs, data.grams
+    high, capitals = begin_high(data.words), counts.num_states > K
     shift = K * (high & capitals)  # [V]
-    states = data.tags + shift[data.ids]
-    counts = TrigramCounts.of(states, data.offsets, K * (1 + capitals))
-    pairs = _Pairs.of(data, K)
-    known = pairs.shares(np.bincount(states)[pairs.tags + shift[pairs.words]], ratio)
-    prior = np.bincount(data.tags, minlength=K) / len(data.tags)
+    states = pairs.tags + shift[pairs.words]  # [E]
+    known = pairs.shares(np.bincount(states, pairs.counts).astype(np.int64)[states], ratio)
+    prior = np.bincount(pairs.tags, pairs.counts, K).astype(np.int64) / pairs.counts.sum()
     seldom = pairs.totals() <= rare
     guessed = []
     for capital in (False, True):

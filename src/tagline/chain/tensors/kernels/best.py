@@ -97,10 +97,13 @@ def sweep_best(emissions, first, lengths, padded, start, end, states, labels, L,
 
 
 @triton.jit
-def sweep_best_blocks(
-    emissions, first, lengths, padded, start, end, states, labels, L, Lp: tl.constexpr, K: tl.constexpr
+def sweep_best_rows(
+    emissions, first, lengths, padded, live, start, end, states, labels, L, Lp: tl.constexpr, K: tl.constexpr
 ):
-    """Write what `sweep_best` does, for more labels than registers hold: K × K blocks of T."""
+    """Write what `sweep_best` does, for more labels than registers hold: K rows of T at a time.
+
+    Blocks of T ``[K, K]`` that `live` marks as forbidden are not read.
+    """
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
     if n > 0:
@@ -109,20 +112,20 @@ def sweep_best_blocks(
         row = tl.load(first + b)
         v = tl.load(start + j, mask=here, other=float("-inf")) + tl.load(emissions + row * L + j, mask=here, other=0.0)
         tl.store(states + row * L + j, v, mask=here)
-        tile = k[:, None] * Lp + k[None, :]
         for t in range(1, n):
             tl.debug_barrier()
             down = _down(v)
             last, this = states + (row + t - 1) * L, (row + t) * L
-            for j0 in range(0, L, K):
-                most = tl.full([K], float("-inf"), tl.float32)
-                for i0 in range(0, L, K):
-                    u = tl.load(last + i0 + k, mask=i0 + k < L, other=float("-inf"))
-                    most = tl.maximum(most, tl.max(u[:, None] + tl.load(padded + tile + i0 * Lp + j0), axis=0))
-                own = tl.load(emissions + this + j0 + k, mask=j0 + k < L, other=0.0)
-                tl.store(states + this + j0 + k, most + (own - down), mask=j0 + k < L)
-            tl.debug_barrier()
-            v = tl.load(states + this + j, mask=here, other=float("-inf"))
+            own = tl.load(emissions + this + j, mask=here, other=0.0)
+            most = tl.full([K, Lp], float("-inf"), tl.float32)
+            for i0 in range(0, L, K):
+                filled = tl.load(live + (i0 // K) * (Lp // K) + j // K) > 0
+                cells = padded + (i0 + k)[:, None] * Lp + j[None, :]
+                scores = tl.load(cells, mask=filled[None, :], other=float("-inf"))
+                u = tl.load(last + i0 + k, mask=i0 + k < L, other=float("-inf"))
+                most = tl.maximum(most, u[:, None] + scores)
+            v = tl.max(most, axis=0) + (own - down)
+            tl.store(states + this + j, v, mask=here)
         _settle(v, end, labels + row + n - 1, here, Lp)
 
 

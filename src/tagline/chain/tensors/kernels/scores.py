@@ -35,13 +35,13 @@ def exponential(d):
 
 @triton.jit
 def prepare(
-    emissions, first, lengths, labels, transitions, start, end, potentials, facts, x, owners, parts, L, chunks,
-    Lp: tl.constexpr, M: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    emissions, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
 ):  # fmt: skip
-    """Write what `_potentials` does in the first program, M rows at a time, and what `_rows` does in the others."""
-    pid = tl.program_id(0) - 1
+    """Write what `_potentials` does in the first P programs, M rows at a time, and what `_rows` does in the others."""
+    pid = tl.program_id(0) - P
     if pid < 0:
-        _potentials(transitions, start, end, potentials, facts, L, Lp, M)
+        _potentials(transitions, start, end, potentials, facts, live, pid + P, L, Lp, M, P)
     else:
         _rows(
             pid // chunks, pid % chunks, emissions, first, lengths, labels, transitions, start, end, x, owners, parts,
@@ -50,10 +50,23 @@ def prepare(
 
 
 @triton.jit
-def _potentials(transitions, start, end, potentials, facts, L, Lp: tl.constexpr, R: tl.constexpr):
+def mark(live, anything, part, Lp: tl.constexpr, R: tl.constexpr):
+    """Note which blocks ``[R, R]`` of R rows of a matrix, and of its transpose, hold anything: 1 or 0, by blocks."""
+    blocks: tl.constexpr = Lp // R
+    held = tl.max(tl.reshape(tl.max(anything.to(tl.int32), axis=0), [blocks, R]), axis=1)
+    c = tl.arange(0, blocks)
+    tl.store(live + part * blocks + c, held)
+    tl.store(live + blocks * blocks + c * blocks + part, held)
+
+
+@triton.jit
+def _potentials(
+    transitions, start, end, potentials, facts, live, part, L, Lp: tl.constexpr, R: tl.constexpr, P: tl.constexpr
+):
     """Write E and its transpose ``[2, Lp, Lp]``, exp(start − max) and exp(end − max) ``[2, Lp]``, 0 beyond L.
 
-    facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end.
+    facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end. Of several
+    programs each looks at all of T and writes its share of the rows; these R rows are also marked in `live`.
     """
     j = tl.arange(0, Lp)
     top, low, holes = float("-inf"), float("inf"), 0
@@ -66,25 +79,28 @@ def _potentials(transitions, start, end, potentials, facts, L, Lp: tl.constexpr,
         holes += tl.sum((inside & (scores == float("-inf"))).to(tl.int32))
     dead = top == float("-inf")
     top = tl.where(dead, 0.0, top)
-    for i0 in range(0, Lp, R):
+    for i0 in range(part * (Lp // P), (part + 1) * (Lp // P), R):
         i = i0 + tl.arange(0, R)
         inside = (i < L)[:, None] & (j < L)[None, :]
         scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
         ratios = exponential(scores - top)
         tl.store(potentials + i[:, None] * Lp + j[None, :], ratios)
         tl.store(potentials + Lp * Lp + j[None, :] * Lp + i[:, None], ratios)
-    tl.store(facts, top.to(tl.float64))
-    tl.store(facts + 1, tl.where(dead, 0.0, top - low).to(tl.float64))
-    tl.store(facts + 2, (holes > 0).to(tl.float64))
-    for side in tl.static_range(2):
-        if side == 0:
-            scores = tl.load(start + j, mask=j < L, other=float("-inf"))
-        else:
-            scores = tl.load(end + j, mask=j < L, other=float("-inf"))
-        most = tl.max(scores)
-        most = tl.where(most == float("-inf"), 0.0, most)
-        tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(scores - most))
-        tl.store(facts + 3 + side, most.to(tl.float64))
+        if P > 1:
+            mark(live, ratios > 0, part, Lp, R)
+    if part == 0:
+        tl.store(facts, top.to(tl.float64))
+        tl.store(facts + 1, tl.where(dead, 0.0, top - low).to(tl.float64))
+        tl.store(facts + 2, (holes > 0).to(tl.float64))
+        for side in tl.static_range(2):
+            if side == 0:
+                ends = tl.load(start + j, mask=j < L, other=float("-inf"))
+            else:
+                ends = tl.load(end + j, mask=j < L, other=float("-inf"))
+            most = tl.max(ends)
+            most = tl.where(most == float("-inf"), 0.0, most)
+            tl.store(potentials + 2 * Lp * Lp + side * Lp + j, exponential(ends - most))
+            tl.store(facts + 3 + side, most.to(tl.float64))
 
 
 @triton.jit
@@ -130,13 +146,14 @@ def _along(emissions, labels, transitions, start, end, rows, t, n, L):
 
 
 @triton.jit
-def pad_transitions(transitions, padded, L, Lp: tl.constexpr, R: tl.constexpr):
-    """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines."""
+def pad_transitions(transitions, padded, live, L, Lp: tl.constexpr, R: tl.constexpr):
+    """Write T and its transpose ``[2, Lp, Lp]``, −∞ beyond L: tiles that load in whole lines. Mark blocks in `live`."""
     i, j = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, Lp)
     inside = (i < L)[:, None] & (j < L)[None, :]
     scores = tl.load(transitions + i[:, None] * L + j[None, :], mask=inside, other=float("-inf"))
     tl.store(padded + i[:, None] * Lp + j[None, :], scores)
     tl.store(padded + Lp * Lp + j[None, :] * Lp + i[:, None], scores)
+    mark(live, scores > float("-inf"), tl.program_id(0), Lp, R)
 
 
 @triton.jit

@@ -1,0 +1,179 @@
+// From α to answers: β, the probabilities of pairs and triples, and what they are asked for.
+#include "runtime/growing.h"
+#include "runtime/pool.h"
+#include "second_order/posterior.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tagline {
+
+namespace {
+
+constexpr double kLeastTotal = 1e-280;  // of Σ α β: what is lost below 10^−308 is no part of it that matters
+
+}  // namespace
+
+// β_(t−1)(·, b) for t ≥ 2, with E_t β_t given.
+void PairPosterior::step_backward(int64_t t, int64_t b, double* earlier) {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t - 1), A = lattice_.count(t - 2);
+    const double *gamma = edges_.data() + lattice_.row(t, b), *alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
+    const int32_t* labels = lattice_.labels(t);
+    double ignored = 0, bare = 0, *products = products_.data();
+    for (int64_t c = 0; c < C; ++c) bare += gamma[c];
+    for (int64_t a = 0; a < A; ++a) earlier[a * W + b] = alpha[a * W] == 0 ? 0.0 : bare;
+    const int64_t count = gather(t, b, ignored);
+    if (lattice_.all(t))
+        kernels_.dots(count, rows_.data(), gamma, lattice_.width(t), products);
+    else
+        for (int64_t k = 0; k < count; ++k) {
+            products[k] = 0;
+            for (int64_t c = 0; c < C; ++c) products[k] += rows_[size_t(k)][labels[c]] * gamma[c];
+        }
+    for (int64_t k = 0; k < count; ++k) earlier[before_[size_t(k)] * W + b] = products[k];
+}
+
+Status PairPosterior::backward() {
+    const int64_t T = lattice_.T();
+    double* beta = at_least(beta_, lattice_.size());
+    totals_.resize(size_t(T));
+    for (int64_t b = 0; b < lattice_.count(T - 2); ++b) {
+        double* row = beta + lattice_.row(T - 1, b);
+        std::fill(row, row + lattice_.width(T - 1), 0.0);
+        for (int64_t c = 0; c < lattice_.count(T - 1); ++c) row[c] = std::exp(lattice_.end(c));
+    }
+    int64_t ignored = 0;
+    for (int64_t t = T - 1; t >= 0; --t) {
+        if (stopped(stop_)) return Status::stopped;
+        const int64_t B = lattice_.count(t - 1), size = B * lattice_.width(t);
+        const double* alpha = alpha_.data() + lattice_.row(t, 0);
+        double *here = beta + lattice_.row(t, 0), total = 0;
+        if (!rescale(here, size, ignored)) return Status::guard;
+        for (int64_t k = 0; k < size; ++k) total += alpha[k] * here[k];
+        if (total < kLeastTotal) return Status::guard;
+        totals_[size_t(t)] = total;
+        if (t == 0) break;
+        const int64_t W = lattice_.width(t - 1);
+        double* earlier = beta + lattice_.row(t - 1, 0);
+        std::fill(earlier, earlier + lattice_.count(t - 2) * W, 0.0);
+        double* gamma = edges_.data() + lattice_.row(t, 0);
+        for (int64_t k = 0; k < size; ++k) gamma[k] *= here[k];
+        for (int64_t b = 0; b < B; ++b) {
+            if (t >= 2) {
+                step_backward(t, b, earlier);
+                continue;
+            }
+            for (int64_t c = 0; c < lattice_.width(t); ++c) earlier[b] += gamma[b * lattice_.width(t) + c];
+        }
+    }
+    return Status::done;
+}
+
+// P(b, c) of token t into pairs_.
+void PairPosterior::pair_probabilities(int64_t t, double log_z) {
+    const int64_t first = lattice_.row(t, 0), size = lattice_.count(t - 1) * lattice_.width(t);
+    const double *alpha = alpha_.data() + first, *beta = beta_.data() + first;
+    double* out = at_least(pairs_, size);
+    if (in_logs_) {
+        for (int64_t k = 0; k < size; ++k) out[k] = std::exp(alpha[k] + beta[k] - log_z);
+        return;
+    }
+    const double factor = 1 / totals_[size_t(t)];  // at most 10^280
+    for (int64_t k = 0; k < size; ++k) out[k] = alpha[k] * beta[k] * factor;
+}
+
+void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
+    const int64_t L = lattice_.scores().L, C = lattice_.count(t);
+    const int32_t* labels = lattice_.labels(t);
+    if (want.nodes) std::fill(want.nodes + t * L, want.nodes + (t + 1) * L, 0.0);
+    if (want.edges) std::fill(want.edges + t * L * L, want.edges + (t + 1) * L * L, 0.0);
+    double* nodes = at_least(nodes_, C);
+    std::fill(nodes, nodes + C, 0.0);
+    for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
+        const double* row = pairs_.data() + b * lattice_.width(t);
+        for (int64_t c = 0; c < C; ++c) nodes[c] += row[c];
+        if (t == 0) continue;
+        const int64_t from = int64_t(lattice_.label(t - 1, b)) * L;
+        for (int64_t c = 0; want.edges && c < C; ++c) want.edges[t * L * L + from + labels[c]] = row[c];
+        for (int64_t c = 0; want.transition_counts && c < C; ++c) want.transition_counts[from + labels[c]] += row[c];
+    }
+    for (int64_t c = 0; c < C; ++c) {
+        const int32_t label = lattice_.label(t, c);
+        if (want.nodes) want.nodes[t * L + label] = nodes[c];
+        if (want.start_counts && t == 0) want.start_counts[label] += nodes[c];
+        if (want.end_counts && t == lattice_.T() - 1) want.end_counts[label] += nodes[c];
+    }
+}
+
+// Add the probabilities of the triples that end at token t to counts; returns their expected score, if asked for.
+double PairPosterior::tell_triples(int64_t t, double* counts, double factor, bool entropy) {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t), stride = triples_->stride();
+    const int32_t* labels = lattice_.labels(t);
+    const double total = totals_[size_t(t)] * scales_[size_t(t)];  // Σ α_(t−1) X E β_t
+    double expected = 0, ignored = 0;
+    for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
+        const double* gamma = edges_.data() + lattice_.row(t, b);
+        const int64_t count = gather(t, b, ignored);
+        for (int64_t k = 0; k < count; ++k) amounts_[size_t(k)] /= total;
+        for (int64_t k = 0; entropy && k < count; ++k) {
+            const double* scores = triples_->table() + contexts_[size_t(k)] * stride;
+            for (int64_t c = 0; c < C; ++c) {
+                const double p = amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
+                if (p > 0) expected += p * scores[labels[c]];
+            }
+        }
+        if (!counts) continue;
+        for (int64_t k = 0; k < count; ++k) {
+            amounts_[size_t(k)] *= factor;
+            sums_[size_t(k)] = counts + contexts_[size_t(k)] * stride;
+        }
+        if (lattice_.all(t))
+            kernels_.add_products(count, amounts_.data(), rows_.data(), gamma, W, sums_.data());
+        else
+            for (int64_t k = 0; k < count; ++k)
+                for (int64_t c = 0; c < C; ++c)
+                    sums_[size_t(k)][labels[c]] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
+    }
+    return expected;
+}
+
+double PairPosterior::tell_triples_in_logs(int64_t t, double* counts, double factor, double log_z) {
+    double expected = 0;
+    for (int64_t a = 0; a < lattice_.count(t - 2); ++a)
+        for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
+            const int32_t context = triples_->row(lattice_.label(t - 2, a), lattice_.label(t - 1, b));
+            const double alpha = alpha_[size_t(lattice_.pair(t - 1, a, b))];
+            for (int64_t c = 0; context >= 0 && alpha > -kInf && c < lattice_.count(t); ++c) {
+                const int64_t cell = context * triples_->stride() + lattice_.label(t, c);
+                const double score = triples_->table()[cell];
+                const double p = std::exp(alpha + score + lattice_.local(t, b, c) +
+                                          beta_[size_t(lattice_.pair(t, b, c))] - log_z);
+                if (p > 0) expected += p * score;
+                if (counts) counts[cell] += factor * p;
+            }
+        }
+    return expected;
+}
+
+Status PairPosterior::tell(const Answers<double>& want, double* triple_counts, double factor, double log_z) {
+    const int64_t T = lattice_.T();
+    double expected = 0;
+    for (int64_t t = 0; t < T; ++t) {
+        if (stopped(stop_)) return Status::stopped;
+        pair_probabilities(t, log_z);
+        tell_pairs(t, want);
+        for (int64_t b = 0; want.entropy && b < lattice_.count(t - 1); ++b)
+            for (int64_t c = 0; c < lattice_.count(t); ++c) {
+                const double p = pairs_[size_t(b * lattice_.width(t) + c)];
+                if (p > 0) expected += p * (lattice_.local(t, b, c) + (t == T - 1 ? lattice_.end(c) : 0.0));
+            }
+        if (t < 2 || (!triple_counts && !want.entropy)) continue;
+        expected += in_logs_ ? tell_triples_in_logs(t, triple_counts, factor, log_z)
+                             : tell_triples(t, triple_counts, factor, want.entropy != nullptr);
+    }
+    if (want.entropy) *want.entropy = std::max(0.0, log_z - expected);
+    return Status::done;
+}
+
+
+}  // namespace tagline

@@ -1,0 +1,211 @@
+#include "second_order/posterior.h"
+
+#include "runtime/growing.h"
+#include "runtime/pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tagline {
+
+namespace {
+
+// Numbers in exp space: α and β, scaled to at most 1, keep above kLeast; emissions above kLeastEmission; the factors of
+// transitions and triples between 10^−25 and 10^25 (Triples::kWidest). So no product of them is below 10^−300.
+constexpr double kLeast = 1e-150, kLeastEmission = 1e-100;
+
+}  // namespace
+
+bool rescale(double* values, int64_t count, int64_t& exponent) {
+    double high = 0;
+    for (int64_t k = 0; k < count; ++k) high = std::max(high, values[k]);
+    if (high == 0) return true;
+    int power = 0;
+    std::frexp(high, &power);
+    exponent += power;
+    const double factor = std::ldexp(1.0, -power);
+    bool good = true;
+    for (int64_t k = 0; k < count; ++k) {
+        values[k] *= factor;
+        good &= !(values[k] < kLeast) | (values[k] == 0);
+    }
+    return good;
+}
+
+void PairPosterior::use(const Scores<double>& common, const Triples& triples) {
+    triples_ = &triples;
+    fits_ = triples.fits();
+    ones_.assign(size_t(triples.stride()), 1.0);
+    const size_t most = size_t(triples.labels()) + 1;
+    amounts_.resize(most);
+    products_.resize(most);
+    rows_.resize(most);
+    sums_.resize(most);
+    before_.resize(most);
+    contexts_.resize(most);
+    exp_transitions_.clear();
+    if (common.per_position) return;
+    exp_transitions_.resize(size_t(common.L * common.L));
+    for (size_t k = 0; k < exp_transitions_.size(); ++k) {
+        const double score = common.transitions[k];
+        exp_transitions_[k] = std::exp(score);
+        fits_ = fits_ && (score == -kInf || std::abs(score) < Triples::kWidest);
+    }
+}
+
+// exp(emission − the highest) of the candidates of token t; false where one is too small.
+bool PairPosterior::prepare_emissions(int64_t t, double& high) {
+    const int64_t C = lattice_.count(t);
+    const int32_t* labels = lattice_.labels(t);
+    const double* emissions = lattice_.scores().emissions + t * lattice_.scores().L;
+    high = -kInf;
+    for (int64_t c = 0; c < C; ++c) high = std::max(high, emissions[labels[c]]);
+    double* out = at_least(emissions_, triples_->stride());
+    bool good = true;
+    for (int64_t c = 0; c < C; ++c) {
+        out[c] = std::exp(emissions[labels[c]] - high);
+        good &= out[c] >= kLeastEmission;
+    }
+    return good;
+}
+
+// E_t(b, ·), padded with zeros; false where a transition's factor is too large or too small.
+bool PairPosterior::edge_row(int64_t t, int64_t b, double* out) const {
+    const int64_t C = lattice_.count(t), L = lattice_.scores().L;
+    const int32_t* labels = lattice_.labels(t);
+    const double* emissions = emissions_.data();
+    std::fill(out + C, out + lattice_.width(t), 0.0);
+    const int64_t from = lattice_.label(t - 1, b);
+    if (!lattice_.scores().per_position) {
+        const double* row = exp_transitions_.data() + from * L;
+        if (lattice_.all(t))
+            for (int64_t c = 0; c < C; ++c) out[c] = row[c] * emissions[c];
+        else
+            for (int64_t c = 0; c < C; ++c) out[c] = row[labels[c]] * emissions[c];
+        return true;
+    }
+    const double* row = lattice_.transitions(t) + from * L;
+    bool good = true;
+    for (int64_t c = 0; c < C; ++c) {
+        const double score = row[labels[c]];
+        good &= score == -kInf || std::abs(score) < Triples::kWidest;
+        out[c] = std::exp(score) * emissions[c];
+    }
+    return good;
+}
+
+// List the a of token t − 2 with α_(t−1)(a, b) > 0 and triples after (a, b), and sum α of those without; returns how many.
+int64_t PairPosterior::gather(int64_t t, int64_t b, double& bare) {
+    const int64_t A = lattice_.count(t - 2), W = lattice_.width(t - 1), stride = triples_->stride();
+    const int32_t *labels = lattice_.labels(t - 2), here = lattice_.label(t - 1, b);
+    const double* alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
+    int64_t count = 0;
+    bare = 0;
+    for (int64_t a = 0; a < A; ++a) {
+        const double amount = alpha[a * W];
+        if (amount == 0) continue;
+        const int32_t context = triples_->row(labels[a], here);
+        if (context < 0) {
+            bare += amount;
+            continue;
+        }
+        amounts_[size_t(count)] = amount;
+        rows_[size_t(count)] = triples_->exps() + context * stride;
+        before_[size_t(count)] = a;
+        contexts_[size_t(count++)] = context;
+    }
+    return count;
+}
+
+// α_t(b, ·) for t ≥ 2, with E_t(b, ·) given.
+void PairPosterior::step_forward(int64_t t, int64_t b, double* out) {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t);
+    const double* edge = edges_.data() + lattice_.row(t, b);
+    double bare = 0;
+    int64_t count = gather(t, b, bare);
+    if (lattice_.all(t)) {
+        amounts_[size_t(count)] = bare;
+        rows_[size_t(count++)] = ones_.data();
+        kernels_.combine(count, amounts_.data(), rows_.data(), W, out);
+        for (int64_t c = 0; c < W; ++c) out[c] *= edge[c];
+        return;
+    }
+    const int32_t* labels = lattice_.labels(t);
+    std::fill(out, out + C, bare);
+    std::fill(out + C, out + W, 0.0);
+    for (int64_t k = 0; k < count; ++k)
+        for (int64_t c = 0; c < C; ++c) out[c] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]];
+    for (int64_t c = 0; c < C; ++c) out[c] *= edge[c];
+}
+
+Status PairPosterior::forward(double& log_z) {
+    if (!fits_) return Status::guard;
+    const int64_t T = lattice_.T();
+    double *alpha = at_least(alpha_, lattice_.size()), *edges = at_least(edges_, lattice_.size());
+    double total = 0;
+    int64_t exponent = 0;
+    scales_.resize(size_t(T));
+    for (int64_t t = 0; t < T; ++t) {
+        if (stopped(stop_)) return Status::stopped;
+        const int64_t B = lattice_.count(t - 1), C = lattice_.count(t), W = lattice_.width(t);
+        double high = 0;
+        if (!prepare_emissions(t, high)) return Status::guard;
+        total += high;
+        for (int64_t b = 0; b < B; ++b) {
+            double* out = alpha + lattice_.row(t, b);
+            if (t == 0) {
+                std::fill(out, out + W, 0.0);
+                for (int64_t c = 0; c < C; ++c) {
+                    const double score = lattice_.scores().start[lattice_.label(0, c)];
+                    if (score != -kInf && std::abs(score) >= Triples::kWidest) return Status::guard;
+                    out[c] = std::exp(score) * emissions_[size_t(c)];
+                }
+                continue;
+            }
+            double* edge = edges + lattice_.row(t, b);
+            if (!edge_row(t, b, edge)) return Status::guard;
+            if (t == 1)
+                for (int64_t c = 0; c < W; ++c) out[c] = alpha[lattice_.pair(0, 0, b)] * edge[c];
+            else
+                step_forward(t, b, out);
+        }
+        const int64_t before = exponent;
+        if (!rescale(alpha + lattice_.row(t, 0), B * W, exponent)) return Status::guard;
+        scales_[size_t(t)] = std::ldexp(1.0, int(exponent - before));
+    }
+    double sum = 0;
+    const int64_t last = T - 1;
+    for (int64_t c = 0; c < lattice_.count(last); ++c) {
+        const double score = lattice_.end(c);
+        if (score != -kInf && std::abs(score) >= Triples::kWidest) return Status::guard;
+        double ways = 0;
+        for (int64_t b = 0; b < lattice_.count(last - 1); ++b) ways += alpha[size_t(lattice_.pair(last, b, c))];
+        sum += ways * std::exp(score);
+    }
+    if (sum == 0) return Status::no_path;
+    log_z = total + std::log(sum) + double(exponent) * M_LN2;
+    return Status::done;
+}
+
+Status PairPosterior::compute(const Scores<double>& sentence, const Answers<double>& want, double* triple_counts,
+                                    double factor) {
+    if (!lattice_.enter(sentence)) return Status::no_path;
+    double log_z = 0;
+    Status status = forward(log_z);
+    in_logs_ = status == Status::guard;
+    if (in_logs_) status = forward_in_logs(log_z);
+    if (status != Status::done) return status;
+    *want.log_z = log_z;
+    if (!want.nodes && !want.edges && !want.entropy && !want.transition_counts && !triple_counts) return status;
+    if (!in_logs_) {
+        status = backward();
+        in_logs_ = status == Status::guard;
+        if (in_logs_) status = forward_in_logs(log_z);
+        if (status != Status::done) return status;
+    }
+    if (in_logs_ && (status = backward_in_logs()) != Status::done) return status;
+    return tell(want, triple_counts, factor, log_z);
+}
+
+
+}  // namespace tagline

@@ -1,0 +1,143 @@
+"""A corpus of many files, which workers read and hold: what `fit` takes in the place of sentences."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tagline.models.remote import RemoteCorpus, RemoteLesson, Tally
+from tagline.readers.corpus import Corpus
+from tagline.readers.labelled import LabelledFiles
+from tagline.scale.cluster import Cluster, connected
+from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
+from tagline.scale.shards import read_shard, shards
+from tagline.training.checks import check_whole
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
+    from tagline.models.crf.extraction import Extraction
+
+logger = logging.getLogger("tagline.scale")
+
+MOST_WORKERS = 4096
+
+
+class ShardedCorpus(RemoteCorpus):
+    """Files of labelled sentences, for workers; `corpus` makes it, and models take it in the place of sentences.
+
+    Attributes:
+        setting: which files, how many workers.
+        address: of a Ray cluster; None for that of RAY_ADDRESS, or a Ray that is started on this machine.
+        tell, say: called with what is being done before the first pass, and with what was found.
+
+    >>> import tempfile
+    >>> from tagline import datasets, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     readers.write(datasets.make_entities(20), f"{folder}/part-0.txt")
+    ...     corpus(folder, workers=2).sample().num_tokens
+    278
+    """
+
+    def __init__(self, setting: Setting, address: str | None = None) -> None:
+        self.setting, self.address = setting, address
+        self.tell: Tell = logger.info
+        self.say: Tell = logger.info
+        self._sentences = 0
+
+    @contextmanager
+    def crf_lesson(self, crf: CRF, extraction: Extraction) -> Iterator[RemoteLesson]:
+        """Have the sentences read and held as long as a CRF is trained."""
+        with self._connected() as cluster:
+            overview = self._looked_over(crf.scheme, crf.on_illegal)
+            setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
+            with crf_lesson(setting, crf, extraction, overview, self.tell) as lesson:
+                yield lesson
+
+    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+        """Train a network in as many processes as there are workers."""
+        from tagline.scale.networks import NetworkRun, fit_network
+
+        with self._connected() as cluster:
+            setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
+            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell)
+        self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
+        self.fingerprint = fitted.training_.fingerprint
+        return fitted
+
+    def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
+        """Have words and labels counted, a task a file."""
+        from tagline.scale.tallies import tally_all
+
+        with self._connected():
+            return tally_all(self.setting, self._looked_over(scheme, on_illegal), grams)
+
+    def named(self, place: str) -> ShardedCorpus:
+        """Return the same for messages that name another place, such as an option."""
+        return ShardedCorpus(replace(self.setting, place=place), self.address)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Cluster]:
+        cpus = max(self.setting.workers * self.setting.threads, os.cpu_count() or 1)
+        with connected(self.address, cpus=cpus, place=self.setting.place) as cluster:
+            yield cluster
+
+    def _looked_over(self, scheme: str | None, on_illegal: str) -> Overview:
+        overview = look_over(self.setting, scheme, on_illegal, self.tell)
+        self._sentences, self.num_tokens, self.fingerprint = overview.sentences, overview.tokens, overview.fingerprint
+        files = len(self.setting.shards)
+        self.say(f"learning from {overview.sentences:,} sentences, {overview.tokens:,} tokens, of {files:,} files")
+        if broken := [part.problems for part in overview.broken]:
+            self.say(f"skipped {sum(count for count, _ in broken)} broken sentences; the first: {broken[0][1]}")
+        return overview
+
+    def sample(self) -> Corpus:
+        """Return the sentences of the first file."""
+        return read_shard(self.setting.shards[0], self.setting.files)
+
+    def __len__(self) -> int:
+        return self._sentences
+
+    def __repr__(self) -> str:
+        return f"ShardedCorpus({len(self.setting.shards)} files, {self.setting.workers or 'as many as can be'} workers)"
+
+
+def corpus(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    workers: int | None = None,
+    threads: int = 1,
+    address: str | None = None,
+    files: LabelledFiles | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+) -> ShardedCorpus:
+    """Name the files of a corpus that workers on Ray read, compile and hold while a model is trained.
+
+    Arguments:
+        paths: files, patterns such as ``data/*.gz``, or folders; local ones must lie where every node sees them, and
+            ``s3://…`` and ``gs://…`` are fetched. Labelled sentences in any format that training reads.
+        workers: processes that hold sentences; one for each processor of the cluster if left out.
+        threads: of each worker.
+        address: of a Ray cluster; when left out that of RAY_ADDRESS, and without one Ray is started on this machine.
+        files: how the files are read.
+        scratch: a folder on the workers' disks for compiled sentences; that of temporary files if left out.
+
+    The weights of a model depend on the sentences, not on how many workers hold them. `CRF`, `MEMM`, `MaxEnt`, `HMM`
+    (with tags), `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``CRF("pos").fit(scale.corpus(…))``.
+
+    >>> import tempfile
+    >>> from tagline import datasets, readers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for k in range(3):
+    ...         readers.write(datasets.make_entities(20), f"{folder}/part-{k}.txt")
+    ...     corpus(f"{folder}/part-*.txt", workers=2)
+    ShardedCorpus(3 files, 2 workers)
+    """
+    check_whole("workers", workers, 1, MOST_WORKERS, optional=True)
+    check_whole("threads", threads, 1, 1024)
+    folder = None if scratch is None else os.path.abspath(scratch)
+    how = files or LabelledFiles()
+    return ShardedCorpus(Setting(shards(paths), how, workers or 0, threads, folder, "scale.corpus"), address)

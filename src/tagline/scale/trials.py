@@ -1,0 +1,220 @@
+"""One trial of a search: settings and a number of passes in, a score on the dev set out, kept as a small file.
+
+    space ──▶ settings ──▶ trial: train on what was compiled once, score ──▶ record ──▶ table, picture, best model
+
+A trial whose record is there is not run again, so a search that was killed goes on where it was; one that was killed
+in its middle goes on from its checkpoint. All trials map the same compiled features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import tagline
+from tagline.errors import InputError, TaglineError
+from tagline.evaluation import evaluate
+from tagline.models.contract import Model
+from tagline.models.recipes import Material, Recipe
+from tagline.models.registry import Kind, kind_named
+from tagline.readers.corpus import Corpus
+from tagline.readers.detection import detect
+from tagline.readers.labelled import LabelledFiles
+from tagline.readers.sources import open_target
+from tagline.training.progress import Silent
+
+STUDY, TRIALS, MODELS, STATES, COMPILED = "study.json", "trials", "models", "states", "compiled"
+SAVE_SECONDS = 20.0  # between two checkpoints of a trial
+MODEL = ".tagline"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a trial found.
+
+    Attributes:
+        settings: that were tried.
+        passes: that it was trained for.
+        score: on the dev set, F1 of spans or the accuracy of tokens, from 0 to 1; NaN where training failed.
+        seconds: that it took.
+        error: why it failed.
+    """
+
+    settings: Mapping[str, Any]
+    passes: int
+    score: float
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all trials of a search share.
+
+    Attributes:
+        folder: of records, compiled features, checkpoints and models; all workers see it.
+        kind: of model, by name.
+        train, dev: files of labelled sentences.
+        files: how these are read.
+        threads: of each trial; None for all of the machine.
+    """
+
+    folder: str
+    kind: str
+    train: str
+    dev: str
+    files: LabelledFiles
+    threads: int | None = 1
+
+    def begin(self) -> None:
+        """Make the folder; one of another search is refused."""
+        facts: dict[str, Any] = {"tagline": tagline.__version__, "kind": self.kind, "files": asdict(self.files)}
+        for name, path in (("train", self.train), ("dev", self.dev)):
+            try:
+                status = os.stat(path)
+            except OSError as error:
+                raise InputError(f"{path}: expected a readable file, got: {error.strerror}; check the path") from None
+            facts[name] = [os.path.abspath(path), status.st_size, status.st_mtime_ns]
+        for part in (TRIALS, MODELS, STATES, COMPILED):
+            os.makedirs(os.path.join(self.folder, part), exist_ok=True)
+        path = os.path.join(self.folder, STUDY)
+        before = _read_json(path)
+        if before is not None and before != facts:
+            what = next(name for name in facts if before.get(name) != facts[name])
+            raise InputError(
+                f"{self.folder}: expected the trials of this search, got those of one with another {what}; choose "
+                "another --folder, or remove it to begin anew"
+            )
+        with open_target(path) as stream:
+            stream.write(json.dumps(facts).encode())
+
+    def path(self, part: str, settings: Mapping[str, Any], passes: int, ending: str = "") -> str:
+        """Return the file of a trial."""
+        text = json.dumps([dict(settings), passes], sort_keys=True)
+        return os.path.join(self.folder, part, hashlib.sha256(text.encode()).hexdigest()[:16] + ending)
+
+    def record(self, settings: Mapping[str, Any], passes: int) -> Record | None:
+        """Return what a trial found before."""
+        values = _read_json(self.path(TRIALS, settings, passes, ".json"))
+        return None if values is None else Record(**{**values, "score": float(values["score"])})
+
+    def records(self) -> list[Record]:
+        """Return what all trials found so far, in no order."""
+        folder = os.path.join(self.folder, TRIALS)
+        names = [name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith(".")]
+        values = [_read_json(os.path.join(folder, name)) for name in names]
+        return [Record(**{**value, "score": float(value["score"])}) for value in values if value is not None]
+
+    def model_path(self, settings: Mapping[str, Any], passes: int) -> str:
+        """Return where a trial leaves its model."""
+        return self.path(MODELS, settings, passes, MODEL)
+
+
+def _read_json(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise InputError(f"{path}: expected a file of a search, got something else; remove it") from None
+
+
+def resource_of(kind: Kind) -> str | None:
+    """Return the setting that says for how many passes a kind is trained; None where it counts once."""
+    return next((name for name in ("epochs", "max_iterations") if kind.takes(name)), None)
+
+
+def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool = False) -> Record:
+    """Train and score, or return what was found before.
+
+    Arguments:
+        passes: to train for at most.
+        keep: leave the model in the folder.
+    """
+    record = study.record(settings, passes)
+    if record is not None and (not keep or record.error or os.path.exists(study.model_path(settings, passes))):
+        return record
+    if study.threads is not None:
+        from tagline import compiled
+
+        compiled.set_threads(study.threads, "--workers")
+    begun = time.perf_counter()
+    try:
+        model, dev = _trained(study, settings, passes)
+        score, error = _score(model, dev), ""
+        if keep:
+            model.save(study.model_path(settings, passes))
+    except TaglineError as problem:
+        score, error = math.nan, str(problem)
+    record = Record(dict(settings), passes, score, time.perf_counter() - begun, error)
+    with open_target(study.path(TRIALS, settings, passes, ".json")) as stream:
+        stream.write(json.dumps({**asdict(record), "score": str(score)}).encode())
+    return record
+
+
+def prepare(study: Study, settings: Mapping[str, Any]) -> None:
+    """Compile the features that trials with these settings share; what is there stays."""
+    kind = kind_named(study.kind)
+    if kind.takes("cache"):
+        _material(study, _recipe(study, settings, 1), settings, None)
+
+
+def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Model, Corpus]:
+    recipe = _recipe(study, settings, passes)
+    dev = study.files.read(study.dev)
+    material = _material(study, recipe, settings, dev)
+    model = recipe.fit(material, dev, Silent())
+    if getattr(model, "stop_reason_", None) == "interrupted":  # what was learned so far is no answer
+        raise KeyboardInterrupt
+    if recipe.run.get("cache") is not None and "min_frequency" in settings:
+        model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
+    return model, dev
+
+
+def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
+    """The recipe of `tagline train` with these settings."""
+    kind = kind_named(study.kind)
+    options = {option.name: option for option in kind.options}
+    values = {name: options[name].checked(value) for name, value in settings.items()}
+    run = {name: values.pop(name) for name in list(values) if options[name].of_run}
+    resource = resource_of(kind)
+    if resource is not None:
+        values[resource] = passes
+    if kind.takes("cache"):
+        run["cache"] = os.path.join(study.folder, COMPILED)
+        values.pop("min_frequency", None)  # the compiled corpus has been thinned
+    if kind.takes("checkpoint"):
+        run["checkpoint"] = study.path(STATES, settings, passes)
+        run |= {"resume": True, "save_every": SAVE_SECONDS}
+    if kind.takes("patience"):
+        values["patience"] = None
+    recipe: Recipe = kind.recipe_class(kind, values, run)
+    recipe.check(Silent())
+    return recipe
+
+
+def _material(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus | None) -> Material:
+    material = recipe.read(study.files, study.train, dev, Silent())
+    least = settings.get("min_frequency", 1)
+    if recipe.run.get("cache") is None or least <= 1:
+        return material
+    from tagline.models.crf.compilation import CompiledCorpus
+    from tagline.models.crf.thinning import thinned
+
+    path = f"{material.data.path}.{least}"
+    if os.path.exists(path):
+        return Material(CompiledCorpus.open(path), material.problems)
+    return Material(thinned(material.data, path, least), material.problems)
+
+
+def _score(model: Model, dev: Corpus) -> float:
+    """F1 of spans where the labels mark any, else the accuracy of tokens."""
+    report = evaluate(dev, model.predict(dev), None if detect(dev).scheme is None else "auto")
+    return float(report.tokens.accuracy if report.spans is None else report.spans.f1)
