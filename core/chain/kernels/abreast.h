@@ -572,7 +572,7 @@ inline bool can_go_abreast(int count, const Scores<Real>* sentences, const SumSh
                            const Answers<Real>* want) {
     const Scores<Real>& s = sentences[0];
     const Answers<Real>& asked = want[0];
-    if (s.per_position || s.symbols || s.gaussians || s.legal || s.L > kMostLabelsAbreast) return false;
+    if (s.per_position || s.symbols || s.gaussians || shared.pairs || s.L > kMostLabelsAbreast) return false;
     if (shared.too_large) return false;
     if (!(shared.edge_range <= ExpLimits<Real>::kEmissionRange)) return false;
     if (asked.edges || asked.log_alpha || asked.log_beta || asked.entropy) return false;

@@ -161,8 +161,8 @@ template <class Real>
 bool viterbi_abreast(int count, const Scores<Real>* sentences, const void* memory, int64_t* const* paths,
                      Status* status, Arena& scratch, const int* stop) {
     const Scores<Real>& s = sentences[0];
-    if (s.per_position || s.symbols || s.legal || s.L > kMostLabelsAbreast) return false;
     const auto& shared = *static_cast<const MaxShared<Real>*>(memory);
+    if (s.per_position || s.symbols || shared.pairs || s.L > kMostLabelsAbreast) return false;
     if (!BestPathsAbreast<Real>(count, sentences, shared, scratch).compute(paths, status, stop))
         for (int g = 0; g < count; ++g) status[g] = Status::stopped;
     return true;

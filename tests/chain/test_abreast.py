@@ -1,0 +1,95 @@
+"""Sentences side by side in the lanes of vectors: the bits of a sentence alone, and the definition's answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagline import compiled
+from tagline.chain import naive
+from tagline.types import Chain
+from tests.chain.cases import sentence_alone
+
+native = pytest.importorskip("tagline.chain.native")
+
+LABELS = (1, 2, 3, 4, 7, 9, 16, 17, 22, 31, 33, 45, 64)
+SPREADS = ((0.0, 2.0), (0.3, 2.0), (0.0, 12.0), (0.4, 8.0))  # share of forbidden pairs, how far emissions scatter
+
+
+@pytest.fixture(params=compiled.supported_cpus())
+def variant(request: pytest.FixtureRequest) -> Any:
+    before = compiled.cpu()
+    assert before is not None
+    compiled.use_cpu(request.param)
+    yield request.param
+    compiled.use_cpu(before)
+
+
+def chain_of(L: int, forbidden: float, spread: float, dtype: Any, *, whole: bool = False) -> Chain:
+    """37 sentences of 0 to 24 tokens: two full vectors of them, and some that are left over."""
+    rng = np.random.default_rng([L, int(10 * spread), int(10 * forbidden)])
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 25, 37))])
+    emissions, transitions = rng.normal(0, spread, (offsets[-1], L)), rng.normal(0, 1, (L, L))
+    transitions[rng.random((L, L)) < forbidden] = -np.inf
+    np.fill_diagonal(transitions, 0.5)
+    ends = rng.normal(0, 1, (2, L))
+    if whole:  # many labellings of the same score
+        emissions, transitions, ends = np.round(emissions / 4), np.round(transitions), np.round(ends)
+    return Chain(*(scores.astype(dtype) for scores in (emissions, transitions, *ends)), offsets)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("L", LABELS)
+def test_answers_have_the_bits_of_a_sentence_alone(variant: str, L: int, dtype: Any) -> None:
+    for forbidden, spread in SPREADS:
+        chain = chain_of(L, forbidden, spread, dtype)
+        log_z, nodes = native.log_partition(chain), native.marginals(chain).nodes
+        alone = [sentence_alone(chain, b) for b in range(chain.num_sentences)]
+        np.testing.assert_array_equal(log_z, [native.log_partition(sentence)[0] for sentence in alone])
+        np.testing.assert_array_equal(nodes, np.concatenate([native.marginals(sentence).nodes for sentence in alone]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("L", LABELS)
+def test_answers_are_those_of_the_definition(variant: str, L: int, dtype: Any) -> None:
+    bar = 1e-6 if dtype == np.float32 else 1e-12
+    for forbidden, spread in SPREADS:
+        chain = chain_of(L, forbidden, spread, dtype)
+        expected, found = naive.expected_counts(chain), native.expected_counts(chain)
+        np.testing.assert_allclose(native.log_partition(chain), naive.log_partition(chain), rtol=bar, atol=bar)
+        np.testing.assert_allclose(found.emissions, expected.emissions, rtol=0, atol=bar)
+        for part in ("transitions", "start", "end"):
+            sums = getattr(found, part), getattr(expected, part)
+            np.testing.assert_allclose(*sums, rtol=bar, atol=chain.num_sentences * bar, err_msg=part)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("L", LABELS)
+def test_best_labellings_are_those_of_the_definition(variant: str, L: int, dtype: Any) -> None:
+    """Ties included: where rounding may have decided, a lane is asked again alone."""
+    for forbidden, spread in SPREADS:
+        for whole in (False, True):
+            chain = chain_of(L, forbidden, spread, dtype, whole=whole)
+            best = naive.viterbi(chain)
+            found = native.viterbi(chain)
+            np.testing.assert_array_equal(found.labels, best.labels)
+            np.testing.assert_allclose(found.scores, best.scores, rtol=1e-12, atol=1e-12)
+
+
+def test_a_lane_that_fails_leaves_its_neighbours_alone(variant: str) -> None:
+    """Scores beyond exp space, forbidden emissions and a sentence without a labelling, among ordinary ones."""
+    chain = chain_of(9, 0.3, 2.0, np.float32)
+    emissions = chain.emissions.copy()
+    sizes = np.diff(chain.offsets)
+    odd = np.flatnonzero(sizes > 3)[[1, 4, 7]]
+    emissions[chain.offsets[odd[0]]] *= 1e4
+    emissions[chain.offsets[odd[1]] + 1, 3:] = -np.inf
+    emissions[chain.offsets[odd[2]] + 2] = -np.inf
+    odd_chain = Chain(emissions, chain.transitions, chain.start, chain.end, chain.offsets)
+    log_z = native.log_partition(odd_chain, allow_no_path=True)
+    usual = np.setdiff1d(np.arange(len(sizes)), odd)
+    np.testing.assert_array_equal(log_z[usual], native.log_partition(chain)[usual])
+    np.testing.assert_allclose(log_z, naive.log_partition(odd_chain, allow_no_path=True), rtol=1e-6)
+    assert np.isneginf(log_z[odd[2]])
