@@ -120,6 +120,7 @@ bench-serving: $(VENV)/benched
 # On Ray: tagging with one worker and with two.
 bench-scale: $(VENV)/benched
 	$(BIN)/python benchmarks/scale.py tagging
+	$(BIN)/python benchmarks/scale_training.py
 
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested
