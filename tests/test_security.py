@@ -236,6 +236,12 @@ def shapes(sentence: Any) -> list[dict[str, str]]:
     return [{"word": word} for word in sentence]
 
 
+@claim("A Ray cluster runs code")
+def test_only_one_room_speaks_to_ray() -> None:
+    users = {source.parent.name for source in SOURCES if "import_ray(" in source.read_text(encoding="utf-8")}
+    assert users == {"scale"}
+
+
 @claim("Feature functions are code")
 def test_functions_are_not_in_files(tmp_path: Path) -> None:
     CRF(shapes).fit(X, Y).save(tmp_path / "m.tagline")

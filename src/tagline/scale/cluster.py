@@ -63,6 +63,7 @@ class Node:
         id: Ray's own.
         name: host name and address, as messages have them.
         cpus: that Ray may use there.
+        spilled_before: bytes that it had moved from memory to disk when it was joined.
 
     >>> from tagline import scale
     >>> scale.Node("1f", "alpha (10.0.0.1)", 8).cpus
@@ -72,6 +73,7 @@ class Node:
     id: str
     name: str
     cpus: int
+    spilled_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Cluster:
             f"node {node.name}: the object store was full and {size / 1e6:,.0f} MB went to disk; start Ray with a "
             "larger --object-store-memory, or use more nodes"
             for node in self.nodes
-            if (size := _spilled_bytes(node.id))
+            if (size := _spilled_bytes(node.id) - node.spilled_before) > 0
         ]
 
 
@@ -141,6 +143,7 @@ def connected(
     """
     ray = import_ray(place)
     if ray.is_initialized():
+        _check_same(ray, address, place)
         with _clear_errors(place):
             yield Cluster("its own", _nodes(ray))
         return
@@ -154,6 +157,19 @@ def connected(
             yield cluster
     finally:
         ray.shutdown()
+
+
+def _check_same(ray: Any, address: str | None, place: str) -> None:
+    """Refuse another cluster than the one that this process is in."""
+    if not address or address in (LOCAL, "auto") or address.startswith("ray://"):
+        return
+    _check_reachable(address, place)
+    own = ray.get_runtime_context().gcs_address
+    if address != own:
+        raise InputError(
+            f"{place} {address}: expected the cluster that this process is in, {own}, got another; leave that first "
+            "(ray.shutdown())"
+        )
 
 
 def quiet_data() -> Any:
@@ -228,7 +244,7 @@ def _unreachable(address: str, place: str, got: str) -> InputError:
 
 def _nodes(ray: Any) -> tuple[Node, ...]:
     nodes = [
-        Node(node["NodeID"], _node_name(node), int(node["Resources"].get("CPU", 0)))
+        Node(node["NodeID"], _node_name(node), int(node["Resources"].get("CPU", 0)), _spilled_bytes(node["NodeID"]))
         for node in ray.nodes()
         if node["Alive"]
     ]

@@ -58,8 +58,9 @@ class CRFSummary(Readable):
     knowledge: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, lists and strings."""
-        return asdict(self)
+        """Return everything as plain numbers, lists and strings; `knowledge` only where there is some."""
+        facts = asdict(self)
+        return facts if self.knowledge else {name: value for name, value in facts.items() if name != "knowledge"}
 
     def line(self) -> str:
         """Say in one line what there is."""
