@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tagline.models.remote import RemoteCorpus, RemoteLesson, Tally
 from tagline.readers.corpus import Corpus
@@ -16,10 +16,6 @@ from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
 from tagline.scale.shards import read_shard, shards
 from tagline.training.checks import check_whole
-
-if TYPE_CHECKING:
-    from tagline.models.crf.estimator import CRF
-    from tagline.models.crf.extraction import Extraction
 
 logger = logging.getLogger("tagline.scale")
 
@@ -49,7 +45,7 @@ class ShardedCorpus(RemoteCorpus):
         self._sentences = 0
 
     @contextmanager
-    def crf_lesson(self, crf: CRF, extraction: Extraction) -> Iterator[RemoteLesson]:
+    def crf_lesson(self, crf: Any, extraction: Any) -> Iterator[RemoteLesson]:
         """Have the sentences read and held as long as a CRF is trained."""
         with self._connected() as cluster:
             overview = self._looked_over(crf.scheme, crf.on_illegal)
