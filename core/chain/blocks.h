@@ -61,24 +61,25 @@ struct ByLength {
     bool is_empty(int64_t k) const { return token_offsets[size_t(k)] == token_offsets[size_t(k) + 1]; }
 };
 
-// Call work(count, indices) for the non-empty sentences first … last − 1 that are asked for in groups of up to kMost,
+// Call work(count, indices) for the non-empty sentences first … last − 1 that are asked for in groups of up to `most`,
 // longest first. Neighbours in length go together, whatever their place in the block; false from `work` ends it.
-template <int kMost = kGroup, class Asked, class Work>
-void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Asked& asked, const Work& work) {
+template <class Asked, class Work>
+void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Asked& asked, const Work& work,
+                int most = kGroup) {
     std::vector<int64_t> order;
     for (int64_t b = first; b < last; ++b)
         if (offsets[b + 1] > offsets[b] && asked(b)) order.push_back(b);
     const auto longer = [&](int64_t a, int64_t b) { return offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]; };
     std::stable_sort(order.begin(), order.end(), longer);
-    for (size_t k = 0; k < order.size(); k += kMost) {
-        const int count = int(std::min<size_t>(kMost, order.size() - k));
+    for (size_t k = 0; k < order.size(); k += size_t(most)) {
+        const int count = int(std::min<size_t>(size_t(most), order.size() - k));
         if (!work(count, order.data() + k)) return;
     }
 }
 
-template <int kMost = kGroup, class Work>
-void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Work& work) {
-    for_groups<kMost>(offsets, first, last, [](int64_t) { return true; }, work);
+template <class Work>
+void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Work& work, int most = kGroup) {
+    for_groups(offsets, first, last, [](int64_t) { return true; }, work, most);
 }
 
 // The smallest sentence that any thread reported.

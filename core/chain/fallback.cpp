@@ -88,11 +88,20 @@ bool good_enough(double log_z, int64_t T) {
 }  // namespace
 
 // Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest.
+// A sentence that is much longer than the others goes alone: most lanes would be idle, and memory is that of the longest.
 template <class Real, class Abreast, class Few>
-void in_groups(const Kernels<Real>& kernels, int count, const Abreast& abreast, const Few& few) {
+void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sentences, const Abreast& abreast,
+               const Few& few) {
     int begin = 0;
     while (2 * (count - begin) >= kernels.abreast) {
         const int size = std::min(count - begin, kernels.abreast);
+        int64_t tokens = 0;
+        for (int g = begin; g < begin + size; ++g) tokens += sentences[g].T;
+        if (sentences[begin].T * size > 2 * tokens) {
+            few(begin, 1);
+            ++begin;
+            continue;
+        }
         if (!abreast(begin, size)) break;
         begin += size;
     }
@@ -115,7 +124,7 @@ void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, cons
             if (status[g] == Status::guard) few(g, 1);
         return true;
     };
-    in_groups(kernels, count, abreast, few);
+    in_groups(kernels, count, sentences, abreast, few);
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::guard) {
             status[g] = safer(sentences[g], want[g]);
@@ -205,7 +214,7 @@ void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_
             if (status[g] == Status::guard) few(g, 1);
         return true;
     };
-    in_groups(kernels, count, abreast, few);
+    in_groups(kernels, count, sentences, abreast, few);
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();

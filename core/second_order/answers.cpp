@@ -50,7 +50,7 @@ Status PairPosterior::backward() {
         double *here = beta + lattice_.row(t, 0), total = 0;
         if (!rescale(here, size, ignored)) return Status::guard;
         for (int64_t k = 0; k < size; ++k) total += alpha[k] * here[k];
-        if (total < kLeastTotal) return Status::guard;
+        if (total < kLeastTotal || total * scales_[size_t(t)] < kLeastTotal) return Status::guard;
         totals_[size_t(t)] = total;
         if (t == 0) break;
         const int64_t W = lattice_.width(t - 1);

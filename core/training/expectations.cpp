@@ -37,7 +37,7 @@ void Expectations<Real>::use(const TransitionTable<Real>& scores, const Prepared
     scores_ = &scores;
     sums_ = &sums;
     num_pairs_ = int64_t(sums.transitions.size());
-    own_counts_.resize(alike_ ? 0 : size_t(num_pairs_ + 2 * transitions_.L) * kMostAbreast);
+    own_counts_.resize(alike_ ? 0 : size_t(num_pairs_ + 2 * transitions_.L) * kGroup);
     inner_counts_.resize(examples_.allowed ? size_t(num_pairs_ + 2 * transitions_.L) : 0);
     if (transitions_.second_order())
         pairs_.use(scores, per_position_);

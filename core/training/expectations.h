@@ -31,7 +31,10 @@ public:
     // transitions are summed, for the pairs that were prepared. All of it outlives its use.
     void use(const TransitionTable<Real>& scores, const Prepared& prepared, TransitionTable<double>& sums);
 
-    // Compute those of up to kMostAbreast sentences with tokens, longest first. False when stopped.
+    // How many sentences go together: more where they can go abreast.
+    int most() const { return alike_ && !transitions_.local && !transitions_.second_order() ? kMostAbreast : kGroup; }
+
+    // Compute those of up to `most` sentences with tokens, longest first. False when stopped.
     bool compute(const WeightTable<Real>& weights, Real scale, int count, const int64_t* members);
 
     int count() const { return count_; }

@@ -211,8 +211,7 @@ void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question,
             expectations.add_counts(sentence, weight);
             unflushed += sentence.T;
             recent += sentence.T;
-        }
-        if (recent >= kTokensBetweenShortFlushes) {
+            if (recent < kTokensBetweenShortFlushes) continue;
             const bool all = unflushed >= kTokensBetweenFlushes;
             lane.flush(hot_rows_, all ? hot_rows_.size() : hottest_);
             unflushed = all ? 0 : unflushed;
@@ -222,7 +221,7 @@ void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question,
     };
     const int64_t last = lane_offsets_[size_t(k) + 1];
     for (int64_t begin = lane_offsets_[size_t(k)]; begin < last && !*stop; begin += kWindow)
-        for_groups<kMostAbreast>(examples_.offsets, begin, std::min(begin + kWindow, last), add);
+        for_groups(examples_.offsets, begin, std::min(begin + kWindow, last), add, expectations.most());
     lane.flush(hot_rows_, hot_rows_.size());
 }
 

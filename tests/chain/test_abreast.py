@@ -93,3 +93,38 @@ def test_a_lane_that_fails_leaves_its_neighbours_alone(variant: str) -> None:
     np.testing.assert_array_equal(log_z[usual], native.log_partition(chain)[usual])
     np.testing.assert_allclose(log_z, naive.log_partition(odd_chain, allow_no_path=True), rtol=1e-6)
     assert np.isneginf(log_z[odd[2]])
+
+
+def test_a_lane_that_falls_out_of_range_reaches_no_sum(variant: str) -> None:
+    """A label far below the others fails its lane on the way: what goes on growing there stays out of the counts."""
+    rng = np.random.default_rng(5)
+    L, T, B = 9, 160, 16
+    emissions, transitions = rng.normal(0, 1, (B * T, L)), np.zeros((L, L))
+    emissions[3 * T + 2, 4] = -40
+    transitions[1, 2] = -np.inf
+    scores = (emissions, transitions, np.zeros(L), np.zeros(L))
+    chain = Chain(*(part.astype(np.float32) for part in scores), np.arange(B + 1) * T)
+    found = native.expected_counts(chain)
+    alone = [native.expected_counts(sentence_alone(chain, b)) for b in range(B)]
+    for part in ("transitions", "start", "end"):
+        sums = np.sum([getattr(counts, part) for counts in alone], axis=0)
+        np.testing.assert_allclose(getattr(found, part), sums, rtol=1e-6, atol=1e-5, err_msg=part)
+
+
+@pytest.mark.parametrize("height", [1e5, 1e7, 1e8])
+def test_large_scores_in_company(variant: str, height: float) -> None:
+    row = np.array([height, height - 16, height - 32], np.float32)
+    chain = Chain(np.tile(row, (16, 1)), np.zeros((3, 3), np.float32), offsets=np.arange(17))
+    alone = sentence_alone(chain, 0)
+    np.testing.assert_array_equal(native.marginals(chain).nodes, np.tile(native.marginals(alone).nodes, (16, 1)))
+    np.testing.assert_array_equal(native.log_partition(chain), np.tile(native.log_partition(alone), 16))
+
+
+def test_one_long_sentence_among_short_ones(variant: str) -> None:
+    lengths = np.array([3000, *[2] * 40])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    rng = np.random.default_rng(6)
+    scores = rng.normal(0, 1, (offsets[-1], 5)), rng.normal(0, 1, (5, 5))
+    chain = Chain(*(part.astype(np.float32) for part in scores), offsets=offsets)
+    log_z = [native.log_partition(sentence_alone(chain, b))[0] for b in range(chain.num_sentences)]
+    np.testing.assert_array_equal(native.log_partition(chain), log_z)

@@ -295,7 +295,8 @@ private:
         const Real range = Real(1 - kLn2 * lowest);
         const Real transition_range = larger_of(shared.transitions.range(), shared.edge_range);
         const bool forbidden = shared.forbidden || shared.transitions.forbidden;
-        const bool fits = range <= ExpLimits<Real>::kEmissionRange && largest * Real(T) < Real(0x1p28);
+        const bool fits = range <= ExpLimits<Real>::kEmissionRange && largest <= kLargestScore<Real> &&
+                          largest * Real(T) < Real(0x1p28);  // powers of two are added up in 32 bits
         const bool watched = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
         failed[g] = fits ? 0 : -1;
         guarded[g] = watched ? -1 : 0;
@@ -478,6 +479,11 @@ private:
             failed |= (lengths > Index(t)) & ~(c >= least);
             if (t > 0) failed |= (lengths > Index(t)) & ~(edge >= least);
         }
+        if (any<Real>(failed))  // they are no longer rescaled, so perhaps ∞: 0 · ∞ would reach the sums of all lanes
+            for (int64_t n = 0; n < T * L; ++n) {
+                at(alpha, n) = failed ? Vec<Real>{} : at(alpha, n);
+                at(beta, n) = failed ? Vec<Real>{} : at(beta, n);
+            }
         alignas(64) Real p[kMostLabelsAbreast * W];
         for (int64_t begin = 0; begin < T; begin += kTokensBetweenFlushes) {
             const int64_t end = begin + kTokensBetweenFlushes < T ? begin + kTokensBetweenFlushes : T;
