@@ -297,3 +297,9 @@ def test_too_few_processors(cluster: Any, shards: Path, monkeypatch: pytest.Monk
 def test_options_that_cannot_be_meant(shards: Path, tmp_path: Path, words: tuple[object, ...], line: str) -> None:
     write_shards(shards, sentences=20)
     assert line in line_of(command("train", f"{shards}/*.txt", "-o", tmp_path / "model", *words))
+
+
+def test_second_order_needs_the_sentences_here(shards: Path) -> None:
+    write_shards(shards)
+    with pytest.raises(InputError, match="order: expected none beside sentences that other processes hold"):
+        CRF("english_ner", order=2).fit(scale.corpus(shards))

@@ -73,6 +73,7 @@ def _check_use(crf: CRF, sentences: Sentences, others: dict[str, Any]) -> None:
         "dictionary": crf.dictionary,
         "clusters": crf.clusters,
         "vectors": crf.vectors,
+        "order": None if crf.order == 1 else crf.order,
         "warm_start": crf.warm_start or None,
         "min_feature_frequency": crf.min_feature_frequency or None,
         **others,
