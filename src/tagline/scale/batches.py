@@ -191,8 +191,17 @@ class _Actor:
         return self.tagger(batch)
 
 
-@lru_cache(maxsize=4)
 def _mapped(path: str) -> Model:
+    """Return the model of a file, mapped once for all batches as long as the file stays the same."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return files.load_tagger(path)  # it says what is wrong
+    return _mapped_as(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+@lru_cache(maxsize=4)
+def _mapped_as(path: str, state: tuple[int, int, int]) -> Model:
     return files.load_tagger(path)
 
 
@@ -239,7 +248,7 @@ def _spread(values: Sequence[Any], rows: Sequence[int], count: int) -> list[Any]
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def _text(value: Any, row: int) -> str:
