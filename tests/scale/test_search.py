@@ -226,3 +226,25 @@ def test_grid_search_under_joblib_on_ray(cluster: Cluster) -> None:
     here = GridSearchCV(crf, settings, cv=2).fit(X, y)
     assert on_ray.best_params_ == here.best_params_
     np.testing.assert_array_equal(on_ray.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+
+
+class TestSpaces:
+    @pytest.mark.parametrize(
+        ("text", "wrong"),
+        [
+            ("max_iterations = [5, 7]", "expected a setting that trials do not fix themselves, got max_iterations"),
+            ("c2 = {low = 0.1, high = inf, log = true}", "expected low < high above 0 for c2"),
+        ],
+    )
+    def test_what_cannot_be_tried(self, tmp_path: Path, text: str, wrong: str) -> None:
+        (tmp_path / "space.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=wrong):
+            read_space(str(tmp_path / "space.toml"), kind_named("crf"))
+
+    def test_a_template_that_changed_is_another_trial(self, files: Path, tmp_path: Path) -> None:
+        study, template = study_of(files, tmp_path), tmp_path / "words.tpl"
+        template.write_text("U00:%x[0,0]\n", encoding="utf-8")
+        before = study.path("trials", {"template": str(template)}, 5)
+        assert study.path("trials", {"template": str(template)}, 5) == before
+        template.write_text("U00:%x[0,0]\nU01:%x[1,0]\n", encoding="utf-8")
+        assert study.path("trials", {"template": str(template)}, 5) != before

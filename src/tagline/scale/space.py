@@ -59,6 +59,9 @@ _USUAL: Mapping[str, Space] = {
 }
 
 
+FIXED = ("max_iterations", "epochs", "patience", "cache", "checkpoint", "resume", "save_every", "log", "tensorboard")
+
+
 def usual_space(kind: Kind) -> Space:
     """Return what is tried of a kind where nobody says."""
     if kind.name not in _USUAL:
@@ -84,6 +87,10 @@ def _checked(path: str, kind: Kind, name: str, value: Any) -> Range | list[Any]:
     if option is None:
         known = ", ".join(option.name for option in kind.options)
         raise InputError(f"{path}: expected a setting of --model {kind.name} ({known}), got {name}")
+    if name in FIXED:
+        raise InputError(
+            f"{path}: expected a setting that trials do not fix themselves, got {name}; --passes says how long they run"
+        )
     domain = _range(path, name, value) if isinstance(value, dict) else value if isinstance(value, list) else [value]
     if domain == []:
         raise InputError(f"{path}: expected values to choose from for {name}, got none")
@@ -107,7 +114,7 @@ def _range(path: str, name: str, value: Mapping[str, Any]) -> Range:
     if not usable or not isinstance(value.get("log", False), bool):
         raise InputError(f"{path}: expected low, high and perhaps log for {name}, got {shown_value(dict(value))}")
     low, high, log = value["low"], value["high"], value.get("log", False)
-    if not low < high or (log and low <= 0):
+    if not low < high or not (math.isfinite(low) and math.isfinite(high)) or (log and low <= 0):
         above = " above 0" if log else ""
         raise InputError(f"{path}: expected low < high{above} for {name}, got {low} and {high}")
     return Range(low, high, log)

@@ -96,7 +96,8 @@ class Study:
 
     def path(self, part: str, settings: Mapping[str, Any], passes: int, ending: str = "") -> str:
         """Return the file of a trial."""
-        text = json.dumps([dict(settings), passes], sort_keys=True)
+        contents = {name: _contents(value) for name, value in settings.items() if isinstance(value, str)}
+        text = json.dumps([dict(settings), passes, contents], sort_keys=True)
         return os.path.join(self.folder, part, hashlib.sha256(text.encode()).hexdigest()[:16] + ending)
 
     def record(self, settings: Mapping[str, Any], passes: int) -> Record | None:
@@ -114,6 +115,15 @@ class Study:
     def model_path(self, settings: Mapping[str, Any], passes: int) -> str:
         """Return where a trial leaves its model."""
         return self.path(MODELS, settings, passes, MODEL)
+
+
+def _contents(path: str) -> str:
+    """Return a checksum of a file that a setting names, such as a template; empty where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _read_json(path: str) -> Any:

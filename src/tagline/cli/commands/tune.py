@@ -27,7 +27,7 @@ def command(
         str | None,
         typer.Option(help="Of the trials, which the same command goes on with; MODEL.tune if left out."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the draws.")] = 0,
     form: Annotated[
         str | None, typer.Option("--format", help="columns, jsonl, conllu or words; by the file's name if left out.")
     ] = None,
