@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,9 @@ def test_rounds_triple() -> None:
 
 def test_here_and_on_ray_the_best_is_the_same(cluster: Cluster, files: Path, tmp_path: Path) -> None:
     here = search(study_of(files, tmp_path / "here"), DRAWS, 9, workers=1)
+    handler = signal.getsignal(signal.SIGINT)
     ray = search(study_of(files, tmp_path / "ray"), DRAWS, 9, ray=True)
+    assert signal.getsignal(signal.SIGINT) is handler
     assert here.rounds == ray.rounds == [3, 9]
     assert len([record for record in here.records if record.passes == 3]) == len(DRAWS)
     assert len([record for record in here.records if record.passes == 9]) == len(DRAWS) // 3

@@ -11,7 +11,9 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import signal
 import socket
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,12 +146,12 @@ def connected(
     ray = import_ray(place)
     if ray.is_initialized():
         _check_same(ray, address, place)
-        with _clear_errors(place):
+        with _own_interrupts(), _clear_errors(place):
             yield Cluster("its own", _nodes(ray))
         return
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     try:
-        with _clear_errors(place):
+        with _own_interrupts(), _clear_errors(place):
             _start(ray, address, cpus, store_bytes, place)
             cluster = Cluster(address, _nodes(ray))
             if address != LOCAL:
@@ -157,6 +159,17 @@ def connected(
             yield cluster
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Put the handler of Ctrl-C back in the end: Ray Tune and Ray Train leave theirs behind."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def _check_same(ray: Any, address: str | None, place: str) -> None:

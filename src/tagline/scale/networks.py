@@ -8,9 +8,7 @@ with a checkpoint, in a folder that every node sees, they go on from there.
 from __future__ import annotations
 
 import pickle
-import signal
 import tempfile
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,16 +82,12 @@ def fit_network(run: NetworkRun, tell: Tell) -> Any:
                 storage_path=folder, failure_config=FailureConfig(max_failures=FAILURES if resumes else 0)
             ),
         )
-        handler = signal.getsignal(signal.SIGINT)
         try:
             trainer.fit()
         except TaglineError:
             raise
         except Exception as error:
             raise _told(error, setting.place) from error
-        finally:
-            if threading.current_thread() is threading.main_thread():  # Ray Train leaves its own behind
-                signal.signal(signal.SIGINT, handler)
     letter = ray.get(mailbox.get.remote())
     if letter is None:
         raise InputError(f"{setting.place}: expected the first process to end with a model, got none; see its log")
