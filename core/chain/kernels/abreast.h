@@ -285,8 +285,10 @@ private:
             for (int64_t j = 0; j < L; ++j) at(out, j) = lengths > Index(t) ? at(out, j) : Vec<Real>{};  // else α grows
         }
         for (int g = 0; g < count; ++g) settle_range(g, lowest[g], largest[g]);
-        if (any<Real>(failed))
+        if (any<Real>(failed)) {
             for (int64_t n = 0; n < T * L; ++n) at(x, n) = failed ? Vec<Real>{} : at(x, n);
+            for (int64_t t = 0; t < T; ++t) at(emission_power, t) = failed ? Vec<Real>{} : at(emission_power, t);
+        }
         if (watch) find_reach();
     }
 
