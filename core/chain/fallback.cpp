@@ -87,11 +87,12 @@ bool good_enough(double log_z, int64_t T) {
 
 }  // namespace
 
-// Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest.
-// A sentence that is much longer than the others goes alone: most lanes would be idle, and memory is that of the longest.
+// Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest
+// and for sentences that it leaves at Status::guard. A sentence that is much longer than the others goes alone: most
+// lanes would be idle, and memory is that of the longest.
 template <class Real, class Abreast, class Few>
-void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sentences, const Abreast& abreast,
-               const Few& few) {
+void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sentences, const Status* status,
+               const Abreast& abreast, const Few& few) {
     int begin = 0;
     while (2 * (count - begin) >= kernels.abreast) {
         const int size = std::min(count - begin, kernels.abreast);
@@ -103,6 +104,8 @@ void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sent
             continue;
         }
         if (!abreast(begin, size)) break;
+        for (int g = begin; g < begin + size; ++g)
+            if (status[g] == Status::guard) few(g, 1);
         begin += size;
     }
     for (; begin < count; begin += kGroup) few(begin, std::min(kGroup, count - begin));
@@ -111,20 +114,13 @@ void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sent
 template <class Real>
 void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, const Answers<Real>* want, Status* status) {
     const Kernels<Real>& kernels = kernels_of<Real>(variant_);
-    const auto few = [&](int begin, int size) {
-        scratch_.reset();
-        kernels.posterior(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_, stop_);
+    const auto ask = [&](auto kernel) {
+        return [&, kernel](int begin, int size) {
+            scratch_.reset();
+            return kernel(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_, stop_);
+        };
     };
-    const auto abreast = [&](int begin, int size) {
-        scratch_.reset();
-        if (!kernels.posterior_abreast(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_,
-                                       stop_))
-            return false;
-        for (int g = begin; g < begin + size; ++g)
-            if (status[g] == Status::guard) few(g, 1);
-        return true;
-    };
-    in_groups(kernels, count, sentences, abreast, few);
+    in_groups(kernels, count, sentences, status, ask(kernels.posterior_abreast), ask(kernels.posterior));
     for (int g = 0; g < count; ++g) {
         if (status[g] == Status::guard) {
             status[g] = safer(sentences[g], want[g]);
@@ -201,20 +197,13 @@ void SafeViterbi<Real>::use(const Prepared& maxima) {
 template <class Real>
 void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_t* const* paths, Status* status) {
     const Kernels<Real>& kernels = kernels_of<Real>(variant_);
-    const auto few = [&](int begin, int size) {
-        scratch_.reset();
-        kernels.viterbi(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
+    const auto ask = [&](auto kernel) {
+        return [&, kernel](int begin, int size) {
+            scratch_.reset();
+            return kernel(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
+        };
     };
-    const auto abreast = [&](int begin, int size) {
-        scratch_.reset();
-        if (!kernels.viterbi_abreast(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_,
-                                     stop_))
-            return false;
-        for (int g = begin; g < begin + size; ++g)
-            if (status[g] == Status::guard) few(g, 1);
-        return true;
-    };
-    in_groups(kernels, count, sentences, abreast, few);
+    in_groups(kernels, count, sentences, status, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();

@@ -33,6 +33,7 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/trellis.h"
 #include "chain/kernels/posterior.h"
 #include "chain/kernels/forward_backward.h"
+#include "chain/kernels/side_by_side.h"
 #include "chain/kernels/abreast.h"
 #include "chain/kernels/expected_counts.h"
 #include "chain/kernels/viterbi.h"

@@ -44,15 +44,9 @@ public:
     static constexpr int W = Lanes<Real>::width;
 
     BestPathsAbreast(int count, const Scores<Real>* sentences, const MaxShared<Real>& shared, Arena& scratch)
-        : count(count), shared(shared), T(sentences[0].T), L(sentences[0].L), S(padded<Real>(L)), row(L * W) {
-        Real* zeros = take<Real>(scratch, S);
-        for (int64_t j = 0; j < S; ++j) zeros[j] = 0;
-        rows.nothing = zeros;
-        for (int g = 0; g < W; ++g) {
-            rows.rows[g] = g < count ? sentences[g].emissions : zeros;
-            rows.lengths[g] = g < count ? sentences[g].T : 0;
-            lengths[g] = Index(rows.lengths[g]);
-        }
+        : count(count), shared(shared), T(sentences[0].T), L(sentences[0].L), S(padded<Real>(L)), row(L * W),
+          rows(count, sentences, scratch) {
+        for (int g = 0; g < W; ++g) lengths[g] = Index(rows.lengths[g]);
         delta = take<Real>(scratch, T * row);
         emitted = take<Real>(scratch, row);
         labels = take<Index>(scratch, T * W);
