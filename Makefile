@@ -50,7 +50,7 @@ check-core: $(SANITIZED)/installed
 	  tests/training/test_online.py tests/training/test_stochastic_descent.py tests/training/test_vectors.py --ignore=tests/chain/test_dispatch.py \
 	  --ignore=tests/chain/test_runs.py -k "not naive and not (test_engines and (128 or 130 or k_best and (v2 or v3)))"
 	PYTHONMALLOC=malloc $(SANITIZED_PYTEST) tests/chain/test_runs.py tests/readers/test_columns.py \
-	  tests/features/test_brown.py tests/features/test_expansion.py tests/features/test_items.py tests/features/test_patterns.py tests/features/test_vocabulary.py \
+	  tests/features/lexicons/test_brown.py tests/features/test_expansion.py tests/features/test_items.py tests/features/templates/test_patterns.py tests/features/test_vocabulary.py \
 	  tests/models/crf/test_damage.py tests/models/trigram/test_core.py
 
 # Damaged inputs at every door, by hand: make fuzz FUZZ="--seconds 600 --doors crf,chain --seed 7". What is found lies in

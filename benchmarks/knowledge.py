@@ -26,12 +26,12 @@ from feature_crf import corpora
 
 from tagline import CRF, Corpus, Dictionary
 from tagline.evaluation import evaluate_spans
-from tagline.features.brown import brown_clusters
-from tagline.features.clusters import Clusters
-from tagline.features.embeddings import read_embeddings
-from tagline.features.gazetteers import dictionary_lines
-from tagline.features.kmeans import cluster_vectors
-from tagline.features.sets import load_set
+from tagline.features.lexicons.brown import brown_clusters
+from tagline.features.lexicons.clusters import Clusters
+from tagline.features.lexicons.embeddings import read_embeddings
+from tagline.features.lexicons.gazetteers import dictionary_lines
+from tagline.features.lexicons.kmeans import cluster_vectors
+from tagline.features.templates.sets import load_set
 from tagline.readers import read_columns
 from tagline.readers.schemes import convert
 

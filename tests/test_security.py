@@ -25,7 +25,7 @@ import tagline
 from tagline import CRF, InputError, StorageError, load, storage
 from tagline.cli.tagging import Questions, tag_stream
 from tagline.errors import visible
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.models import sizes
 from tagline.readers import packing, read_columns
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/arrays.h"
-#include "bindings/vocabulary.h"
+#include "bindings/features/vocabulary.h"
 #include "trigram/lexicon.h"
 
 namespace tagline::bindings {

@@ -1,7 +1,7 @@
 // The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
 #include "bindings/lexicon.h"
 #include "bindings/module.h"
-#include "bindings/training.h"
+#include "bindings/training/training.h"
 #include "trigram/trigrams.h"
 
 #include <nanobind/stl/optional.h>

@@ -1,5 +1,5 @@
 // Wapiti's little regular expressions over bytes, searched in time that grows with word and expression alone.
-// src/tagline/features/byte_expressions.py reads them, and has the plain definition of the search.
+// src/tagline/features/expressions/byte_expressions.py reads them, and has the plain definition of the search.
 #pragma once
 
 #include <array>

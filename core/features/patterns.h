@@ -1,5 +1,5 @@
 // Patterns of templates: programs of states are searched in words without backtracking, so that a word of n characters
-// costs at most n + 1 times the number of states, whatever the pattern. src/tagline/features/automata.py builds the
+// costs at most n + 1 times the number of states, whatever the pattern. src/tagline/features/expressions/automata.py builds the
 // programs, and has the plain definition of the search.
 #pragma once
 

@@ -1,8 +1,8 @@
 #include "scoring/word_scores.h"
 
 #include "chain/variants.h"
-#include "features/finder.h"
-#include "features/growing_memo.h"
+#include "features/expansion/finder.h"
+#include "features/expansion/growing_memo.h"
 
 #include <algorithm>
 #include <bit>

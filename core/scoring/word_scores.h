@@ -6,8 +6,8 @@
 // The order of these sums is that of rows and lines: nothing depends on the batch, the threads or the words before.
 #pragma once
 
-#include "features/contexts.h"
-#include "features/word_functions.h"
+#include "features/expansion/contexts.h"
+#include "features/expansion/word_functions.h"
 #include "scoring/word_sums.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include "scoring/word_sums.h"
 
-#include "features/finder.h"
-#include "features/spelling.h"
+#include "features/expansion/finder.h"
+#include "features/expansion/spelling.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What the lines that look at one word add to the tokens around it, summed once for each distinct word of a column.
 #pragma once
 
-#include "features/expansion.h"
+#include "features/expansion/expansion.h"
 #include "training/layout.h"
 
 #include <optional>

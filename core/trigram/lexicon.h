@@ -1,7 +1,7 @@
 // The lexicon of the trigram tagger: words → numbers of the lists of candidates that they, or their endings, have.
 #pragma once
 
-#include "features/vocabulary.h"
+#include "features/names/vocabulary.h"
 
 #include <cstdint>
 #include <string_view>

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from tagline import chain, datasets, evaluation, features, plots, readers, scale
     from tagline.compiled import set_threads, threads
     from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
-    from tagline.features.dictionaries import Dictionary
     from tagline.features.functions import FeatureFunctions
-    from tagline.features.templates import Template
+    from tagline.features.lexicons.dictionaries import Dictionary
+    from tagline.features.templates.template import Template
     from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
     from tagline.models.crf.estimator import CRF
     from tagline.models.crf.memm import MEMM, MaxEnt
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagline.models.trigram.estimator import TrigramTagger
     from tagline.readers.corpus import Corpus, Sentence
     from tagline.showing import show
-    from tagline.training.callbacks import TrainingState
+    from tagline.training.running.callbacks import TrainingState
     from tagline.types import Chain, Counts, Gradients, Marginals, Paths, RankedPaths, ViterbiTable
 
 __version__ = "0.1.0"
@@ -32,15 +32,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "tagline.compiled": ("set_threads", "threads"),
     "tagline.errors": ("InputError", "NoPathError", "StorageError", "TaglineError", "TrainingError"),
-    "tagline.features.dictionaries": ("Dictionary",),
+    "tagline.features.lexicons.dictionaries": ("Dictionary",),
     "tagline.features.functions": ("FeatureFunctions",),
-    "tagline.features.templates": ("Template",),
+    "tagline.features.templates.template": ("Template",),
     "tagline.models.crf.compilation": ("CompiledCorpus", "compile_corpus"),
     "tagline.models.files": ("load",),
     "tagline.models.frames": ("entities_frame",),
     "tagline.readers.corpus": ("Corpus", "Sentence"),
     "tagline.showing": ("show",),
-    "tagline.training.callbacks": ("TrainingState",),
+    "tagline.training.running.callbacks": ("TrainingState",),
     "tagline.types": ("Chain", "Counts", "Gradients", "Marginals", "Paths", "RankedPaths", "ViterbiTable"),
 }
 _MODULES = ("chain", "datasets", "evaluation", "features", "nn", "plots", "readers", "scale")

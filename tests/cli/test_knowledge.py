@@ -15,7 +15,7 @@ import tagline as package
 from tagline import Corpus, InputError
 from tagline.cli.documents import whole_documents
 from tagline.cli.tagging import Source, load_tagger, tag_stream
-from tagline.features.gazetteers import read_dictionaries
+from tagline.features.lexicons.gazetteers import read_dictionaries
 from tagline.readers.streams import Block
 from tests.models.crf.test_stages import documents
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagline.errors import InputError
 from tagline.features.documents import COLUMNS, document_columns, document_lines, document_numbers, stated_documents
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.readers import Corpus
 
 

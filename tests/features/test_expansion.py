@@ -20,7 +20,7 @@ from tagline.errors import InputError
 from tagline.features import Attributes, Expanded, Vocabulary
 from tagline.features import expansion as module
 from tagline.features.expansion import expand
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.readers import Corpus
 from tagline.readers.corpus import TAG, Column
 from tests.features.test_vocabulary import COLLIDING

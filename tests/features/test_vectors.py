@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.errors import InputError
-from tagline.features.embeddings import Embeddings
 from tagline.features.expansion import expand
 from tagline.features.knowledge import Knowledge
-from tagline.features.templates import Template
+from tagline.features.lexicons.embeddings import Embeddings
+from tagline.features.templates.template import Template
 from tagline.features.vectors import VectorScorer, WordVectors, add_vectors
 from tagline.features.weights import Scorer, structure_of
 from tagline.readers import Corpus

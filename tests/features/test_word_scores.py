@@ -17,10 +17,10 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.features import word_scores
 from tagline.features.expansion import expand
-from tagline.features.macros import Derivation
-from tagline.features.templates import Template
+from tagline.features.templates.macros import Derivation
+from tagline.features.templates.template import Template
+from tagline.features.templates.word_functions import is_compiled
 from tagline.features.weights import Scorer, Structure
-from tagline.features.word_functions import is_compiled
 from tagline.features.word_scores import NumberedTemplate, WordScorer
 from tagline.ragged import offsets_of
 from tagline.readers import Corpus

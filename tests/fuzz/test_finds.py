@@ -17,8 +17,8 @@ from tagline import CRF, HMM, Corpus, Dictionary, Template, readers, storage
 from tagline import chain as engine
 from tagline.errors import InputError, StorageError, TaglineError
 from tagline.evaluation import evaluate
-from tagline.features.embeddings import read_embeddings
 from tagline.features.expansion import expand
+from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.readers.corpus import Column

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tagline import CRF, HMM, TrainingState, TrigramTagger
 from tagline.errors import InputError
 from tagline.training.monitor import Pass
-from tagline.training.progress import Budget, narrating
+from tagline.training.running.progress import Budget, narrating
 
 X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"], ["dogs", "run"]] * 4
 Y = [["D", "N", "V"], ["D", "N", "V", "D", "N"], ["N", "V"]] * 4

@@ -240,7 +240,7 @@ def test_damaged_checkpoints_are_our_errors(stopped: Path, tmp_path: Path) -> No
 
 def test_checkpoints_are_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writes: list[Any] = []
-    monkeypatch.setattr("tagline.training.checkpoints.write", lambda *all: writes.append(all))
+    monkeypatch.setattr("tagline.training.running.checkpoints.write", lambda *all: writes.append(all))
     CRF(algorithm="lbfgs", max_iterations=6).fit(*sentences(), checkpoint=tmp_path / "run", save_every=3600)
     assert len(writes) == 2, "after the first pass and at the end"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tagline import compiled, readers
 from tagline.errors import InputError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.readers import blocks, columns, packing
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.corpus import Corpus

@@ -12,7 +12,7 @@ from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Scorer, structure_of
 from tagline.ragged import offsets_of
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.mira import MiraPass, mira
+from tagline.training.online.mira import MiraPass, mira
 
 L = 3
 

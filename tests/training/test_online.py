@@ -9,10 +9,10 @@ import pytest
 
 from tagline import _core
 from tagline.errors import InputError
-from tagline.training.arow import arow
-from tagline.training.averaged_perceptron import ap
 from tagline.training.likelihood import Likelihood
-from tagline.training.passive_aggressive import pa
+from tagline.training.online.arow import arow
+from tagline.training.online.averaged_perceptron import ap
+from tagline.training.online.passive_aggressive import pa
 from tests.training.problems import KINDS, counts_of, fits, legal, make_problem
 
 RULES = {

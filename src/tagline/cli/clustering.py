@@ -10,10 +10,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from tagline.cli.language import phrase
 from tagline.errors import InputError
-from tagline.features.brown import brown_clusters, sentences_of
-from tagline.features.clusters import Clusters
-from tagline.features.embeddings import read_embeddings
-from tagline.features.kmeans import cluster_vectors
+from tagline.features.lexicons.brown import brown_clusters, sentences_of
+from tagline.features.lexicons.clusters import Clusters
+from tagline.features.lexicons.embeddings import read_embeddings
+from tagline.features.lexicons.kmeans import cluster_vectors
 from tagline.readers.sources import encoding_of
 from tagline.readers.tokens import tokenize
 

@@ -15,7 +15,7 @@ from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
 from tagline.drawing.spans import TERMINAL, bracketed, shades
 from tagline.evaluation.report import evaluate
-from tagline.features.sets import load_set
+from tagline.features.templates.sets import load_set
 from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
 from tagline.readers import write_columns

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tagline.cli.language import speak
-from tagline.training.bars import Bar, Lines, on_console
-from tagline.training.progress import Budget, Silent, duration, pass_line, seconds_left
+from tagline.training.running.bars import Bar, Lines, on_console
+from tagline.training.running.progress import Budget, Silent, duration, pass_line, seconds_left
 
 __all__ = ["Bar", "Lines", "Silent", "duration", "pass_line", "reporting", "seconds_left"]
 

@@ -18,7 +18,7 @@ from tagline.cli.targets import targets_of
 from tagline.errors import InputError
 from tagline.scale.cluster import connected
 from tagline.scale.tagging import SIDE, Outcome, Shard, Told, Work, begin, run_shards, skipped_before
-from tagline.training.progress import duration
+from tagline.training.running.progress import duration
 
 LINE_SECONDS = 10.0  # between two lines about the progress, where there is no bar
 

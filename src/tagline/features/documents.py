@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import PathLike, name_of, shown, shown_value

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tagline.errors import InputError
-from tagline.features.clusters import Clusters, as_clusters
+from tagline.features.lexicons.clusters import Clusters, as_clusters
 from tagline.features.mentions import mention_lines
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.features.vectors import WordVectors
 
 PREFIXES = (4, 6, 10, 20)  # bits of Brown clusters

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagline.features.expansion import compact
-from tagline.features.lines import Line
-from tagline.features.macros import Derivation, Macro
-from tagline.features.templates import Template
-from tagline.features.word_functions import MOST_MENTIONS
+from tagline.features.templates.lines import Line
+from tagline.features.templates.macros import Derivation, Macro
+from tagline.features.templates.template import Template
+from tagline.features.templates.word_functions import MOST_MENTIONS
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.types import IntArray
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded
-from tagline.features.embeddings import Embeddings, read_embeddings
 from tagline.features.expansion import compact
-from tagline.features.lines import Line
-from tagline.features.macros import Derivation
+from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
+from tagline.features.templates.lines import Line
+from tagline.features.templates.macros import Derivation
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.readers.corpus import TAG, Column, Corpus

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.features.expansion import Skeleton, compact, unicode_words
-from tagline.features.lines import Line
-from tagline.features.macros import Derivation
-from tagline.features.templates import Template
+from tagline.features.templates.lines import Line
+from tagline.features.templates.macros import Derivation
+from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer
 from tagline.ragged import blocks_of

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.chain.checks import as_count
-from tagline.features import word_functions
+from tagline.features.templates import word_functions
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers.corpus import Column
 from tagline.types import IntArray

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from tagline.training.callbacks import Progress
+from tagline.training.running.callbacks import Progress
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report

@@ -19,7 +19,7 @@ import numpy as np
 from tagline import chain as engine
 from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
-from tagline.features.wording import legend_of
+from tagline.features.templates.wording import legend_of
 from tagline.types import BoolArray, Chain, FloatArray, IntArray
 
 Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]

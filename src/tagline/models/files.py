@@ -28,7 +28,7 @@ from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
-from tagline.training.checkpoints import KIND as CHECKPOINT
+from tagline.training.running.checkpoints import KIND as CHECKPOINT
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""

@@ -232,7 +232,7 @@ _TABLE = (
         int,
         "Look at the words beside so many other mentions of a word in its document.",
         least=0,
-        most="tagline.features.word_functions:MOST_MENTIONS",
+        most="tagline.features.templates.word_functions:MOST_MENTIONS",
     ),
     Option(
         "dictionary",

@@ -21,7 +21,7 @@ from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles, check_labels
-from tagline.training.progress import Budget, Reporter
+from tagline.training.running.progress import Budget, Reporter
 
 __all__ = ["Budget", "Material", "Recipe", "Reporter", "check_progress", "introduce"]
 

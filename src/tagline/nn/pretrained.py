@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tagline.errors import InputError
-from tagline.features.embeddings import Embeddings
+from tagline.features.lexicons.embeddings import Embeddings
 from tagline.features.subwords import PieceTable
 from tagline.nn.classifiers import ENDING, Classifier, label_names, linear_on_top
 from tagline.nn.library import library, quietly

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.scale.holders import Holder, Plan, Sums
-from tagline.training.checkpoints import State
 from tagline.training.lanes import Branch, Tree
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import Penalty, as_weights
+from tagline.training.running.checkpoints import State
 from tagline.training.stochastic_descent import SAMPLE, UNPENALISED, best_rate
 from tagline.types import Float64Array
 

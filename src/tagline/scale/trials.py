@@ -27,7 +27,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import open_target
-from tagline.training.progress import Silent
+from tagline.training.running.progress import Silent
 
 STUDY, TRIALS, MODELS, STATES, COMPILED = "study.json", "trials", "models", "states", "compiled"
 SAVE_SECONDS = 20.0  # between two checkpoints of a trial

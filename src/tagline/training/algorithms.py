@@ -19,17 +19,17 @@ from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
 from tagline.readers.sources import shown_value
-from tagline.training.arow import arow
 from tagline.training.auto import auto
-from tagline.training.averaged_perceptron import ap
 from tagline.training.checks import check_choice, check_mapping, check_number, check_options, check_whole
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor, Trained
+from tagline.training.online.arow import arow
+from tagline.training.online.averaged_perceptron import ap
+from tagline.training.online.passive_aggressive import pa
 from tagline.training.owlqn import owlqn
-from tagline.training.passive_aggressive import pa
 from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 

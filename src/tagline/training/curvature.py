@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tagline.errors import StorageError
-from tagline.training.checkpoints import DAMAGED, State
+from tagline.training.running.checkpoints import DAMAGED, State
 from tagline.types import Float64Array, IntArray
 
 SMALLEST = 1e-10  # share of |s|·|y|: a pair with less curvature is not remembered

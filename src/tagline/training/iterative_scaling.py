@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
-from tagline.training.checkpoints import State
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import as_weights
+from tagline.training.running.checkpoints import State
 from tagline.training.scaling_sums import FeatureSums, KnownFeatures, LabellingSums, SentenceSums
 from tagline.types import Float64Array
 

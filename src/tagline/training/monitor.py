@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.training.callbacks import TrainingState, told
 from tagline.training.certificate import relative_gap
-from tagline.training.checkpoints import Checkpoint, State, Stateful
 from tagline.training.checks import as_float, check_functions, check_number, check_whole
 from tagline.training.passes import Pass, Point
-from tagline.training.standing import Standing
+from tagline.training.running.callbacks import TrainingState, told
+from tagline.training.running.checkpoints import Checkpoint, State, Stateful
+from tagline.training.running.standing import Standing
 from tagline.types import Float64Array
 
 __all__ = ["DIVERGED", "Monitor", "Pass", "Point", "Points", "Stopped", "Trained", "norm"]

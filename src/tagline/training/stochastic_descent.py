@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.training.certificate import certifies, gap_at
-from tagline.training.checkpoints import State, restored_generator
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import Penalty, as_weights
+from tagline.training.running.checkpoints import State, restored_generator
 from tagline.types import Float64Array, IntArray
 
 SNAPSHOTS = 4  # of the weights, a pass, for their average

@@ -17,11 +17,11 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.readers.sources import shown_value
 from tagline.training.certificate import certifies, gap_at
-from tagline.training.checkpoints import State
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial
 from tagline.training.monitor import Point
 from tagline.training.objective import Objective, Penalty, as_weights, evaluate
+from tagline.training.running.checkpoints import State
 from tagline.types import Float64Array
 
 Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]

@@ -8,11 +8,11 @@ from random import Random
 
 import numpy as np
 
-from tagline.features.dictionaries import Dictionary
-from tagline.features.embeddings import read_embeddings
 from tagline.features.expansion import expand
-from tagline.features.sets import load_set, sets
-from tagline.features.templates import Template
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.lexicons.embeddings import read_embeddings
+from tagline.features.templates.sets import load_set, sets
+from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers import iter_columns, read_columns, read_conllu, read_jsonl, read_text, write
 from tagline.readers.conversion import convert, tags_to_spans

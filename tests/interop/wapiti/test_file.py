@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tagline
 from tagline.errors import InputError, StorageError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.interop.formats import read_model as read_any
 from tagline.interop.formats import write_model as write_any
 from tagline.interop.wapiti.dump import dump

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.errors import InputError
-from tagline.features.byte_expressions import ByteExpression
-from tagline.features.byte_text import bytes_of, text_of
 from tagline.features.expansion import expand
-from tagline.features.expressions import ExpressionError
-from tagline.features.templates import Template
-from tagline.features.wording import in_words
+from tagline.features.expressions.byte_expressions import ByteExpression
+from tagline.features.expressions.byte_text import bytes_of, text_of
+from tagline.features.expressions.trees import ExpressionError
+from tagline.features.templates.template import Template
+from tagline.features.templates.wording import in_words
 from tagline.readers import Corpus
 from tests.interop.wapiti.program import needs_wapiti, wapiti
 

@@ -16,7 +16,7 @@ import torch
 
 from tagline import BiLSTMCRF, Corpus, TransformerCRF
 from tagline import chain as engine
-from tagline.features.embeddings import Embeddings
+from tagline.features.lexicons.embeddings import Embeddings
 from tagline.models.neural.tagger import NeuralTagger
 from tagline.readers.rules import legal
 from tagline.types import Chain

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from tagline import BiLSTMCRF  # noqa: E402
 from tagline.errors import InputError  # noqa: E402
-from tagline.features.embeddings import Embeddings  # noqa: E402
+from tagline.features.lexicons.embeddings import Embeddings  # noqa: E402
 
 from .cases import (  # noqa: E402
     SHORT,

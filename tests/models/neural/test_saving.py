@@ -25,7 +25,7 @@ from safetensors.numpy import load_file  # noqa: E402
 import tagline  # noqa: E402
 from tagline import BiLSTMCRF, InputError, StorageError, TransformerCRF, storage  # noqa: E402
 from tagline.errors import TaglineError  # noqa: E402
-from tagline.features.embeddings import Embeddings  # noqa: E402
+from tagline.features.lexicons.embeddings import Embeddings  # noqa: E402
 from tagline.models.neural.tagger import NeuralTagger  # noqa: E402
 
 from .cases import (  # noqa: E402

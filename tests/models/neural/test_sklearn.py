@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: E
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 from tagline import BiLSTMCRF, Corpus, TransformerCRF  # noqa: E402
-from tagline.features.embeddings import Embeddings  # noqa: E402
+from tagline.features.lexicons.embeddings import Embeddings  # noqa: E402
 
 from ..crf.test_sklearn import ELSEWHERE, RULED_OUT, name_of  # noqa: E402
 from .cases import (  # noqa: E402

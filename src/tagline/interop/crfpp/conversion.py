@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.interop.crfpp.model import CRFPPModel, as_float64
 from tagline.interop.crfpp.templates import bigram_of, template_of, without_returns
 from tagline.models.crf.assembly import NONE_2, NONE_3, FeatureWeights, crf_of_weights

@@ -1,7 +1,7 @@
 """Darts' double array, CRF++'s dictionary of feature strings: a trie in one array; the core builds and lists it.
 
-The layout and the rule that places nodes are in ``core/features/double_array.h``; the same keys give the same bytes as
-CRF++ writes.
+The layout and the rule that places nodes are in ``core/features/names/double_array.h``; the same keys give the same
+bytes as CRF++ writes.
 """
 
 from __future__ import annotations

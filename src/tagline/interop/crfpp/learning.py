@@ -19,7 +19,7 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Expanded, Features
 from tagline.features.expansion import expand
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.features.weights import Structure, structure_of
 from tagline.interop.crfpp import binary, text
 from tagline.interop.crfpp.arguments import Arguments
@@ -31,8 +31,8 @@ from tagline.interop.crfpp.templates import bigram_of
 from tagline.ragged import first_entries
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.mira import mira
 from tagline.training.monitor import Monitor
+from tagline.training.online.mira import mira
 from tagline.training.owlqn import owlqn
 from tagline.training.sharing import Shared, shared, spread
 from tagline.types import Float64Array

@@ -9,9 +9,9 @@ import numpy as np
 
 from tagline import __version__
 from tagline.interop.crfpp import VERSION
-from tagline.training.callbacks import TrainingState
 from tagline.training.likelihood import Likelihood
-from tagline.training.mira import MiraPass
+from tagline.training.online.mira import MiraPass
+from tagline.training.running.callbacks import TrainingState
 from tagline.training.sharing import Shared
 
 STEADY = 3  # iterations below eta that end training

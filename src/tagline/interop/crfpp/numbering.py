@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.features.attributes import Attributes, Expanded
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.types import IntArray
 
 

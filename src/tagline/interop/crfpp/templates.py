@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tagline.errors import InputError, StorageError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 
 
 def template_of(lines: Sequence[str], columns: int, source: str) -> Template:

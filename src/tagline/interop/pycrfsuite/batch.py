@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.training.algorithms import Settings, train
-from tagline.training.callbacks import TrainingState
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Trained, norm
+from tagline.training.running.callbacks import TrainingState
 from tagline.types import Float64Array
 
 # The names that parameters have in the log.

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from tagline.errors import InputError
-from tagline.features.choosing import choose_set
+from tagline.features.templates.choosing import choose_set
 from tagline.interop.spacy.documents import READ, Attribute, Sentences, Task, sentences_of
 from tagline.models.contract import Model
 from tagline.models.registry import kinds

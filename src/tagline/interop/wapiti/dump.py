@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.features.byte_text import bytes_of, text_of
+from tagline.features.expressions.byte_text import bytes_of, text_of
 from tagline.interop.wapiti.text import WapitiModel, make_model
 
 MOST_LINES = 1 << 28

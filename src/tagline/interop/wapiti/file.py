@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagline.errors import InputError, StorageError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model, write_model
 from tagline.interop.wapiti.text import read_model as read_text
 from tagline.interop.wapiti.translation import translated

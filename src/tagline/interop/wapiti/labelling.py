@@ -17,8 +17,8 @@ import numpy as np
 
 from tagline.chain import constrain, k_best, marginals, viterbi
 from tagline.features.attributes import Features
-from tagline.features.byte_text import bytes_of
 from tagline.features.expansion import expand
+from tagline.features.expressions.byte_text import bytes_of
 from tagline.features.items import items_to_features
 from tagline.features.local_scores import LocalScorer, charged, log_normalisers
 from tagline.features.weights import Scorer

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, BinaryIO
 
 from tagline.errors import InputError
-from tagline.features.byte_text import text_of
-from tagline.features.templates import Template
+from tagline.features.expressions.byte_text import text_of
+from tagline.features.templates.template import Template
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Column, Corpus
 

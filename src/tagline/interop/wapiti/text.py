@@ -25,7 +25,7 @@ import numpy as np
 
 from tagline import compiled
 from tagline.errors import InputError, StorageError
-from tagline.features.byte_text import bytes_of, text_of
+from tagline.features.expressions.byte_text import bytes_of, text_of
 from tagline.ragged import offsets_of
 from tagline.types import BoolArray, Float64Array, IntArray
 

@@ -27,7 +27,7 @@ from tagline.features.attributes import Expanded, Features
 from tagline.features.expansion import expand
 from tagline.features.items import items_to_features
 from tagline.features.local_scores import LocalScorer
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, Structure, structure_of
 from tagline.interop.wapiti.file import bigram_of, template_of
@@ -36,9 +36,9 @@ from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model
 from tagline.models.crf.chains import feature_chains
 from tagline.training.algorithms import Settings, train
-from tagline.training.callbacks import TrainingState
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor
+from tagline.training.running.callbacks import TrainingState
 from tagline.types import Float64Array, IntArray
 
 Tell = Callable[[str], None]

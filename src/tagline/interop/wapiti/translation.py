@@ -12,9 +12,9 @@ from collections.abc import Callable
 from itertools import product
 
 from tagline.errors import InputError
-from tagline.features.lines import Line
-from tagline.features.templates import Template
-from tagline.features.wapiti_lines import NAMED_PADDING
+from tagline.features.templates.lines import Line
+from tagline.features.templates.template import Template
+from tagline.features.templates.wapiti_lines import NAMED_PADDING
 
 Translation = Callable[[str], str]
 

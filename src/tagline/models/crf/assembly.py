@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Extraction, Way

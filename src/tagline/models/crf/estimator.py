@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline import storage
 from tagline.errors import InputError, TrainingError
-from tagline.features.dictionaries import Dictionary
-from tagline.features.templates import Template
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.templates.template import Template
 from tagline.models.contract import Progress
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
@@ -35,11 +35,11 @@ from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences
 from tagline.training.algorithms import ALGORITHMS
-from tagline.training.callbacks import Callback
 from tagline.training.certificate import relative_gap
-from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
-from tagline.training.runs import RunFiles
+from tagline.training.running.callbacks import Callback
+from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.runs import RunFiles
 
 
 class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc]

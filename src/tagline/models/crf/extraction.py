@@ -15,15 +15,15 @@ from typing import Any, TypeAlias
 
 from tagline.errors import InputError
 from tagline.features.attributes import Expanded
-from tagline.features.dictionaries import Dictionary
 from tagline.features.documents import document_numbers
 from tagline.features.expansion import MOST_HASH_BITS, expand
-from tagline.features.gazetteers import COLUMN
 from tagline.features.items import items_to_features
 from tagline.features.knowledge import Knowledge
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.lexicons.gazetteers import COLUMN
 from tagline.features.mentions import mention_columns, resolved
-from tagline.features.sets import load_set, sets
-from tagline.features.templates import Template
+from tagline.features.templates.sets import load_set, sets
+from tagline.features.templates.template import Template
 from tagline.features.vectors import add_vectors
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.sentences import tokens_as_corpus

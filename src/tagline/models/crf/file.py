@@ -34,10 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.features.dictionaries import Dictionary
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.knowledge import Knowledge
-from tagline.features.templates import Template
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Extraction, Way

@@ -43,13 +43,13 @@ from tagline.models.sizes import warn_of_cost
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, train
-from tagline.training.checkpoints import checksum
 from tagline.training.checks import seed_of
-from tagline.training.journal import Journal
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass, Trained
-from tagline.training.progress import Budget, narrating
-from tagline.training.runs import RunFiles
+from tagline.training.running.checkpoints import checksum
+from tagline.training.running.journal import Journal
+from tagline.training.running.progress import Budget, narrating
+from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:

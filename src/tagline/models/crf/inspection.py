@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tagline.drawing.tables import Readable
-from tagline.features.dictionaries import Dictionary
+from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.tables import weight_rows, with_rows

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.features.clusters import MOST_TABLES, Clusters
 from tagline.features.knowledge import Knowledge
+from tagline.features.lexicons.clusters import MOST_TABLES, Clusters
 from tagline.features.vectors import WordVectors
 from tagline.models.files import bad_file
 from tagline.storage import ModelFile

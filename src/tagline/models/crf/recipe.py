@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.features.choosing import choose_set, named_template
-from tagline.features.dictionaries import Dictionary
-from tagline.features.gazetteers import dictionary_lines, learn_dictionary, read_dictionaries
-from tagline.features.sets import load_set
-from tagline.features.templates import Template
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.lexicons.gazetteers import dictionary_lines, learn_dictionary, read_dictionaries
+from tagline.features.templates.choosing import choose_set, named_template
+from tagline.features.templates.sets import load_set
+from tagline.features.templates.template import Template
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF

@@ -27,8 +27,8 @@ from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost
 from tagline.training.algorithms import Settings, descend
-from tagline.training.checkpoints import checksum
-from tagline.training.runs import RunFiles
+from tagline.training.running.checkpoints import checksum
+from tagline.training.running.runs import RunFiles
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF

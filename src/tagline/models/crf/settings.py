@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagline.errors import InputError
-from tagline.features.word_functions import MOST_MENTIONS
+from tagline.features.templates.word_functions import MOST_MENTIONS
 from tagline.models.crf.file import MOST_PRUNED
 from tagline.models.labelled import check_labelling_settings
 from tagline.readers.sources import shown_value

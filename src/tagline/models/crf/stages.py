@@ -22,8 +22,8 @@ from tagline.features.documents import (
     document_numbers,
     document_sizes,
 )
-from tagline.features.lines import Line
-from tagline.features.templates import Template
+from tagline.features.templates.lines import Line
+from tagline.features.templates.template import Template
 from tagline.models.crf.compilation import CompiledCorpus
 from tagline.models.crf.extraction import as_template, looks_at_mentions
 from tagline.models.crf.tagger import CRFTagger

@@ -20,10 +20,10 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.documents import COLUMNS, document_columns, document_numbers, document_sizes
 from tagline.features.local_scores import LocalScorer
+from tagline.features.templates.wording import legend, meanings
 from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import NumberedTemplate, WordScorer
-from tagline.features.wording import legend, meanings
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.chains import feature_chains, word_chains

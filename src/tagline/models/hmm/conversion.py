@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.features.templates import Template
+from tagline.features.templates.template import Template
 from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Way

@@ -33,11 +33,11 @@ from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
 from tagline.models.remote import RemoteCorpus
 from tagline.storage import ModelFile, Path
-from tagline.training.callbacks import Callback
-from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import Pass
-from tagline.training.progress import Budget, narrating
-from tagline.training.runs import RunFiles
+from tagline.training.running.callbacks import Callback
+from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.progress import Budget, narrating
+from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
 
 

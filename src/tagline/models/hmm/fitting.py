@@ -29,11 +29,11 @@ from tagline.models.hmm.resuming import Search, arrays_of, facts_of, keeper, res
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
-from tagline.training.callbacks import TrainingState, told
-from tagline.training.checkpoints import Checkpoint
 from tagline.training.monitor import Pass
-from tagline.training.progress import Reporter
-from tagline.training.runs import RunFiles
+from tagline.training.running.callbacks import TrainingState, told
+from tagline.training.running.checkpoints import Checkpoint
+from tagline.training.running.progress import Reporter
+from tagline.training.running.runs import RunFiles
 
 if TYPE_CHECKING:
     from tagline.models.hmm.estimator import HMM

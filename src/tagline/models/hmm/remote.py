@@ -18,8 +18,8 @@ from tagline.models.hmm.resuming import arrays_of
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.topologies import as_topology
 from tagline.models.remote import RemoteCorpus, Tally
-from tagline.training.callbacks import TrainingState, told
 from tagline.training.monitor import Pass
+from tagline.training.running.callbacks import TrainingState, told
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:

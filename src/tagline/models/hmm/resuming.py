@@ -14,9 +14,9 @@ from tagline.models.hmm.baum_welch import REVIVALS, Place
 from tagline.models.hmm.lessons import ObservedLesson
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.settings import Fitting
-from tagline.training.checkpoints import DAMAGED, Checkpoint, State, checksum, restored_generator
 from tagline.training.expectation_maximisation import Climbed, Ledge
-from tagline.training.standing import history_of, history_state
+from tagline.training.running.checkpoints import DAMAGED, Checkpoint, State, checksum, restored_generator
+from tagline.training.running.standing import history_of, history_state
 
 _EMISSION = "emission."
 _WHEN_TO_STOP = ("max_iterations", "tolerance", "max_seconds", "verbose", "callbacks", "warm_start")

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from tagline.chain.checks import as_count
 from tagline.errors import InputError
-from tagline.features.choosing import BY_CHARACTER, is_by_character
-from tagline.features.embeddings import Embeddings, read_embeddings
+from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
+from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.words import KNOWN, Forms, FormTable
 from tagline.models.files import bad_file
@@ -32,7 +32,7 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import ModelFile, Path
-from tagline.training.callbacks import Callback
+from tagline.training.running.callbacks import Callback
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.embeddings")

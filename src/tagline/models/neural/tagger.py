@@ -43,12 +43,12 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
-from tagline.training.callbacks import Callback
 from tagline.training.checks import seed_of
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
-from tagline.training.progress import Budget, narrating
+from tagline.training.running.callbacks import Callback
+from tagline.training.running.progress import Budget, narrating
 from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]

@@ -44,8 +44,8 @@ from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile, Path
-from tagline.training.callbacks import Callback
 from tagline.training.checks import check_whole
+from tagline.training.running.callbacks import Callback
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.models")

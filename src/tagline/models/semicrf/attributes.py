@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tagline.chain.segments.types import ends_of, readable
 from tagline.errors import InputError
-from tagline.features.dictionaries import Dictionary
-from tagline.features.word_functions import shortshape
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.templates.word_functions import shortshape
 from tagline.models.sentences import words_of
 from tagline.ragged import row_offsets
 from tagline.readers.arguments import is_listing

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
-from tagline.features.dictionaries import Dictionary
+from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
@@ -40,10 +40,10 @@ from tagline.models.semicrf.views import view_segments
 from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
 from tagline.models.views import ModelView
 from tagline.storage import ModelFile, Path
-from tagline.training.callbacks import Callback
-from tagline.training.checkpoints import SECONDS
 from tagline.training.monitor import DIVERGED, Pass
-from tagline.training.runs import RunFiles
+from tagline.training.running.callbacks import Callback
+from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.runs import RunFiles
 
 
 class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
-from tagline.features.dictionaries import Dictionary
+from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
 from tagline.features.attributes import Features
-from tagline.features.dictionaries import Dictionary
+from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
 from tagline.models.crf.chains import take_sentences
@@ -27,15 +27,15 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
-from tagline.training.checkpoints import checksum
 from tagline.training.checks import seed_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
 from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
-from tagline.training.progress import Budget, narrating
-from tagline.training.runs import RunFiles
+from tagline.training.running.checkpoints import checksum
+from tagline.training.running.progress import Budget, narrating
+from tagline.training.running.runs import RunFiles
 from tagline.training.stochastic_descent import sgd
 from tagline.types import BoolArray, Float64Array, IntArray
 

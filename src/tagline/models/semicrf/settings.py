@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagline.errors import InputError
-from tagline.features.dictionaries import Dictionary
+from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.labelled import check_labelling_settings
 from tagline.models.semicrf.attributes import check_kinds
 from tagline.readers.sources import shown_value

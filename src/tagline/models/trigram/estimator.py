@@ -45,9 +45,9 @@ from tagline.models.trigram.remote import counts_of
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.storage import ModelFile
-from tagline.training.callbacks import Callback, TrainingState, told
 from tagline.training.checks import check_functions, check_number, check_switch, check_whole, random_generator
 from tagline.training.passes import Pass
+from tagline.training.running.callbacks import Callback, TrainingState, told
 from tagline.types import BoolArray, Float64Array, IntArray
 
 MOST_RANKS = 2**62  # labellings that the core can be asked for

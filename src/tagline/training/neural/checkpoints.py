@@ -26,12 +26,12 @@ from torch.optim import SGD, AdamW
 
 from tagline.errors import StorageError
 from tagline.storage import ModelFile, Path, write
-from tagline.training.checkpoints import DAMAGED, KIND, check_facts, opened, read_number, written
 from tagline.training.neural import randomness
 from tagline.training.neural.journal import Epoch
 from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps, Totals
+from tagline.training.running.checkpoints import DAMAGED, KIND, check_facts, opened, read_number, written
 from tagline.types import IntArray
 
 _NUMBER = re.compile("[0-9]{1,9}")

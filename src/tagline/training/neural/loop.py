@@ -21,9 +21,6 @@ import torch
 
 from tagline.errors import InputError, StorageError
 from tagline.storage import Path
-from tagline.training.callbacks import Callback
-from tagline.training.checkpoints import check_place
-from tagline.training.journal import Journal
 from tagline.training.neural import checkpoints, randomness
 from tagline.training.neural.batching import bucketed, loaded
 from tagline.training.neural.checkpoints import Best, Standing
@@ -37,6 +34,9 @@ from tagline.training.neural.steps import Part, Steps, Totals
 from tagline.training.neural.task import Progress, Task, dev_score_of
 from tagline.training.neural.waiting import let_threads_sleep
 from tagline.training.neural.watch import Watch
+from tagline.training.running.callbacks import Callback
+from tagline.training.running.checkpoints import check_place
+from tagline.training.running.journal import Journal
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.training")

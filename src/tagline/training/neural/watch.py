@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.training.callbacks import Callback, TrainingState, told
-from tagline.training.journal import Journal
 from tagline.training.neural.checkpoints import Standing
 from tagline.training.neural.interrupts import Interrupts
 from tagline.training.neural.journal import Epoch
@@ -21,6 +19,8 @@ from tagline.training.neural.processes import Processes
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps
 from tagline.training.neural.task import Progress
+from tagline.training.running.callbacks import Callback, TrainingState, told
+from tagline.training.running.journal import Journal
 from tagline.types import IntArray
 
 STRIDE = 8  # steps after which several processes agree on whether to stop; one process looks after each step

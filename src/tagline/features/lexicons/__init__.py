@@ -1,0 +1,1 @@
+"""What is known of words beside a corpus: dictionaries and gazetteers, clusters, word vectors, and their making."""

@@ -1,0 +1,1 @@
+"""Learning from mistakes, a sentence at a time: `learner` has what these algorithms share."""

@@ -1,0 +1,104 @@
+"""Where a run stands between two passes, into a checkpoint and out of it: the history, the clock, the best weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from tagline.errors import StorageError
+from tagline.training.passes import Pass, Point
+from tagline.training.running.checkpoints import DAMAGED, State, read_number
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A run that a monitor follows.
+
+    Attributes:
+        stage: the algorithm that is under way, of several that follow one another.
+        history, seconds: of the whole run.
+        objectives: of this algorithm, the start's first.
+        last: the point that was reached.
+        best: the point with the best dev score, where there is patience.
+        waited: passes since then.
+    """
+
+    stage: str
+    history: tuple[Pass, ...]
+    seconds: float
+    objectives: tuple[float, ...]
+    last: Point
+    best: Point | None
+    waited: int
+
+    def state(self, best_score: float) -> State:
+        """Return it as values and arrays."""
+        values = {
+            "stage": self.stage,
+            "seconds": self.seconds,
+            "waited": self.waited,
+            "best_score": best_score,
+            "history": history_state(self.history),
+        }
+        state = State(values, {"objectives": np.array(self.objectives, np.float64)})
+        state = state.joined("last", _point_state(self.last))
+        return state if self.best is None else state.joined("best", _point_state(self.best))
+
+    @classmethod
+    def of(cls, state: State, stage: str, size: int) -> tuple[Standing, float]:
+        """Return what `state` made values and arrays of, for so many weights, and the best dev score."""
+        if (named := state.value("stage", str)) != stage:
+            raise StorageError(f"{state.source}: expected the algorithm {stage}, got {named!r:.60}; {DAMAGED}")
+        standing = cls(
+            stage,
+            history_of(state),
+            state.value("seconds", float),
+            tuple(state.array("objectives", np.float64, None).tolist()),
+            _point(state.part("last"), size),
+            _point(state.part("best"), size) if "best" in state.values else None,
+            state.value("waited", int),
+        )
+        if not standing.history or len(standing.objectives) < 2:
+            raise StorageError(f"{state.source}: expected at least one pass, got none; {DAMAGED}")
+        return standing, state.value("best_score", float)
+
+
+def history_state(history: Sequence[Pass]) -> dict[str, list[Any]]:
+    """Return passes by columns."""
+    rows = [asdict(done) for done in history]
+    return {entry.name: [row[entry.name] for row in rows] for entry in fields(Pass)}
+
+
+def history_of(state: State) -> tuple[Pass, ...]:
+    """Return the passes that `history_state` made columns of."""
+    columns = state.value("history", dict)
+    try:
+        unknown = [None] * len(columns["iteration"])  # a gap, in a checkpoint of an older version
+        columns = {"gap": unknown, **columns}
+        rows = list(zip(*[columns[entry.name] for entry in fields(Pass)], strict=True))
+        numbers = [[read_number(value) for value in row] for row in rows]
+        if odd := [value for row in numbers for value in row if value is not None and type(value) not in (int, float)]:
+            raise TypeError(f"{odd[0]!r:.60}")
+        if [row[0] for row in numbers] != list(range(1, len(rows) + 1)):
+            raise ValueError("passes that are not numbered 1, 2, …")
+        return tuple(Pass(*row) for row in numbers)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{state.source}: expected passes in the history, got: {error!r:.100}; {DAMAGED}") from None
+
+
+def _point_state(point: Point) -> State:
+    values = {entry.name: getattr(point, entry.name) for entry in fields(Point) if entry.name != "weights"}
+    return State(values, {"weights": point.weights})
+
+
+def _point(state: State, size: int) -> Point:
+    weights = state.array("weights", np.float64, size)
+    if not np.isfinite(weights).all():
+        raise StorageError(f"{state.source}: expected finite weights, got others; {DAMAGED}")
+    numbers = {name: state.value(name, float) for name in ("objective", "gradient_norm", "weight_norm")}
+    counts = {name: state.value(name, int) for name in ("active", "evaluations")}
+    step, gap = (None if state.values.get(name) is None else state.value(name, float) for name in ("step", "gap"))
+    return Point(weights, **numbers, **counts, step=step, noisy=state.value("noisy", bool), gap=gap)
