@@ -12,14 +12,14 @@ from tagline import CRF, InputError, TrainingState
 from tagline.datasets import make_entities
 from tagline.training.algorithms import Settings, train
 from tagline.training.certificate import gap_at, relative_gap, smallest_subgradient
-from tagline.training.checkpoints import State
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor
 from tagline.training.objective import Penalty
 from tagline.training.passes import Pass
-from tagline.training.progress import Budget, seconds_left
-from tagline.training.standing import history_of, history_state
+from tagline.training.running.checkpoints import State
+from tagline.training.running.progress import Budget, seconds_left
+from tagline.training.running.standing import history_of, history_state
 
 from .convex import logistic, logistic_loss
 from .problems import KINDS, Problem, make_problem

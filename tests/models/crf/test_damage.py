@@ -14,8 +14,8 @@ import pytest
 from tagline import storage
 from tagline.chain import marginals, viterbi
 from tagline.errors import StorageError, TaglineError
-from tagline.features.dictionaries import Dictionary
-from tagline.features.templates import Template
+from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.features.templates.template import Template
 from tagline.features.weights import Scorer, structure_of
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.file import SavedCRF, pack, unpack

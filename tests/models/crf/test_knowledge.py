@@ -11,7 +11,7 @@ import pytest
 
 import tagline
 from tagline import CRF, InputError, StorageError, storage
-from tagline.features.clusters import Clusters
+from tagline.features.lexicons.clusters import Clusters
 from tagline.models.crf.chains import feature_chains
 from tagline.models.crf.file import unpack
 from tagline.models.crf.tagger import CRFTagger

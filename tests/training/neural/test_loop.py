@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,22 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
-from tagline import storage
 from tagline.errors import InputError
-from tagline.training.callbacks import TrainingState
-from tagline.training.neural import checkpoints, loop, steps, watch
+from tagline.training.neural import loop, watch
 from tagline.training.neural.batching import bucketed
-from tagline.training.neural.interrupts import SOON, Interrupts
-from tagline.training.neural.loop import Epoch, train
-from tagline.training.neural.optimisers import optimiser_of
-from tagline.training.neural.processes import Processes
+from tagline.training.neural.loop import train
 from tagline.training.neural.randomness import order_of, seeded
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
 
-from .toys import Tagger, ToyTask, close, same, weights
+from .toys import Spoiled, Tagger, ToyTask, close, same, weights
 
 DESCENT = Descent(epochs=3, batch_size=8, learning_rate=0.05, weight_decay=0.1, clip=1.0, seed=5)
 EXACT: dict[str, Any] = {"dropout": 0.0, "dtype": torch.float64}
@@ -158,340 +149,6 @@ def test_the_caller_s_random_numbers_mode_and_handler_are_left_alone() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-# Which weights are kept, and when it stops.
-
-
-def test_best_weights_are_kept_and_patience_ends_the_run() -> None:
-    scores = (0.1, 0.5, 0.4, 0.45, 0.9)
-    task, at_best = ToyTask(scores=scores), ToyTask(scores=scores)
-    done = train(task, replace(DESCENT, epochs=9, patience=2))
-    assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 2, 4)
-    train(at_best, replace(DESCENT, epochs=9), callbacks=[lambda epoch: epoch.epoch == 2])
-    assert same(weights(task), weights(at_best))
-
-
-def test_without_scores_the_last_weights_stay() -> None:
-    task, longer = ToyTask(scores=[None] * 9), ToyTask(scores=[None] * 9)
-    descent = replace(DESCENT, schedule="constant")
-    train(task, replace(descent, epochs=2))
-    done = train(longer, replace(descent, epochs=2))
-    assert done.best_epoch == 2
-    assert same(weights(task), weights(longer))
-
-
-def test_scores_that_are_not_finite_are_never_the_best() -> None:
-    done = train(ToyTask(scores=(math.nan, 0.3, math.inf)), DESCENT)
-    assert done.best_epoch == 2
-    assert math.isnan(done.history[0].dev_score or 0)
-    done = train(ToyTask(scores=(math.nan, math.nan, 1.0)), replace(DESCENT, patience=2))
-    assert (done.reason, done.best_epoch) == ("patience", 2)
-
-
-def test_patience_needs_scores() -> None:
-    with pytest.raises(InputError, match="patience: expected a dev score"):
-        train(ToyTask(scores=[None]), replace(DESCENT, patience=3))
-
-
-def test_callbacks_see_each_epoch_and_stop() -> None:
-    seen: list[TrainingState] = []
-    done = train(ToyTask(), DESCENT, callbacks=[seen.append, lambda epoch: epoch.epoch == 2, seen.append])
-    assert done.reason == "callback"
-    assert [epoch.epoch for epoch in seen] == [1, 1, 2, 2]
-    assert tuple(state.progress for state in seen[::2]) == done.history
-    assert [(state.objective, state.gap) for state in seen[::2]] == [(epoch.loss, None) for epoch in done.history]
-
-
-@pytest.mark.parametrize("average", [0.0, 0.9])
-def test_callbacks_copy_the_weights_that_are_scored(average: float) -> None:
-    """The last copy is what the network holds at the end; what the callback does with its copy changes nothing."""
-    copies: list[dict[str, torch.Tensor]] = []
-
-    def keep(state: TrainingState) -> None:
-        copies.append(state.weights())
-        for tensor in state.weights().values():
-            tensor.zero_()
-
-    task = ToyTask()
-    task.dev_score = lambda: None  # type: ignore[method-assign]
-    train(task, replace(DESCENT, average=average, epochs=2), callbacks=[keep])
-    final = task.module.state_dict()
-    assert copies[1].keys() == final.keys()
-    assert all(torch.equal(copies[1][name], final[name]) for name in final)
-    assert not all(torch.equal(copies[0][name], final[name]) for name in final)
-
-
-def test_the_time_budget_ends_an_epoch_between_two_steps() -> None:
-    task = ToyTask(scores=[None], pause=0.01)
-    done = train(task, replace(DESCENT, epochs=100, max_seconds=0.05))
-    assert done.reason == "time budget"
-    assert 0 < len(task.seen) < 60
-    task = ToyTask()
-    done = train(task, replace(DESCENT, max_seconds=0))
-    assert (done.reason, done.best_epoch, done.history, len(task.seen)) == ("time budget", 0, (), 1)
-
-
-def test_ctrl_c_ends_the_run_after_the_step_and_keeps_the_weights(tmp_path: Path) -> None:
-    class Interrupted(ToyTask):
-        def inputs(self, sentences: Any) -> tuple[Any, ...]:
-            if len(self.seen) == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-            return super().inputs(sentences)
-
-    task, whole = Interrupted(scores=(1, 2, 3)), ToyTask(scores=(1, 2, 3))
-    before = weights(task)
-    done = train(task, DESCENT, checkpoint=tmp_path / "c")
-    assert (done.reason, done.best_epoch, len(task.seen)) == ("interrupted", 0, 4)
-    assert storage.read(tmp_path / "c").config["step"] == 4
-    assert not close(weights(task), before, atol=1e-3)
-    done = train(again := ToyTask(scores=(1, 2, 3)), DESCENT, checkpoint=tmp_path / "c", resume=True)
-    assert (done.reason, done.best_epoch) == ("epochs", 3)
-    train(whole, DESCENT)
-    assert same(weights(again), weights(whole))
-
-
-def test_ctrl_c_while_scoring_is_honoured_afterwards_and_the_best_weights_return() -> None:
-    task, best = ToyTask(), ToyTask(scores=(1,))
-    epochs: list[Epoch] = []
-    scores = iter((2.0, 1.0))
-
-    def dev_score() -> float:
-        if epochs:
-            os.kill(os.getpid(), signal.SIGINT)
-        return next(scores)
-
-    task.dev_score = dev_score  # type: ignore[method-assign]
-    done = train(task, DESCENT, callbacks=[epochs.append])
-    assert (done.reason, done.best_epoch, len(epochs)) == ("interrupted", 1, 2)
-    train(best, DESCENT, callbacks=[lambda epoch: True])
-    assert same(weights(task), weights(best))
-
-
-def test_of_equal_scores_the_last_is_kept_and_patience_goes_on() -> None:
-    done = train(ToyTask(scores=(0, 0, 0)), DESCENT)
-    assert (done.reason, done.best_epoch) == ("epochs", 3)
-    done = train(ToyTask(scores=(1, 1, 1)), replace(DESCENT, patience=2))
-    assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 3, 3)
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
-def test_a_log_on_a_full_disk_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    task = ToyTask()
-    assert train(task, DESCENT, log="/dev/full").reason == "epochs"
-    assert caplog.text.count("/dev/full: expected room for a line of the log, got:") == 1
-
-
-def test_a_checkpoint_that_cannot_be_written_costs_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    whole, count = checkpoints.save, iter(range(100))
-
-    def save(*parts: Any) -> None:
-        if next(count):
-            raise storage.StorageError("c: no room")
-        whole(*parts)
-
-    monkeypatch.setattr(checkpoints, "save", save)
-    assert train(ToyTask(), DESCENT, checkpoint=tmp_path / "c").reason == "epochs"
-    assert "c: no room; training goes on without it" in caplog.text
-    with pytest.raises(storage.StorageError, match="no room"):  # at once, when nothing is lost
-        train(ToyTask(), DESCENT, checkpoint=tmp_path / "c")
-
-
-def test_a_checkpoint_takes_the_place_of_a_checkpoint_only(tmp_path: Path) -> None:
-    place = tmp_path / "precious.txt"
-    place.write_text("mine")
-    with pytest.raises(
-        InputError, match=r"precious\.txt: expected a new file or an older checkpoint, got another file"
-    ):
-        train(ToyTask(), DESCENT, checkpoint=place)
-    assert place.read_text() == "mine"
-    for _ in range(2):
-        train(ToyTask(), DESCENT, checkpoint=tmp_path / "c")
-
-
-def test_the_second_ctrl_c_is_one() -> None:
-    with Interrupts() as interrupts:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert interrupts.noted
-        os.kill(os.getpid(), signal.SIGINT)  # so soon, it is the same
-        interrupts._when -= SOON
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_other_handlers_and_threads_are_left_alone() -> None:
-    handler: Callable[..., None] = lambda *_: None  # noqa: E731
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        with Interrupts():
-            assert signal.getsignal(signal.SIGINT) is handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-    reasons: list[str] = []
-    thread = threading.Thread(target=lambda: reasons.append(train(ToyTask(), DESCENT).reason))
-    thread.start()
-    thread.join()
-    assert reasons == ["epochs"]
-
-
-# Numbers that are not finite, precision, odd networks.
-
-
-class Spoiled(ToyTask):
-    """Batches that give NaN, or an infinite loss with a fine gradient, from one step on."""
-
-    def __init__(self, at: int, value: float, **options: Any) -> None:
-        super().__init__(**options)
-        calls = 0
-
-        def spoil(_module: Any, _inputs: Any, loss: Tensor) -> Tensor:
-            nonlocal calls
-            calls += 1
-            if calls < at:
-                return loss
-            return loss * value if math.isnan(value) else loss + value
-
-        self.module.register_forward_hook(spoil)
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
-def test_a_loss_that_is_not_finite_is_named_and_never_reaches_the_weights(value: float, optimizer: str) -> None:
-    task = Spoiled(11, value)  # 8 steps an epoch: the third of the second
-    with pytest.raises(
-        InputError, match=r"^epoch 2, step 3: expected a finite loss and gradient, got NaN or infinity; "
-    ):
-        train(task, replace(DESCENT, optimizer=optimizer))
-    assert all(np.isfinite(value).all() for value in weights(task).values())
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_such_a_step_changes_nothing_and_the_first_of_many_is_named(value: float) -> None:
-    """Of 60 steps every eighth looks at what was reached."""
-    task = Spoiled(1, value)
-    before = weights(task)
-    with pytest.raises(InputError, match=r"^epoch 1, step 1: "):
-        train(task, replace(DESCENT, batch_size=1))
-    assert len(task.seen) == 8
-    assert close(weights(task), before, atol=0.0)
-
-
-def test_float16_leaves_out_steps_whose_gradient_overflows() -> None:
-    """The first scale of 2^16 is too large here; it is halved until it fits."""
-    task = ToyTask(dropout=0.0)
-    with torch.no_grad():
-        task.module.linear.weight *= 100
-    before = weights(task)
-    done = train(task, replace(DESCENT, precision="float16", epochs=2, optimizer="sgd"))
-    assert all(np.isfinite(value).all() for value in weights(task).values())
-    assert not close(weights(task), before, atol=1e-4)
-    assert all(math.isfinite(epoch.loss) and math.isfinite(epoch.gradient_norm) for epoch in done.history)
-
-
-class Others(Processes):
-    """Their gradients are 0."""
-
-    def add_up(self, parameters: Any, loss: Tensor) -> Tensor:
-        for parameter in parameters:
-            parameter.grad = torch.zeros_like(parameter)
-        return loss
-
-
-@pytest.mark.parametrize("precision", ["float32", "float16"])
-def test_a_step_in_which_other_processes_have_all_sentences(precision: str) -> None:
-    task, descent = ToyTask(8), replace(DESCENT, precision=precision, optimizer="sgd", weight_decay=0.0)
-    optimiser = optimiser_of([{"params": list(task.module.parameters())}], descent)
-    before = weights(task)
-    step = steps.Steps(task.module, optimiser, descent, Others(), torch.device("cpu"))
-    step.take([], 4, 0.1, 1)
-    assert step.check(1).loss == 0.0
-    assert same(weights(task), before)
-
-
-def test_bfloat16_is_near_float32() -> None:
-    losses = []
-    for precision in ("bfloat16", "float32"):
-        task = ToyTask(dropout=0.0)
-        losses.append(train(task, replace(DESCENT, precision=precision)).history[-1].loss)
-        assert task.module.linear.weight.dtype == torch.float32
-    assert losses[0] != losses[1]
-    assert losses[0] == pytest.approx(losses[1], rel=0.02)
-
-
-def test_auto_is_float32_on_the_cpu() -> None:
-    assert steps.precision_of("auto", torch.device("cpu")) == "float32"
-    assert steps.precision_of("float16", torch.device("cpu")) == "float16"
-
-
-def test_frozen_parameters_stay_and_a_whole_frozen_network_is_an_error() -> None:
-    task = ToyTask()
-    task.module.words.weight.requires_grad = False
-    before = weights(task)
-    train(task, DESCENT)
-    assert np.array_equal(weights(task)["words.weight"], before["words.weight"])
-    assert not np.array_equal(weights(task)["linear.weight"], before["linear.weight"])
-    task.module.requires_grad_(False)
-    with pytest.raises(InputError, match="groups: expected parameters that want a gradient"):
-        train(task, DESCENT)
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (lambda weight: [{"params": [weight]}, {"params": [weight]}], "groups: expected each parameter in one group"),
-        (
-            lambda weight: [{"params": [weight], "rate": -1.0, "name": "x"}],
-            "expected a rate of 0 or more, got -1.0 for .* 'x'",
-        ),
-    ],
-)
-def test_bad_groups(groups: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        optimiser_of(groups(torch.nn.Parameter(torch.zeros(2))), DESCENT)
-
-
-def test_an_update_that_is_called_off_leaves_no_trace() -> None:
-    """Not even in a momentum that was never written."""
-    value = torch.nn.Parameter(torch.ones(3))
-    optimiser = optimiser_of([{"params": [value]}], replace(DESCENT, optimizer="sgd", weight_decay=0.0))
-    for called_off in (1.0, 0.0):
-        value.grad = torch.full((3,), 2.0)
-        optimiser.found_inf = torch.tensor(called_off)  # type: ignore[attr-defined]
-        optimiser.step()
-        assert value.tolist() == pytest.approx([1.0 if called_off else 1.0 - DESCENT.learning_rate * 2.0] * 3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"resume": True}, "checkpoint: expected a file to resume from"),
-        ({"save_every": 1.0}, "checkpoint: expected a file to resume from"),
-        ({"save_every": -1.0, "checkpoint": "x"}, "save_every: expected 0 seconds or more, got -1.0"),
-        (
-            {"log": "nowhere/log.jsonl"},
-            r"nowhere/log.jsonl: expected a log to add to, got: No such file or directory; make",
-        ),
-        ({"checkpoint": "nowhere/c"}, r"nowhere/c: expected a place to write to, got: No such file"),
-    ],
-)
-def test_bad_arguments(options: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    task = ToyTask()
-    with pytest.raises(ValueError, match=message):
-        train(task, DESCENT, **options)
-    assert not task.seen
-
-
-def test_nothing_to_learn() -> None:
-    with pytest.raises(InputError, match="lengths: expected at least one sentence"):
-        train(ToyTask(0), DESCENT)
-    task = ToyTask()
-    task.module = torch.nn.Dropout()
-    with pytest.raises(InputError, match="module: expected parameters to train, got none"):
-        train(task, DESCENT)
-
-
 # Who is told.
 
 
@@ -528,7 +185,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
     class Boards:
         SummaryWriter = Writer
 
-    monkeypatch.setattr("tagline.training.journal.import_module", lambda name: Boards)
+    monkeypatch.setattr("tagline.training.running.journal.import_module", lambda name: Boards)
     done = train(ToyTask(), DESCENT, tensorboard=tmp_path / "board")
     assert calls[0] == (str(tmp_path / "board"),)
     assert ("loss", done.history[1].loss, 2) in calls
@@ -537,7 +194,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
     def missing(name: str) -> Any:
         raise ImportError("No module named 'tensorboard'")
 
-    monkeypatch.setattr("tagline.training.journal.import_module", missing)
+    monkeypatch.setattr("tagline.training.running.journal.import_module", missing)
     with pytest.raises(
         InputError, match=r"tensorboard: expected TensorBoard to be installed, .*; pip install tensorboard"
     ):

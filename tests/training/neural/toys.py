@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -88,6 +89,23 @@ class ToyTask:
             return next(self.dev_scores)
         words, tags, mask = self.inputs(np.arange(len(self.lengths)))
         return ((self.module.scores(words).argmax(-1) == tags) & mask).sum().item() / int(self.lengths.sum())
+
+
+class Spoiled(ToyTask):
+    """Batches that give NaN, or an infinite loss with a fine gradient, from one step on."""
+
+    def __init__(self, at: int, value: float, **options: Any) -> None:
+        super().__init__(**options)
+        calls = 0
+
+        def spoil(_module: Any, _inputs: Any, loss: Tensor) -> Tensor:
+            nonlocal calls
+            calls += 1
+            if calls < at:
+                return loss
+            return loss * value if math.isnan(value) else loss + value
+
+        self.module.register_forward_hook(spoil)
 
 
 def _padded(rows: Sequence[IntArray]) -> Tensor:
