@@ -3,6 +3,7 @@
 NB_MODULE(_core, m) {
     nanobind::set_leak_warnings(false);  // tensors that live until the end may hold what is ours
     m.doc() = "The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.";
+    tagline::bindings::bind_runtime(m);  // first: it refuses processors that are too old
     tagline::bindings::bind_answers(m);
     tagline::bindings::bind_baum_welch(m);
     tagline::bindings::bind_brown(m);
@@ -16,7 +17,6 @@ NB_MODULE(_core, m) {
     tagline::bindings::bind_online(m);
     tagline::bindings::bind_patterns(m);
     tagline::bindings::bind_runs(m);
-    tagline::bindings::bind_runtime(m);
     tagline::bindings::bind_second_order(m);
     tagline::bindings::bind_segments(m);
     tagline::bindings::bind_sequences(m);
