@@ -1,5 +1,5 @@
-"""Odd surroundings: Python without assertions, no home, a folder that is not written to, plain ASCII, two copies at once,
-processes that fork, interpreters inside an interpreter, a Python without its lock, a processor that is too old."""
+"""Odd surroundings: Python without assertions, no home, a folder that is not written to, plain ASCII, two copies at
+once, processes that fork, interpreters inside an interpreter, a Python without its lock, a processor that is too old."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tagline import compiled
 
 needs_core = pytest.mark.skipif(compiled.core is None, reason="the compiled core is missing")
 
-# A model is trained, saved, loaded and asked: prints its labels.
+# A model is trained, saved, loaded and asked: prints its labels. The code itself is ASCII, so that any locale can pass it on.
 WORK = """
 import pathlib, sys, tempfile, tagline
-X = [["Anna", "sees", "Łódź"], ["北京", "sleeps"]] * 4
+X = [[["Anna"], ["sees"], ["\\u0141\\xf3d\\u017a"]], [["\\u5317\\u4eac"], ["sleeps"]]] * 4
 y = [["N", "V", "N"], ["N", "V"]] * 4
 folder = pathlib.Path(tempfile.mkdtemp())
-tagline.CRF(c2=0.1, max_passes=20).fit(X, y).save(folder / "m.tagline")
-print(tagline.load(folder / "m.tagline").predict([["Anna", "sleeps"]])[0])
+tagline.CRF(c2=0.1).fit(X, y).save(folder / "m.tagline")
+print(tagline.load(folder / "m.tagline").predict([[["Anna"], ["sleeps"]]])[0])
 """
 ANSWER = "['N', 'V']"
 
@@ -54,11 +54,10 @@ def copy_package(folder: Path) -> Path:
     ("options", "environment"),
     [
         (("-O",), {}),
-        (("-OO",), {}),
         ((), {"HOME": "/nowhere/at/all", "XDG_CACHE_HOME": "/nowhere/at/all", "XDG_CONFIG_HOME": "/nowhere/at/all"}),
         ((), {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
     ],
-    ids=["O", "OO", "no home", "LANG=C"],
+    ids=["O", "no home", "LANG=C"],
 )
 def test_models_work_everywhere(options: tuple[str, ...], environment: dict[str, str]) -> None:
     done = run(WORK, *options, **environment)
@@ -72,7 +71,12 @@ def test_the_command_line_reads_and_writes_utf8_under_a_plain_locale(tmp_path: P
     plain = {**os.environ, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for arguments in (["train", "train.txt", "-o", "m.tagline"], ["tag", "-m", "m.tagline", "train.txt"]):
         done = subprocess.run(
-            [sys.executable, "-c", code, *arguments], env=plain, cwd=tmp_path, capture_output=True, timeout=300, check=False
+            [sys.executable, "-c", code, *arguments],
+            env=plain,
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=300,
+            check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
     assert "北京\tB-LOC" in done.stdout.decode("utf-8")

@@ -1,7 +1,7 @@
 """The compiled core, where there is one: found at import, its CPU variant and its threads chosen here.
 
-`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python), where the processor is too old
-for it, and on a Python that runs without its global lock; one warning says so and the engine falls back to NumPy.
+`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python), where the processor is too
+old for it, and on a Python that runs without its global lock; one warning says so and the engine falls back to NumPy.
 Environment: ``TAGLINE_CPU`` forces an instruction set (v2, v3, v4 for x86-64-v2 …; neon is all that ARM has),
 ``TAGLINE_THREADS`` the number of threads.
 """
