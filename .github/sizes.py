@@ -1,4 +1,4 @@
-"""Print the size of every wheel in a folder, and fail where one is larger than so many megabytes: sizes.py FOLDER MB."""
+"""Print the size of every wheel in a folder; fail where one is larger than so many megabytes: sizes.py FOLDER MB."""
 
 import sys
 from pathlib import Path

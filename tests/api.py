@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +23,7 @@ def signature(value: Any) -> str:
     except (TypeError, ValueError):
         return "(...)"
     plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in found.parameters.values()]
-    return str(inspect.Signature(plain))
+    return re.sub(r" at 0x[0-9a-f]+>", ">", str(inspect.Signature(plain)))
 
 
 def members(name: str, owner: type) -> Iterator[str]:

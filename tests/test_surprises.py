@@ -1,5 +1,6 @@
 """Odd surroundings: Python without assertions, no home, a folder that is not written to, plain ASCII, two copies at
-once, processes that fork, interpreters inside an interpreter, a Python without its lock, a processor that is too old."""
+once, processes that fork, interpreters inside an interpreter, a Python without its lock, a processor that is too old.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tagline import compiled
 
 needs_core = pytest.mark.skipif(compiled.core is None, reason="the compiled core is missing")
 
-# A model is trained, saved, loaded and asked: prints its labels. The code itself is ASCII, so that any locale can pass it on.
+# A model is trained, saved, loaded and asked: prints its labels. The code is ASCII, so that any locale can pass it on.
 WORK = """
 import pathlib, sys, tempfile, tagline
 X = [[["Anna"], ["sees"], ["\\u0141\\xf3d\\u017a"]], [["\\u5317\\u4eac"], ["sleeps"]]] * 4
@@ -27,6 +28,9 @@ tagline.CRF(c2=0.1).fit(X, y).save(folder / "m.tagline")
 print(tagline.load(folder / "m.tagline").predict([[["Anna"], ["sleeps"]]])[0])
 """
 ANSWER = "['N', 'V']"
+
+# An installation in place finds its folder before the path is asked.
+PATH_ALONE = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'Redirecting' not in type(f).__name__]\n"
 
 
 def run(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -85,7 +89,7 @@ def test_the_command_line_reads_and_writes_utf8_under_a_plain_locale(tmp_path: P
 def test_it_writes_nothing_into_its_own_folder(tmp_path: Path) -> None:
     package = copy_package(tmp_path / "packages")
     before = sorted(path for path in package.rglob("*"))
-    done = run(f"import sys; sys.path.insert(0, {str(package)!r})\n" + WORK + "print(tagline.__file__)", "-B")
+    done = run(PATH_ALONE + f"sys.path.insert(0, {str(package)!r})\n" + WORK + "print(tagline.__file__)", "-B")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == [ANSWER, str(package / "tagline" / "__init__.py")]
     assert sorted(path for path in package.rglob("*")) == before
@@ -114,7 +118,7 @@ for folder in {copies!r}:
     answers.append(str(tagger.predict([["the", "cat"]])[0]))
 print(answers[:2] == answers[2:], len(set(cores)))
 """
-    done = run(code)
+    done = run(PATH_ALONE + code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "True 2"
     assert done.stderr == ""
