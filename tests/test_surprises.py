@@ -96,33 +96,27 @@ def test_it_writes_nothing_into_its_own_folder(tmp_path: Path) -> None:
 
 
 @needs_core
-def test_two_copies_live_in_one_process(tmp_path: Path) -> None:
-    """Two folders with the same package, such as a plug-in's own copy: each has its core, and they agree."""
+def test_a_second_copy_in_a_process_gets_numpy_and_a_reason(tmp_path: Path) -> None:
+    """Two folders with the same package, such as a plug-in's own copy: types of two cores would be confused."""
     copies = [str(copy_package(tmp_path / name)) for name in ("one", "two")]
     code = f"""
-import sys
-answers, cores = [], []
+answers = []
 for folder in {copies!r}:
     for name in [name for name in sys.modules if name.split(".")[0] == "tagline"]:
         del sys.modules[name]
     sys.path.insert(0, folder)
     import numpy as np, tagline
-    from tagline import compiled
     assert tagline.__file__.startswith(folder), tagline.__file__
-    cores.append(compiled.core.__file__)
-    assert compiled.core.__file__.startswith(folder), compiled.core.__file__
     rng = np.random.default_rng(0)
-    chain = tagline.Chain(rng.normal(size=(3000, 20)), rng.normal(size=(20, 20)))
+    chain = tagline.Chain(rng.normal(size=(300, 20)), rng.normal(size=(20, 20)))
     answers.append(tagline.chain.log_partition(chain)[0])
-    tagger = tagline.TrigramTagger().fit([["the", "cat"]], [["DT", "NN"]])
-    answers.append(str(tagger.predict([["the", "cat"]])[0]))
-print(answers[:2] == answers[2:], len(set(cores)))
+    print(tagline.chain.engine())
+np.testing.assert_allclose(*answers, rtol=1e-12)
 """
     done = run(PATH_ALONE + code)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "True 2"
-    heard = [line for line in done.stderr.splitlines() if line.strip()]
-    assert all("was already registered!" in line for line in heard), done.stderr  # the two share their types
+    assert done.stdout.split() == ["native", "naive"]
+    assert "another copy is loaded" in done.stderr
 
 
 @needs_core
@@ -150,7 +144,7 @@ print(codes)
 
 
 @needs_core
-def test_a_second_interpreter_computes_or_says_why_not() -> None:
+def test_a_second_interpreter_is_refused_with_a_reason() -> None:
     code = """
 try:
     import _interpreters as interpreters
@@ -160,14 +154,10 @@ import tagline
 inner = interpreters.create()
 script = '''
 import warnings
-warnings.simplefilter("ignore")
-try:
-    import tagline
-    from tagline import Chain, chain
-    answer = chain.log_partition(Chain([[0.0, 1.0]], [[0.0] * 2] * 2))[0]
-    print("computed", round(float(answer), 4))
-except ImportError as error:
-    print("refused", str(error).splitlines()[0])
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    from tagline import compiled
+print(compiled.core, "main interpreter alone" in str(heard[0].message))
 '''
 try:
     interpreters.run_string(inner, script)
@@ -178,7 +168,7 @@ print(tagline.chain.log_partition(tagline.Chain([[0.0, 1.0]], [[0.0] * 2] * 2)).
     done = run(code)
     assert done.returncode == 0, done.stderr
     first, last = done.stdout.strip().split("\n")
-    assert first == "computed 1.3133" or first.startswith("refused "), first
+    assert first == "None True" or first.startswith("raised "), first  # newer Pythons refuse by themselves
     assert last == "1.3133"  # the first interpreter goes on
 
 

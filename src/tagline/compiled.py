@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from tagline.errors import InputError, TaglineError
@@ -19,12 +20,33 @@ from tagline.errors import InputError, TaglineError
 _BUILD = "build it with: pip install . in the source tree"
 
 
+def _in_main_interpreter() -> bool:
+    try:
+        interpreters = import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    except ImportError:
+        return True  # a Python that has one alone
+    first, current = (call() for call in (interpreters.get_main, interpreters.get_current))
+    return bool(first == current)
+
+
+def _other_copy() -> str:
+    """Return the file of another copy of the core in this process, whose types ours would be confused with."""
+    spec = find_spec("tagline._core")
+    ours = "" if spec is None else str(spec.origin)
+    first = sys.__dict__.setdefault("_tagline_core", ours)
+    return "" if ours in ("", first) else str(first)
+
+
 def _find() -> tuple[ModuleType | None, str, str]:
     """Return the core; or None, why there is none, and what would help."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         # Loading it would switch the lock on again for the whole process, behind the back of all other threads.
         return None, "it needs Python's global lock, which is off", "switch that on with: PYTHON_GIL=1"
+    if not _in_main_interpreter():
+        return None, "it works in the main interpreter alone", "import it there"
     try:
+        if other := _other_copy():
+            return None, f"another copy is loaded, {other}", "use one copy in a process"
         return import_module("tagline._core"), "", ""
     except ImportError as error:
         refused = "this processor" in str(error)
