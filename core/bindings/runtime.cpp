@@ -13,8 +13,6 @@ namespace nb = nanobind;
 
 void bind_runtime(nb::module_& m) {
     using namespace nb::literals;
-    if (supported_variants().empty())
-        throw nb::import_error("this processor cannot run it: expected x86-64-v2, with SSE4.2 and POPCNT");
     active_variant();  // chosen now: a fork while another thread chooses would leave the child waiting for it
     m.def(
         "supported_cpus",
