@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types docs check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
+.PHONY: demo test test-long lint types docs api check-clang check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -27,6 +27,8 @@ test-long: $(VENV)/tested
 lint: $(VENV)/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet .github
 
 types: $(VENV)/tested
 	$(BIN)/mypy
@@ -126,6 +128,22 @@ bench-scale: $(VENV)/benched
 # The stub of the compiled core, kept in the tree so that type checkers need no build; a test compares them.
 stub: $(VENV)/tested
 	$(BIN)/python -m nanobind.stubgen -q -m tagline._core -o src/tagline/_core.pyi
+
+# The public API as text, which a test compares.
+api: $(VENV)/tested
+	$(BIN)/python -m tests.api
+
+# The core alone, compiled by clang with warnings as errors, then checked by enumeration. Where there is no clang, zig's
+# comes from the package index; set CLANG to take another.
+CLANG ?= $(shell command -v clang++ || echo $(CURDIR)/$(VENV)/bin/python -m ziglang c++)
+check-clang: $(VENV)/bin/python
+	command -v clang++ > /dev/null || $(PIP) ziglang
+	$(PIP) cmake ninja
+	printf '#!/bin/sh\nexec $(CLANG) "$$@"\n' > $(VENV)/bin/tagline-clang++ && chmod +x $(VENV)/bin/tagline-clang++
+	$(BIN)/cmake -G Ninja -S . -B build/clang -DTAGLINE_BINDINGS=OFF -DTAGLINE_WERROR=ON \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CURDIR)/$(BIN)/tagline-clang++
+	$(BIN)/cmake --build build/clang
+	build/clang/check_core
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

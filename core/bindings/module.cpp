@@ -1,6 +1,10 @@
 #include "bindings/module.h"
 
+#include "chain/variants.h"
+
 NB_MODULE(_core, m) {
+    if (tagline::supported_variants().empty())
+        throw nanobind::import_error("this processor cannot run it: expected x86-64-v2, with SSE4.2 and POPCNT");
     nanobind::set_leak_warnings(false);  // tensors that live until the end may hold what is ours
     m.doc() = "The compiled core of Tagline: arrays in, arrays out. Use tagline.chain instead.";
     tagline::bindings::bind_answers(m);

@@ -1,12 +1,17 @@
 #include "chain/variants.h"
 
+#include "runtime/compiler.h"
+
 #include <atomic>
 
 namespace tagline {
 
-#if defined(__x86_64__)
+#if defined(TAGLINE_X86)
 extern const Variant variant_v2, variant_v3, variant_v4;
 static const Variant* const kCompiled[] = {&variant_v2, &variant_v3, &variant_v4};
+#elif defined(TAGLINE_ARM)
+extern const Variant variant_neon;
+static const Variant* const kCompiled[] = {&variant_neon};
 #else
 extern const Variant variant_plain;
 static const Variant* const kCompiled[] = {&variant_plain};

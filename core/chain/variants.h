@@ -8,7 +8,7 @@
 
 namespace tagline {
 
-// The compiled variants that this processor can run, the best last.
+// The compiled variants that this processor can run, the best last; where there is none, nothing else here may be asked.
 const std::vector<const Variant*>& supported_variants();
 
 const Variant& active_variant();

@@ -1,6 +1,10 @@
 #include "runtime/pool.h"
 
+#if defined(_WIN32)
+#include <process.h>
+#else
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +17,14 @@
 namespace tagline {
 
 namespace {
+
+int process_number() {
+#if defined(_WIN32)
+    return _getpid();
+#else
+    return int(getpid());
+#endif
+}
 
 struct Job {
     const std::function<void(long)>& task;
@@ -32,7 +44,7 @@ public:
     static Pool& instance() {
         static std::atomic<Pool*> current{nullptr};
         Pool* pool = current.load();
-        while (!pool || pool->process_ != getpid()) {
+        while (!pool || pool->process_ != process_number()) {
             Pool* fresh = new Pool;
             if (current.compare_exchange_strong(pool, fresh)) return *fresh;
             delete fresh;  // another thread was first; this one has no workers yet
@@ -68,7 +80,7 @@ public:
     }
 
 private:
-    Pool() : process_(getpid()) {}
+    Pool() : process_(process_number()) {}
 
     void grow(int count) {
         while (int(workers_.size()) < count) workers_.emplace_back([this] { work(); });
@@ -99,7 +111,7 @@ private:
         if (--job.working == 0) done_.notify_all();
     }
 
-    const pid_t process_;
+    const int process_;
     std::mutex running_, mutex_;
     std::condition_variable wake_, done_;
     Job* job_ = nullptr;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace tagline {
 
@@ -183,7 +184,7 @@ Status PairPosterior::forward(double& log_z) {
         sum += ways * std::exp(score);
     }
     if (sum == 0) return Status::no_path;
-    log_z = total + std::log(sum) + double(exponent) * M_LN2;
+    log_z = total + std::log(sum) + double(exponent) * std::numbers::ln2;
     return Status::done;
 }
 

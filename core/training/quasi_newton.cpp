@@ -3,8 +3,9 @@
 // the active variant of the kernels says which of them runs.
 #include "training/quasi_newton.h"
 
-#include "runtime/pool.h"
 #include "chain/variants.h"
+#include "runtime/compiler.h"
+#include "runtime/pool.h"
 
 #include <cstring>
 #include <string_view>
@@ -77,10 +78,10 @@ struct Moving {
     int64_t outputs() const { return kMoveSums; }
 };
 
-#if defined(__x86_64__)
+#if defined(TAGLINE_X86)
 namespace v4 {
 #define TAGLINE_BYTES 64
-#define TAGLINE_TARGET __attribute__((target("avx2,fma,avx512f,avx512dq,avx512vl")))
+#define TAGLINE_TARGET TAGLINE_FOR("avx2,fma,avx512f,avx512dq,avx512vl")
 #include "training/quasi_newton_passes.h"
 #undef TAGLINE_BYTES
 #undef TAGLINE_TARGET
@@ -88,7 +89,7 @@ namespace v4 {
 
 namespace v3 {
 #define TAGLINE_BYTES 32
-#define TAGLINE_TARGET __attribute__((target("avx2,fma")))
+#define TAGLINE_TARGET TAGLINE_FOR("avx2,fma")
 #include "training/quasi_newton_passes.h"
 #undef TAGLINE_BYTES
 #undef TAGLINE_TARGET
@@ -105,7 +106,7 @@ namespace plain {
 
 template <class Job>
 void work(const Job& job, int64_t first, int64_t last, double* out) {
-#if defined(__x86_64__)
+#if defined(TAGLINE_X86)
     const std::string_view cpu = active_variant().name;
     if (cpu == "v4") return v4::work(job, first, last, out);
     if (cpu == "v3") return v3::work(job, first, last, out);

@@ -2,9 +2,9 @@
 // namespace.
 // TAGLINE_TARGET names the instruction set, TAGLINE_BYTES the width of its vectors.
 
-typedef double Vec __attribute__((vector_size(TAGLINE_BYTES), may_alias));
-typedef double Loose __attribute__((vector_size(TAGLINE_BYTES), may_alias, aligned(8)));
-typedef float Short __attribute__((vector_size(TAGLINE_BYTES / 2), may_alias, aligned(4)));
+typedef double Vec TAGLINE_VECTOR(TAGLINE_BYTES);
+typedef double Loose TAGLINE_LOOSE_VECTOR(TAGLINE_BYTES, 8);
+typedef float Short TAGLINE_LOOSE_VECTOR(TAGLINE_BYTES / 2, 4);
 constexpr int64_t lanes = TAGLINE_BYTES / 8;
 
 #define TAGLINE_INLINE TAGLINE_TARGET inline __attribute__((always_inline))
@@ -28,7 +28,7 @@ TAGLINE_INLINE void foresee(const Real* block, int64_t j) {
 TAGLINE_INLINE Vec pseudo_gradient(Vec w, Vec g, Vec c1) {
     const Vec right = g + c1, left = g - c1, zero = {};
     Vec p = right < 0 ? right : left;
-    p = (right >= 0) & (left <= 0) ? zero : p;  // not where they are NaN
+    p = ((right >= 0) & (left <= 0)) ? zero : p;  // not where they are NaN
     return w > 0 ? right : w < 0 ? left : p;
 }
 

@@ -5,6 +5,7 @@
 // Half of the tokens of a text have one candidate and few have more than four, so the time goes into branches that the
 // processor does not foresee. Therefore the candidates c are taken one to four together, by loops of fixed length. The
 // best of few a is stored; the best of many, of which only one is asked for, is computed again on the way back.
+#include "runtime/compiler.h"
 #include "trigram/lattice.h"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ inline void best_pairs(const Trigrams& model, const Place* place, Paths& paths) 
 }
 
 // Kept out of the loop over places: where both are in it, that takes an eighth longer.
-__attribute__((noinline)) void pairs_of_many(const Trigrams& model, const Place* place, Paths& paths) {
+TAGLINE_APART void pairs_of_many(const Trigrams& model, const Place* place, Paths& paths) {
     best_pairs<false>(model, place, paths);
 }
 

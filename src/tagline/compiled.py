@@ -1,7 +1,8 @@
 """The compiled core, where there is one: found at import, its CPU variant and its threads chosen here.
 
-`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python); one warning says so and
-the engine falls back to NumPy. Environment: ``TAGLINE_CPU=v2|v3|v4`` forces an instruction set (x86-64-v2 …),
+`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python), where the processor is too
+old for it, and on a Python that runs without its global lock; one warning says so and the engine falls back to NumPy.
+Environment: ``TAGLINE_CPU`` forces an instruction set (v2, v3, v4 for x86-64-v2 …; neon is all that ARM has),
 ``TAGLINE_THREADS`` the number of threads.
 """
 
@@ -11,20 +12,51 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from tagline.errors import InputError, TaglineError
 
-_missing = ""
-core: ModuleType | None
-try:
-    core = import_module("tagline._core")
-except ImportError as error:
-    core = None
-    _missing = str(error)
+_BUILD = "build it with: pip install . in the source tree"
+
+
+def _in_main_interpreter() -> bool:
+    try:
+        interpreters = import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    except ImportError:
+        return True  # a Python that has one alone
+    first, current = (call() for call in (interpreters.get_main, interpreters.get_current))
+    return bool(first == current)
+
+
+def _other_copy() -> str:
+    """Return the file of another copy of the core in this process, whose types ours would be confused with."""
+    spec = find_spec("tagline._core")
+    ours = "" if spec is None else str(spec.origin)
+    first = sys.__dict__.setdefault("_tagline_core", ours)
+    return "" if ours in ("", first) else str(first)
+
+
+def _find() -> tuple[ModuleType | None, str, str]:
+    """Return the core; or None, why there is none, and what would help."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        # Loading it would switch the lock on again for the whole process, behind the back of all other threads.
+        return None, "it needs Python's global lock, which is off", "switch that on with: PYTHON_GIL=1"
+    if not _in_main_interpreter():
+        return None, "it works in the main interpreter alone", "import it there"
+    try:
+        if other := _other_copy():
+            return None, f"another copy is loaded, {other}", "use one copy in a process"
+        return import_module("tagline._core"), "", ""
+    except ImportError as error:
+        refused = "this processor" in str(error)
+        return None, str(error), "take another machine" if refused else _BUILD
+
+
+core, _missing, _remedy = _find()
+if core is None:
     warnings.warn(
-        f"tagline: the compiled core is missing ({error}); the slow NumPy engine answers instead. "
-        "To build the core: pip install . in the source tree.",
+        f"tagline: the compiled core is missing ({_missing}); the slow NumPy engine answers instead; {_remedy}",
         RuntimeWarning,
         stacklevel=3,  # the line that imports tagline
     )
@@ -44,8 +76,7 @@ def require() -> None:
     check_environment()
     if core is None:
         raise TaglineError(
-            f'engine "native": expected the compiled core, got none ({_missing}); '
-            'build it with: pip install . in the source tree, or use the "naive" engine'
+            f'engine "native": expected the compiled core, got none ({_missing}); {_remedy}, or use the "naive" engine'
         )
 
 

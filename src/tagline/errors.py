@@ -1,4 +1,4 @@
-"""The errors that Tagline raises on purpose.
+"""The errors that Tagline raises on purpose, and the warning about names that will go.
 
 Each message reads ``<where>: expected <this>, got <that>`` and ends with what to do next. All of them are
 ``ValueError`` too, so code that knows nothing of Tagline can still catch them. What a message quotes may come from
@@ -6,6 +6,7 @@ anywhere: characters that would command a terminal, or turn the order of its let
 """
 
 import re
+import warnings
 
 # Control characters but line breaks and tabs, separators of lines, marks of writing direction, halves of pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -18,6 +19,20 @@ def visible(text: str) -> str:
     \u001b[31mred
     """
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def deprecated(name: str, *, since: str, instead: str) -> None:
+    """Warn the caller's caller that a name goes two minor versions after the one that says so first.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     deprecated("old()", since="0.2", instead="use new()")
+    >>> print(heard[0].message)
+    old() goes in tagline 0.4: use new()
+    """
+    major, minor = since.split(".")
+    warnings.warn(f"{name} goes in tagline {major}.{int(minor) + 2}: {instead}", FutureWarning, stacklevel=3)
 
 
 class TaglineError(Exception):

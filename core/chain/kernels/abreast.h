@@ -145,7 +145,7 @@ private:
         Vec<Real> high{};
         for (int64_t j = 0; j < L; ++j) high = larger(high, at(alpha, j) = splat(shared.start[j]) * at(x, j));
         exponents(alpha_exponent, 0) = Counts<Real>{};
-        Vec<Real> largest = settle(alpha, high, 0, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
+        Vec<Real> largest = settle(alpha, high, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
         for (int64_t t = 1; t <= last; ++t) {
             const Counts<Real> exponent = exponents_of<Real>(largest);
             exponents(alpha_exponent, t) = exponent;
@@ -158,7 +158,7 @@ private:
                 at(out, j) = value;
                 high = larger(high, value);
             });
-            largest = settle(out, high, t, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
+            largest = settle(out, high, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
             if (stopped(t)) return false;
         }
         return true;
@@ -185,7 +185,7 @@ private:
             const Counts<Real> enters = lengths == Index(t + 1);
             if (any<Real>(enters)) high = enter(enters, t, out, high);
             exponents(beta_exponent, t) = exponent;
-            largest = settle(out, high, t, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
+            largest = settle(out, high, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
                              reach_back);
             if (t <= last_alpha()) at(masses, t) = mass(alpha + t * row, out);
             if (stopped(t)) return false;
@@ -203,7 +203,7 @@ private:
     }
 
     // Rescale and check the lanes that are due, `distance` steps from their end; what the next step divides by.
-    Vec<Real> settle(Real* values, Vec<Real> high, int64_t t, Counts<Real> active, Counts<Real> distance,
+    Vec<Real> settle(Real* values, Vec<Real> high, Counts<Real> active, Counts<Real> distance,
                      Counts<Real>& exponent, const uint64_t* reach) {
         const Counts<Real> due = active & ~failed & ((distance & rest) == 0);
         const Counts<Real> small = due & ~(high >= Real(0x1p-16));
@@ -212,7 +212,7 @@ private:
         return due ? high : splat(Real(1));
     }
 
-    __attribute__((noinline)) Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent) {
+    TAGLINE_APART Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent) {
         for (int g = 0; g < W; ++g) {
             if (!small[g]) continue;
             if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {
@@ -349,7 +349,7 @@ private:
 
     // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t over tokens first … last − 1 of all lanes.
     void add_products(int64_t first, int64_t last) {
-        constexpr int kRows = kVectorBytes == 64 ? 4 : 2;
+        constexpr int kRows = kTile;
         int64_t i = 0;
         for (; i + kRows <= L; i += kRows) add_rows<kRows>(first, last, i);
         for (; i < L; ++i) add_rows<1>(first, last, i);

@@ -10,9 +10,9 @@
 template <class Real, int kWidth>
 struct Narrow {
     static constexpr int kBytes = kWidth * int(sizeof(Real));
-    typedef Real Vec __attribute__((vector_size(kBytes), may_alias, aligned(kBytes < 64 ? kBytes : 64)));
+    typedef Real Vec TAGLINE_LOOSE_VECTOR(kBytes, (kBytes < 64 ? kBytes : 64));
     typedef typename Lanes<Real>::Index Index;
-    typedef Index Bits __attribute__((vector_size(kBytes), may_alias));
+    typedef Index Bits TAGLINE_VECTOR(kBytes);
 };
 
 // The first `count` labels of a vector to and from the caller's row; 0 past them.

@@ -174,7 +174,7 @@ struct Reach {
     // now := the labels where both rows are positive.
     void enter(const Real* left, const Real* right, int64_t S) {
         for (int64_t n = 0; n * Lanes<Real>::width < S; ++n)
-            at(now, n) = (at(left, n) > 0) & (at(right, n) > 0) ? splat(Real(1)) : Vec<Real>{};
+            at(now, n) = ((at(left, n) > 0) & (at(right, n) > 0)) ? splat(Real(1)) : Vec<Real>{};
     }
 
     bool unchanged(int64_t S) const {

@@ -1,23 +1,18 @@
-// The hot loops, compiled once for each instruction set: TAGLINE_VARIANT names the copy (v2, v3, v4 or plain). The rest
+// The hot loops, compiled once for each instruction set: TAGLINE_VARIANT names the copy (v2, v3, v4, neon or plain). The rest
 // of the core reaches them through the tables of chain/kernels.h.
 //
 // No copy sees another: each has a namespace of its own, internal linkage and no standard templates.
 #include "chain/kernels.h"
 
 #include "runtime/arena.h"
+#include "runtime/compiler.h"
 
 #include <new>
 
-#if defined(__x86_64__)
+#if defined(TAGLINE_X86)
 #include <immintrin.h>
-#endif
-
-// The inner loops are fast only where all that they call is inlined. The sanitized build leaves that to the compiler:
-// its speed does not matter, and it compiles in three quarters of the time.
-#if defined(TAGLINE_SANITIZED)
-#define TAGLINE_INLINED
-#else
-#define TAGLINE_INLINED __attribute__((always_inline))
+#elif defined(TAGLINE_ARM)
+#include <arm_neon.h>
 #endif
 
 namespace tagline {
@@ -59,7 +54,7 @@ bool supported() {
 #elif defined(TAGLINE_WIDE_32)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
-#elif defined(__x86_64__)
+#elif defined(TAGLINE_X86)
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
 #else
     return true;

@@ -15,10 +15,14 @@ inline Counts<Real> all_lanes(int64_t value) {
 
 template <class Real>
 inline bool any(Counts<Real> lanes) {
+#if defined(TAGLINE_ARM)
+    return vmaxvq_u32((uint32x4_t)lanes) != 0;
+#else
     Counts<Real> folded = lanes;
     typename Lanes<Real>::Index bits = 0;
     for (int k = 0; k < Lanes<Real>::width; ++k) bits |= folded[k];
     return bits != 0;
+#endif
 }
 
 // The exponents of positive normal numbers, and the powers of two by minus an exponent.
@@ -37,7 +41,7 @@ constexpr int kPart = 16 / int(sizeof(Real));
 template <class Real>
 constexpr int kParts = kVectorBytes / 16;
 
-typedef float Part __attribute__((vector_size(16), may_alias, aligned(4)));
+typedef float Part TAGLINE_LOOSE_VECTOR(16, 4);
 
 // The vector whose part q is at rows[q], and back.
 template <class Real>
@@ -56,7 +60,7 @@ TAGLINE_INLINED inline Vec<Real> join_parts(const Real* const* rows) {
 }
 
 template <class Real>
-TAGLINE_INLINED inline void store_part(Vec<Real> v, int q, Real* row) {
+TAGLINE_INLINED inline void store_part(Vec<Real> v, [[maybe_unused]] int q, Real* row) {
 #if defined(TAGLINE_WIDE_64)
     const __m512 all = (__m512)v;
     const __m128 part = q == 0   ? _mm512_castps512_ps128(all)
@@ -72,20 +76,44 @@ TAGLINE_INLINED inline void store_part(Vec<Real> v, int q, Real* row) {
 #endif
 }
 
+// Which lane of two vectors comes k-th where the numbers of each part's first half (or second) stand in turns.
+template <class Real, bool kSecond>
+constexpr int interleaved(int k) {
+    constexpr int W = Lanes<Real>::width, P = kPart<Real>;
+    return k / P * P + k % P / 2 + k % 2 * W + (kSecond ? P / 2 : 0);
+}
+
+#if defined(TAGLINE_CONSTANT_SHUFFLES)
+template <class Int, Int... k>
+struct Places {
+    template <class Real, bool kSecond>
+    TAGLINE_INLINED static Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
+        return __builtin_shufflevector(a, b, interleaved<Real, kSecond>(k)...);
+    }
+};
+
+template <class Real, bool kSecond>
+TAGLINE_INLINED inline Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
+    return __make_integer_seq<Places, int, Lanes<Real>::width>::template interleave<Real, kSecond>(a, b);
+}
+#else
+template <class Real, bool kSecond>
+TAGLINE_INLINED inline Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
+    Counts<Real> lanes;
+    for (int k = 0; k < Lanes<Real>::width; ++k) lanes[k] = interleaved<Real, kSecond>(k);
+    return __builtin_shuffle(a, b, lanes);
+}
+#endif
+
 // kPart vectors as matrices, part by part: each is turned around.
 template <class Real>
 TAGLINE_INLINED inline void turn_parts(Vec<Real>* v) {
-    constexpr int W = Lanes<Real>::width, P = kPart<Real>;
-    Counts<Real> low, high;  // numbers of a part, interleaved with those of the other vector's
-    for (int k = 0; k < W; ++k) {
-        low[k] = typename Lanes<Real>::Index(k / P * P + k % P / 2 + k % 2 * W);
-        high[k] = low[k] + P / 2;
-    }
+    constexpr int P = kPart<Real>;
     for (int step = 1; step < P; step *= 2) {
         Vec<Real> turned[P];
         repeat<P / 2>([&]<int k>() TAGLINE_INLINED {
-            turned[2 * k] = __builtin_shuffle(v[k], v[k + P / 2], low);
-            turned[2 * k + 1] = __builtin_shuffle(v[k], v[k + P / 2], high);
+            turned[2 * k] = interleave<Real, false>(v[k], v[k + P / 2]);
+            turned[2 * k + 1] = interleave<Real, true>(v[k], v[k + P / 2]);
         });
         repeat<P>([&]<int k>() TAGLINE_INLINED { v[k] = turned[k]; });
     }
@@ -139,7 +167,6 @@ TAGLINE_INLINED inline int64_t multiply_abreast_range(const Real* v, const Real*
 template <class Real, class Emit>
 TAGLINE_INLINED inline void multiply_abreast(const Real* v, const Real* matrix, int64_t L, int64_t S,
                                              const Emit& emit) {
-    constexpr int kRegisters = kVectorBytes == 64 ? 24 : 12;
     const int64_t vectors = S / Lanes<Real>::width;
     const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width, tiled = whole < L ? whole : L;
     int64_t j = 0;

@@ -4,35 +4,38 @@
 // `Lanes<Real>` names the vector of Real and of integers of the same width. Rows of scratch memory are padded to
 // whole vectors and 64-byte aligned; the caller's rows are neither, hence load_row and store_row.
 
-// Tiles of kTile vectors for kGroup sentences are kept in registers: 32 of them with AVX-512, 16 before it.
+// Tiles of kTile vectors for kGroup sentences are kept in registers: AVX-512 and NEON have 32, AVX and SSE have 16.
 #if defined(TAGLINE_WIDE_64)
 constexpr int kVectorBytes = 64, kTile = 4;
+#elif defined(TAGLINE_ARM)
+constexpr int kVectorBytes = 16, kTile = 4;
 #elif defined(TAGLINE_WIDE_32)
 constexpr int kVectorBytes = 32, kTile = 2;
 #else
 constexpr int kVectorBytes = 16, kTile = 2;
 #endif
+constexpr int kRegisters = kTile == 4 ? 24 : 12;  // those for the sums of a tile; others hold what is added
 
 template <class Real>
 struct Lanes;
 
 template <>
 struct Lanes<float> {
-    typedef float Vec __attribute__((vector_size(kVectorBytes), may_alias));
-    typedef float Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(4)));
-    typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef float Vec TAGLINE_VECTOR(kVectorBytes);
+    typedef float Loose TAGLINE_LOOSE_VECTOR(kVectorBytes, 4);
+    typedef uint32_t Bits TAGLINE_VECTOR(kVectorBytes);
     typedef int32_t Index;
-    typedef Index Count __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef Index Count TAGLINE_VECTOR(kVectorBytes);
     static constexpr int width = kVectorBytes / 4;
 };
 
 template <>
 struct Lanes<double> {
-    typedef double Vec __attribute__((vector_size(kVectorBytes), may_alias));
-    typedef double Loose __attribute__((vector_size(kVectorBytes), may_alias, aligned(8)));
-    typedef uint64_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef double Vec TAGLINE_VECTOR(kVectorBytes);
+    typedef double Loose TAGLINE_LOOSE_VECTOR(kVectorBytes, 8);
+    typedef uint64_t Bits TAGLINE_VECTOR(kVectorBytes);
     typedef int64_t Index;
-    typedef Index Count __attribute__((vector_size(kVectorBytes), may_alias));
+    typedef Index Count TAGLINE_VECTOR(kVectorBytes);
     static constexpr int width = kVectorBytes / 8;
 };
 
@@ -44,7 +47,7 @@ using Vec = typename Lanes<Real>::Vec;
 template <class Real>
 struct PairLanes {
     static constexpr int bytes = kVectorBytes < 32 ? kVectorBytes : 32, width = bytes / int(sizeof(Real));
-    typedef Real Vec __attribute__((vector_size(bytes), may_alias));
+    typedef Real Vec TAGLINE_VECTOR(bytes);
 };
 
 template <class Real>
@@ -76,7 +79,7 @@ inline const Vec<Real>& at(const Real* row, int64_t vector) {
     return reinterpret_cast<const Vec<Real>*>(row)[vector];
 }
 
-#if defined(__x86_64__)
+#if defined(TAGLINE_X86)
 // Spelled out: the compilers do not all see a maximum in `a > b ? a : b` over vectors.
 #if defined(TAGLINE_WIDE_64)
 inline PairVec<float> larger(PairVec<float> a, PairVec<float> b) {
@@ -149,6 +152,23 @@ inline double largest_of(Vec<double> v) { return fold(v, Larger{}); }
 inline float smallest_of(Vec<float> v) { return fold(v, Smaller{}); }
 inline double smallest_of(Vec<double> v) { return fold(v, Smaller{}); }
 #endif
+#elif defined(TAGLINE_ARM)
+inline Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)vmaxnmq_f32((float32x4_t)a, (float32x4_t)b); }
+inline Vec<double> larger(Vec<double> a, Vec<double> b) {
+    return (Vec<double>)vmaxnmq_f64((float64x2_t)a, (float64x2_t)b);
+}
+inline Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)vminnmq_f32((float32x4_t)a, (float32x4_t)b); }
+inline Vec<double> smaller(Vec<double> a, Vec<double> b) {
+    return (Vec<double>)vminnmq_f64((float64x2_t)a, (float64x2_t)b);
+}
+inline float sum_of(Vec<float> v) {  // by halves, as everywhere
+    return vaddv_f32(vadd_f32(vget_low_f32((float32x4_t)v), vget_high_f32((float32x4_t)v)));
+}
+inline double sum_of(Vec<double> v) { return vaddvq_f64((float64x2_t)v); }
+inline float largest_of(Vec<float> v) { return vmaxnmvq_f32((float32x4_t)v); }
+inline double largest_of(Vec<double> v) { return vmaxnmvq_f64((float64x2_t)v); }
+inline float smallest_of(Vec<float> v) { return vminnmvq_f32((float32x4_t)v); }
+inline double smallest_of(Vec<double> v) { return vminnmvq_f64((float64x2_t)v); }
 #else
 template <class V>
 inline V larger(V a, V b) { return a > b ? a : b; }
@@ -156,9 +176,9 @@ template <class V>
 inline V smaller(V a, V b) { return a < b ? a : b; }
 template <class V>
 inline auto sum_of(V v) {
-    auto total = v[0];
-    for (size_t k = 1; k < sizeof(V) / sizeof(v[0]); ++k) total += v[k];
-    return total;
+    for (size_t half = sizeof(V) / sizeof(v[0]) / 2; half > 0; half /= 2)  // as everywhere
+        for (size_t k = 0; k < half; ++k) v[k] += v[k + half];
+    return v[0];
 }
 template <class V>
 inline auto largest_of(V v) {
@@ -231,11 +251,20 @@ inline unsigned lanes_at_least(Vec<Real> a, Vec<Real> b) {
         return unsigned(_mm256_movemask_ps((__m256)(a >= b)));
     else
         return unsigned(_mm256_movemask_pd((__m256d)(a >= b)));
-#elif defined(__x86_64__)
+#elif defined(TAGLINE_X86)
     if constexpr (sizeof(Real) == 4)
         return unsigned(_mm_movemask_ps((__m128)(a >= b)));
     else
         return unsigned(_mm_movemask_pd((__m128d)(a >= b)));
+#elif defined(TAGLINE_ARM)
+    // All lanes are −1 or 0; lane k adds 2^k.
+    if constexpr (sizeof(Real) == 4) {
+        constexpr uint32_t kWeights[4] = {1, 2, 4, 8};
+        return vaddvq_u32(vandq_u32((uint32x4_t)(a >= b), vld1q_u32(kWeights)));
+    } else {
+        constexpr uint64_t kWeights[2] = {1, 2};
+        return unsigned(vaddvq_u64(vandq_u64((uint64x2_t)(a >= b), vld1q_u64(kWeights))));
+    }
 #else
     unsigned bits = 0;
     for (int k = 0; k < Lanes<Real>::width; ++k) bits |= unsigned(a[k] >= b[k]) << k;
@@ -248,7 +277,7 @@ inline unsigned lanes_at_least(Vec<Real> a, Vec<Real> b) {
 // `Powers` of a whole number K scales by 2^−K: exp(v)·2^−K comes out right to about one unit in the last place for any
 // v up to kLargestScore, since no difference of scores is rounded on the way. −∞ gives exactly 0, and so does whatever
 // lies more than kLeastPower below K.
-#if defined(__FMA__) || !defined(__x86_64__)
+#if defined(__FMA__) || defined(TAGLINE_ARM)
 template <class Real>
 constexpr Real kLargestScore = sizeof(Real) == 4 ? Real(2e6) : Real(1e12);
 #else

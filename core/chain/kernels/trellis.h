@@ -265,7 +265,7 @@ struct Trellis {
             settle_alpha(t, high);
     }
 
-    __attribute__((noinline)) void settle_alpha(int64_t t, Vec<Real> high) {
+    TAGLINE_APART void settle_alpha(int64_t t, Vec<Real> high) {
         if (guarded) {
             if (s.per_position || !ahead.unchanged(S)) {
                 if (shared.pairs)
@@ -303,7 +303,7 @@ struct Trellis {
             settle_beta(t, high);
     }
 
-    __attribute__((noinline)) void settle_beta(int64_t t, Vec<Real> high) {
+    TAGLINE_APART void settle_beta(int64_t t, Vec<Real> high) {
         if (guarded) {
             behind.enter(behind.now, x[t + 1], S);
             if (s.per_position || !behind.unchanged(S)) {

@@ -30,12 +30,19 @@ TAGLINE_INLINED inline void maximise_abreast(const Real* v, const Real* matrix, 
 template <class Real>
 inline Vec<Real> pick(const Real* row, int64_t S, Counts<Real> index) {
     constexpr int W = Lanes<Real>::width;
+#if defined(TAGLINE_CONSTANT_SHUFFLES)
+    (void)S;
+    Vec<Real> picked;
+    for (int k = 0; k < W; ++k) picked[k] = row[index[k]];
+    return picked;
+#else
     Vec<Real> picked = __builtin_shuffle(at(row, 0), index);
     for (int64_t n = 1; n * W < S; ++n) {
         const typename Lanes<Real>::Index begin = typename Lanes<Real>::Index(n * W);
         picked = index >= begin ? __builtin_shuffle(at(row, n), index) : picked;
     }
     return picked;
+#endif
 }
 
 template <class Real>
@@ -97,7 +104,7 @@ private:
         if (t == 0)
             for (int64_t j = 0; j < L; ++j) emit(j, splat(shared.start[j]));
         else
-            maximise_abreast<kVectorBytes == 64 ? 12 : 6>(out - row, shared.into, L, S, 0, emit);
+            maximise_abreast<kRegisters / 2>(out - row, shared.into, L, S, 0, emit);
         if constexpr (kCentred<Real>) settle(t, high);
     }
 
@@ -111,7 +118,7 @@ private:
         best = within ? high : Vec<Real>{};
         for (int64_t j = 0; j < L; ++j) {
             const Vec<Real> value = at(delta + t * row, j);
-            lowest = smaller(lowest, active & (value > -inf) ? value - best : Vec<Real>{});
+            lowest = smaller(lowest, (active & (value > -inf)) ? value - best : Vec<Real>{});
         }
     }
 

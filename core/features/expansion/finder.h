@@ -42,7 +42,7 @@ struct ByHash {
 template <class Numbers, class Memo, class ValueOf>
 class Finder {
 public:
-    using Value = Memo::Value;
+    using Value = typename Memo::Value;
 
     Finder(const Expansion& expansion, const Contexts& contexts, std::vector<Memo> memos, const Numbers& numbers,
            ValueOf value_of)

@@ -1,5 +1,7 @@
 #include "features/names/vocabulary.h"
 
+#include "runtime/compiler.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -41,7 +43,7 @@ public:
     }
 
 private:
-    typedef uint16_t Marks __attribute__((vector_size(2 * kGroupPlaces)));
+    typedef uint16_t Marks TAGLINE_VECTOR(2 * kGroupPlaces);
     Marks marks_;
 };
 

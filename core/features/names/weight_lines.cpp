@@ -1,7 +1,11 @@
 #include "features/names/weight_lines.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 namespace tagline {
 
@@ -11,12 +15,21 @@ constexpr size_t kLongestLine = 64;  // 20 digits, a sign, 0x, 16 digits, an exp
 
 // Read a number behind its sign; null where there is none.
 const char* read_size(const char* at, const char* end, double& size) {
+#if !defined(__cpp_lib_to_chars)  // clang's library before version 20 has no from_chars for these
+    if (at == end || *at == '-' || *at == '+' || std::isspace(static_cast<unsigned char>(*at))) return nullptr;
+    const std::string number(at, std::find(at, end, '\n'));
+    char* stop = nullptr;
+    size = std::strtod(number.c_str(), &stop);
+    const bool read = stop != number.c_str() && std::isfinite(size) == (number.find_first_of("nN") == std::string::npos);
+    return read ? at + (stop - number.c_str()) : nullptr;
+#else
     const bool hexadecimal = end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
     if (hexadecimal) at += 2;
     if (at == end || *at == '-') return nullptr;
     const auto format = hexadecimal ? std::chars_format::hex : std::chars_format::general;
     const auto [behind, error] = std::from_chars(at, end, size, format);
     return error == std::errc() ? behind : nullptr;
+#endif
 }
 
 }  // namespace
