@@ -13,6 +13,7 @@ from typing import Any
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.readers.tables import Table
+from tagline.training.progress import Reporter
 from tagline.types import Float64Array, IntArray
 
 
@@ -121,11 +122,13 @@ class RemoteCorpus(ABC):
         num_tokens: N, once they were read.
         fingerprint: of sentences and labels, once they were read; empty before.
         columns: of tables, those to learn from; none for all of them.
+        reporter: hears how training elsewhere goes; None for the model's own.
     """
 
     num_tokens: int = 0
     fingerprint: str = ""
     columns: tuple[str, ...] = ()
+    reporter: Reporter | None = None
 
     @property
     @abstractmethod
@@ -146,12 +149,13 @@ class RemoteCorpus(ABC):
         """
 
     @abstractmethod
-    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+    def fit_network(self, model: Any, arguments: dict[str, Any], tell: Reporter) -> Any:
         """Train a network in the other processes; return the estimator as it came back, fitted.
 
         Arguments:
             model: an estimator, not fitted.
             arguments: of its `fit`.
+            tell: hears of epochs and batches, unless the corpus has a reporter.
         """
 
     @abstractmethod

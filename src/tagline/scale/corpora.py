@@ -19,6 +19,7 @@ from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
 from tagline.scale.shards import fetched, read_shard, shards
 from tagline.training.checks import check_whole
+from tagline.training.progress import Reporter
 
 logger = logging.getLogger("tagline.scale")
 
@@ -56,13 +57,13 @@ class ShardedCorpus(RemoteCorpus):
             with crf_lesson(setting, crf, extraction, overview, self.tell) as lesson:
                 yield lesson
 
-    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+    def fit_network(self, model: Any, arguments: dict[str, Any], tell: Reporter) -> Any:
         """Train a network in as many processes as there are workers."""
         from tagline.scale.networks import NetworkRun, fit_network
 
         with self._connected() as cluster:
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
-            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell)
+            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell, self.reporter or tell)
         self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
         self.fingerprint = fitted.training_.fingerprint
         return fitted
