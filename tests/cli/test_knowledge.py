@@ -128,6 +128,16 @@ def test_sentences_before_the_first_marker(begins: list[bool], data: st.DataObje
     assert found == np.diff([*starts, len(rows)]).tolist()
 
 
+def test_documents_of_an_empty_file(place: Path) -> None:
+    (place / "empty.txt").write_text("")
+    (place / "none.documents").write_text("")
+    words = ("tag", "-m", place / "model", place / "empty.txt", "--documents")
+    assert tagline(*words, place / "none.documents").code == 0
+    assert tagline(*words, "1").code == 0
+    line = line_of(tagline(*words, place / "new.documents"))
+    assert "--documents: expected numbers that add up to 0, the sentences of" in line
+
+
 def test_dictionaries_are_features(place: Path) -> None:
     for more in (
         ["--dictionary", place / "towns.txt"],
