@@ -17,7 +17,7 @@ from tagline.cli.documents import whole_documents
 from tagline.cli.tagging import Source, load_tagger, tag_stream
 from tagline.features.gazetteers import read_dictionaries
 from tagline.readers.streams import Block
-from tests.models.crf.test_stages import documents
+from tests.models.crf.documents import documents
 
 from .commands import line_of, tagline
 
