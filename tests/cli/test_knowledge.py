@@ -17,7 +17,7 @@ from tagline.cli.documents import whole_documents
 from tagline.cli.tagging import Source, load_tagger, tag_stream
 from tagline.features.lexicons.gazetteers import read_dictionaries
 from tagline.readers.streams import Block
-from tests.models.crf.test_stages import documents
+from tests.models.crf.documents import documents
 
 from .commands import line_of, tagline
 
@@ -112,6 +112,30 @@ def test_blocks_are_cut_between_documents(rows: list[list[str]], data: st.DataOb
     assert [number for part, _ in found for number in part.objects or ()] == list(range(len(rows)))
     wanted = [size for size in sizes if size]
     assert [int(size) for _, counts in found if counts is not None for size in counts] == wanted
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=12), st.data())
+def test_sentences_before_the_first_marker(begins: list[bool], data: st.DataObject) -> None:
+    """Each is a document, wherever the stream is cut."""
+    rows = [["-DOCSTART-"] if begun else ["a"] for begun in begins]
+    borders = sorted({0, len(rows), *data.draw(st.lists(st.integers(0, len(rows)), max_size=6))})
+    blocks = [Block(Corpus.from_sentences([{"token": row} for row in rows[a:b]]), None) for a, b in pairwise(borders)]
+    found: list[int] = []
+    for part, sizes in whole_documents(blocks, None, "text"):
+        found += [1] * len(part.corpus) if sizes is None else [int(size) for size in sizes]
+    first = begins.index(True) if any(begins) else len(rows)
+    starts = [b for b, begun in enumerate(begins) if begun or b < first]
+    assert found == np.diff([*starts, len(rows)]).tolist()
+
+
+def test_documents_of_an_empty_file(place: Path) -> None:
+    (place / "empty.txt").write_text("")
+    (place / "none.documents").write_text("")
+    words = ("tag", "-m", place / "model", place / "empty.txt", "--documents")
+    assert tagline(*words, place / "none.documents").code == 0
+    assert tagline(*words, "1").code == 0
+    line = line_of(tagline(*words, place / "new.documents"))
+    assert "--documents: expected numbers that add up to 0, the sentences of" in line
 
 
 def test_dictionaries_are_features(place: Path) -> None:

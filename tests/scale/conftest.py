@@ -28,6 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("ray"))
+            # Ray Train copies the settings of Ray Data, where a test before has made them, and Ray warns of its own.
+            item.add_marker(pytest.mark.filterwarnings("ignore::Warning:ray.data.context"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 

@@ -13,6 +13,7 @@ import pytest
 
 from tagline import load, scale
 from tagline.errors import InputError
+from tests.cli.commands import tagline
 
 from .problems import write_shards
 
@@ -66,6 +67,18 @@ def test_a_lost_process(cluster: Any, tmp_path: Path) -> None:
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array)
     assert whole.training_.sentences == 120
+
+
+def test_epochs_are_told(cluster: Any, tmp_path: Path) -> None:
+    folder, output = tmp_path / "shards", tmp_path / "model"
+    folder.mkdir()
+    write_shards(folder, sentences=60, files=2)
+    words = ("train", folder, "-o", output, "--model", "bilstm", *OPTIONS, "--ray", "--workers", "1", "-v")
+    done = tagline(*words)
+    assert done.code == 0, done.err
+    lines = [line.split() for line in done.err.splitlines()]
+    assert [words[0] for words in lines if words[1:2] == ["loss"]] == ["1", "2", "3"], done.err
+    assert load(output).callbacks == ()
 
 
 def test_what_a_process_raises(cluster: Any, tmp_path: Path) -> None:

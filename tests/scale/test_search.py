@@ -202,6 +202,44 @@ class TestCommand:
         assert line in line_of(tagline(*command, *words))
 
 
+def test_other_files_and_knowledge(files: Path, tmp_path: Path) -> None:
+    """What `train` takes; a trial with knowledge reads the sentences, one without learns from compiled ones."""
+    for name in ("train", "dev"):
+        package.readers.write(package.readers.read(files / f"{name}.txt"), tmp_path / f"{name}.jsonl")
+    lines = Study(
+        str(tmp_path / "lines"), "crf", *(str(tmp_path / f"{name}.jsonl") for name in ("train", "dev")), LabelledFiles()
+    )
+    known: list[dict[str, Any]] = [{"mentions": 2}, {"mentions": 0}, {"stages": 2}, {"learn_dictionary": True}]
+    columns = study_of(files, tmp_path / "columns")
+    for study in (lines, columns):
+        study.begin()
+    scores = [run_trial(study, settings, 5) for study in (lines, columns) for settings in known]
+    assert [record.error for record in scores] == [""] * 8
+    assert [record.score for record in scores[:4]] == [record.score for record in scores[4:]]
+    for order in (known[:2], known[1::-1]):
+        study = study_of(files, tmp_path / f"order{order[0]['mentions']}")
+        study.begin()
+        trials_folder = Path(study.folder) / trials.COMPILED
+        search(study, order, 2, workers=1)
+        assert len(list(trials_folder.iterdir())) == 1
+
+
+def test_the_reason_of_a_failed_trial(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text('template = ["nowhere", "english_ner"]\nc2 = [1.0]\n')
+    done = tagline(
+        *("tune", files / "train.txt", "--dev", files / "dev.txt", "-o", tmp_path / "best", "--passes", 2),
+        *("--space", tmp_path / "space.toml", "--workers", 1),
+    )
+    assert done.code == 0, done.err
+    assert "trials that failed: 1; the first, template=nowhere, c2=1.0: template: expected" in done.err
+
+
+def test_mixed_values_in_any_order() -> None:
+    for values in ((1, 2, 3, "a", 5, 6), ("a", 6, 5, 3, 2, 1)):
+        records = [Record({"x": value}, 9, k / 10, 1.0) for k, value in enumerate(values)]
+        assert set(shares(Found(records, [9]))) == {"x"}
+
+
 def test_what_mattered() -> None:
     rng = np.random.default_rng(0)
     records = []

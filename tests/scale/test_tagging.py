@@ -132,6 +132,26 @@ class TestErrors:
         (out / RECORD).write_text("{}")
         assert "expected the record of a run" in line_of(tagline(*command))
 
+    def test_names_that_are_written_in_another_way(
+        self, cluster: Cluster, model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.copy(corpus / "part00.txt", tmp_path / "a.txt")
+        monkeypatch.chdir(tmp_path)
+        for name in (tmp_path / "a.txt", "a.txt", "./a.txt"):
+            done = tagline("tag", "-q", "-m", model, name, "-o", "out", "--ray")
+            assert done.code == 0, done.err
+        assert "1 of 1 files were tagged before and are kept" in done.err
+
+    def test_answers_that_were_written_without_ray(
+        self, cluster: Cluster, model: Path, corpus: Path, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "out"
+        assert tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", out, "--ray").code == 0
+        assert tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", f"{out}/", "--marginals").code == 0
+        assert not (out / RECORD).exists()
+        line = line_of(tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", out, "--ray"))
+        assert "expected a folder without answers, got this file of another run" in line
+
     @pytest.mark.parametrize(
         ("words", "line"),
         [

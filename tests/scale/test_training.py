@@ -93,6 +93,15 @@ def test_auto_depends_on_the_corpus_alone(cluster: Any, shards: Path) -> None:
     assert one.objective_ < make(algorithm="lbfgs").fit(whole).objective_  # what the stochastic passes are for
 
 
+def test_addresses_of_files(shards: Path) -> None:
+    write_shards(shards, sentences=20)
+    names = [shard.path for shard in scale.corpus(shards).setting.shards]
+    for address in (f"file://{shards}", f"file://{shards}/", f"file://{shards}/part-*.txt"):
+        assert [shard.path for shard in scale.corpus(address).setting.shards] == names
+    with pytest.raises(InputError, match=r"nowhere://a/b: expected files that can be listed, got: .*check the scheme"):
+        scale.corpus("nowhere://a/b")
+
+
 @pytest.mark.parametrize("on_illegal", ["repair", "drop", "error"])
 def test_labellings_that_break_the_rules(cluster: Any, shards: Path, on_illegal: str) -> None:
     write_shards(shards, files=2)
@@ -287,7 +296,7 @@ def test_too_few_processors(cluster: Any, shards: Path, monkeypatch: pytest.Monk
     ("words", "line"),
     [
         (("--model", "semicrf", "--ray"), "--ray: expected --model crf or memm or maxent or hmm"),
-        (("--model", "hmm", "--states", 2, "--ray"), "--ray, --states: expected one of them, got both"),
+        (("--model", "hmm", "--states", 2, "--ray"), "expected a series, .csv or .tsv, to learn hidden states from"),
         (("--cache", "folder", "--ray"), "--cache, --ray: expected one of them, got both"),
         (("--workers", 2), "--workers: expected --ray beside it, got none"),
         (("--scratch", "folder"), "--scratch: expected --ray beside it, got none"),

@@ -261,3 +261,21 @@ def test_a_document_is_of_one_request() -> None:
     asyncio.run(crowd())
     assert crf.input_.documents
     assert batches == [1, 1, 1]
+
+
+def test_a_text_is_one_document() -> None:
+    """As it is for `model.tag`: what one sentence says of a word counts in the others."""
+    from tagline.serving.answers import answer_requests
+    from tagline.serving.requests import TagRequest
+    from tagline.serving.shelf import ServedModel
+
+    X = [["Mr", "Ann", "won", "."], ["Ann", "won", "."], ["Old", "Ann", "won", "."], ["Ann", "won", "."]] * 6
+    y = [["O", "P", "O", "O"], ["P", "O", "O"], ["O", "Q", "O", "O"], ["Q", "O", "O"]] * 6
+    crf = CRF("U00:%x[0,0]\nU01:%x[-1,0]\nB", stages=2, c2=0.01).fit(X, y, documents=[2] * 12)
+    text = "Old Ann won. Ann won."
+    (there,) = [tagged.labels for tagged in crf.tag([text])]
+    for more in ({}, {"marginals": True}):
+        (written,) = answer_requests(ServedModel("names", crf), [TagRequest(text=text, **more)], 1000)
+        item = json.loads(written.items)
+        assert [token["label"] for sentence in item["sentences"] for token in sentence["tokens"]] == list(there)
+    assert list(there).count("Q") == 2

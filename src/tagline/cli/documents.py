@@ -6,6 +6,7 @@ A model that reads documents must see each as a whole. What says where documents
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -32,6 +33,8 @@ def whole_documents(blocks: Iterable[Block], named: str | None, path: str) -> It
     blocks = iter(blocks)
     first = next(blocks, None)
     if first is None:
+        if named is not None and os.path.exists(named):  # else it may be a column, of which there is none
+            yield from _counted((), named, path)
         return
     stream = chain([first], blocks)
     if named is None or named in first.corpus.names:

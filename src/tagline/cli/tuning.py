@@ -79,6 +79,9 @@ def tune_files(
         say(f"no picture: {error}", err=True)
     with open(study.model_path(found.best.settings, found.best.passes), "rb") as stream, open_target(output) as target:
         target.write(stream.read())
+    if failed := [record for record in found.records if record.error]:
+        tried = ", ".join(f"{name}={value}" for name, value in failed[0].settings.items())
+        say(f"trials that failed: {len(failed)}; the first, {tried}: {failed[0].error}", err=True)
     explained = shares(found)
     if explained and len(drawn) >= ENOUGH:
         parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in explained.items())

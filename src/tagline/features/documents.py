@@ -85,7 +85,8 @@ def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documen
 
     Arguments:
         documents: how many sentences each document has; or the name of a column, whose value at the first token of a
-            sentence names the document; or None: a sentence that begins with `MARKER` begins a document.
+            sentence names the document; or None: a sentence that begins with `MARKER` begins a document, and each of
+            those before the first one is a document.
         name: of the argument, for messages.
 
     >>> corpus = Corpus.from_sentences([{"token": [word]} for word in ("-DOCSTART-", "a", "-DOCSTART-", "b")])
@@ -117,7 +118,12 @@ def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documen
     marks = np.array([word == MARKER for word in tokens.vocabulary] or [False])
     first = np.minimum(corpus.offsets[:-1], max(0, corpus.num_tokens - 1))
     begins = marks[tokens.ids[first]] & (np.diff(corpus.offsets) > 0) if corpus.num_tokens else np.zeros(B, np.bool_)
-    return np.cumsum(begins) - bool(len(begins) and begins[0]) if begins.any() else None
+    if not begins.any():
+        return None
+    # Before the first marker nothing is said: each sentence is a document, as in a corpus without markers, so that
+    # it does not matter where a stream is cut.
+    before = np.arange(B) < int(begins.argmax())
+    return np.cumsum(begins | before) - 1
 
 
 def document_columns(

@@ -139,8 +139,8 @@ class ChainModel(TextModel, DescribedModel):
         """What is known of each sentence, as `KnownLabels` takes it."""
         return known
 
-    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
-        """What becomes of the best labellings before they are handed out."""
+    def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
+        """What becomes of the best labellings before they are handed out; what is known stays as it is."""
         return labellings
 
     def answer(
@@ -189,7 +189,7 @@ class ChainModel(TextModel, DescribedModel):
                 )
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
         best_labellings = [answer.labels for answer in answers]
-        finished = self._finished(X, best_labellings)
+        finished = self._finished(X, best_labellings, known)
         if finished is best_labellings:
             return answers
         return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
@@ -220,7 +220,7 @@ class ChainModel(TextModel, DescribedModel):
                 found.append(self._questions.probable_spans(chain, reading, min_probability, labels[-1], B))
             B += chain.num_sentences
         answer = AnswerArrays(names, offsets_of(np.concatenate(lengths)), np.concatenate(labels))
-        finished = self._finished(X, answer.labellings)
+        finished = self._finished(X, answer.labellings, inputs.get("known"))
         if finished is not answer.labellings:
             answer = _numbered(names, finished)
         chances = None
@@ -253,7 +253,7 @@ class ChainModel(TextModel, DescribedModel):
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
             labellings.extend(lists_of(self.labels_, self._questions.viterbi(chain).labels, chain.offsets))
-        return PerSentence(self._finished(X, labellings))
+        return PerSentence(self._finished(X, labellings, known))
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
         """Return the most probable labelling of one sentence."""

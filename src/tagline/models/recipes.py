@@ -84,6 +84,10 @@ class Recipe:
         """Return further files that are written, by their options: what a run leaves on the way."""
         return {"--checkpoint": self.run.get("checkpoint"), "--log": self.run.get("log")}
 
+    def beyond_compiled(self) -> list[str]:
+        """Return what is asked for that compiled sentences do not hold, by the names of options."""
+        return []
+
     def check(self, tell: Reporter) -> None:
         """Refuse what cannot be meant, before anything is read."""
         self.check_files()

@@ -12,7 +12,9 @@ from typing import Any
 
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
-from tagline.types import IntArray
+from tagline.readers.tables import Table
+from tagline.training.running.progress import Reporter
+from tagline.types import Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +67,77 @@ class Tally:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class SeriesWanted:
+    """What is read of files without labels.
+
+    Attributes:
+        family: of the emissions that are to be learned.
+        group: the column of tables that says which sentence a row belongs to; None for one sentence a table.
+    """
+
+    family: str
+    group: str | None = None
+
+
+class RemoteSeries(ABC):
+    """Observations without labels that other processes hold.
+
+    Attributes:
+        sentences, tokens: how many there are.
+        columns: of tables, that are observed; none where words of sentences are.
+        symbols: what is observed, by number, where emissions are categorical; else None.
+        counts: ``[V]``, how often each symbol occurs; None where there are none.
+        present: observations that are not missing altogether.
+        whole: whether no number is missing.
+        fingerprint: of all observations.
+    """
+
+    sentences: int
+    tokens: int
+    columns: tuple[str, ...]
+    symbols: tuple[Any, ...] | None
+    counts: IntArray | None
+    present: int
+    whole: bool
+    fingerprint: str
+
+    @abstractmethod
+    def rows(self, numbers: IntArray) -> Any:
+        """Return some of the observations that are present, by their numbers among these, ascending."""
+
+    @abstractmethod
+    def observations(self) -> Any:
+        """Return all observations."""
+
+    @abstractmethod
+    def summed(self, question: str, *arguments: Any) -> tuple[float, Float64Array]:
+        """Ask every lane, and add up the answers."""
+
+
 class RemoteCorpus(ABC):
-    """Labelled sentences that lie elsewhere.
+    """Sentences that lie elsewhere.
 
     Attributes:
         num_tokens: N, once they were read.
         fingerprint: of sentences and labels, once they were read; empty before.
+        columns: of tables, those to learn from; none for all of them.
+        reporter: hears how training elsewhere goes; None for the model's own.
     """
 
     num_tokens: int = 0
     fingerprint: str = ""
+    columns: tuple[str, ...] = ()
+    reporter: Reporter | None = None
+
+    @property
+    @abstractmethod
+    def labelled(self) -> bool:
+        """Whether the sentences have labels."""
+
+    @abstractmethod
+    def series(self, wanted: SeriesWanted, algorithm: str) -> AbstractContextManager[RemoteSeries]:
+        """Have observations without labels read and held as long as an HMM is trained by this algorithm."""
 
     @abstractmethod
     def crf_lesson(self, crf: Any, extraction: Any) -> AbstractContextManager[RemoteLesson]:
@@ -86,17 +149,22 @@ class RemoteCorpus(ABC):
         """
 
     @abstractmethod
-    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+    def fit_network(self, model: Any, arguments: dict[str, Any], tell: Reporter) -> Any:
         """Train a network in the other processes; return the estimator as it came back, fitted.
 
         Arguments:
             model: an estimator, not fitted.
             arguments: of its `fit`.
+            tell: hears of epochs and batches, unless the corpus has a reporter.
         """
 
     @abstractmethod
     def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
         """Have words and labels counted, and trigrams of labels where they are asked for."""
+
+    @abstractmethod
+    def sample_table(self) -> Table:
+        """Return the first table, where there are tables."""
 
     @abstractmethod
     def sample(self) -> Corpus:

@@ -9,13 +9,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from tagline.models.remote import RemoteCorpus, RemoteLesson, Tally
-from tagline.readers.corpus import Corpus
+from tagline.errors import InputError
+from tagline.models.remote import RemoteCorpus, RemoteLesson, RemoteSeries, SeriesWanted, Tally
+from tagline.readers import format_of, read
+from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.labelled import LabelledFiles
+from tagline.readers.tables import Table, is_csv, read_csv
 from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
-from tagline.scale.shards import read_shard, shards
+from tagline.scale.shards import fetched, read_shard, shards
 from tagline.training.checks import check_whole
+from tagline.training.running.progress import Reporter
 
 logger = logging.getLogger("tagline.scale")
 
@@ -53,16 +57,41 @@ class ShardedCorpus(RemoteCorpus):
             with crf_lesson(setting, crf, extraction, overview, self.tell) as lesson:
                 yield lesson
 
-    def fit_network(self, model: Any, arguments: dict[str, Any]) -> Any:
+    def fit_network(self, model: Any, arguments: dict[str, Any], tell: Reporter) -> Any:
         """Train a network in as many processes as there are workers."""
         from tagline.scale.networks import NetworkRun, fit_network
 
         with self._connected() as cluster:
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
-            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell)
+            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell, self.reporter or tell)
         self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
         self.fingerprint = fitted.training_.fingerprint
         return fitted
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the sentences have labels, by the first file; tables have none."""
+        files = self.setting.files
+        if is_csv(self.setting.shards[0].path, files.form):
+            return False
+        if files.tag_column is not None:
+            return True
+        with fetched(self.setting.shards[0]) as path:
+            form = format_of(path, files.form)
+            return form != "text" and TAG in read(path, form, encoding=files.encoding).names
+
+    @contextmanager
+    def series(self, wanted: SeriesWanted, algorithm: str) -> Iterator[RemoteSeries]:
+        """Have observations without labels read and held as long as an HMM is trained."""
+        from tagline.scale.series import Reading, sharded_series
+
+        with self._connected() as cluster:
+            setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
+            with sharded_series(setting, Reading(wanted, self.columns), algorithm, self.tell) as series:
+                self._sentences, self.num_tokens, self.fingerprint = series.sentences, series.tokens, series.fingerprint
+                files = len(self.setting.shards)
+                self.say(f"learning from {series.sentences:,} sentences, {series.tokens:,} tokens, of {files:,} files")
+                yield series
 
     def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
         """Have words and labels counted, a task a file."""
@@ -73,7 +102,9 @@ class ShardedCorpus(RemoteCorpus):
 
     def named(self, place: str) -> ShardedCorpus:
         """Return the same for messages that name another place, such as an option."""
-        return ShardedCorpus(replace(self.setting, place=place), self.address)
+        other = ShardedCorpus(replace(self.setting, place=place), self.address)
+        other.columns = self.columns
+        return other
 
     @contextmanager
     def _connected(self) -> Iterator[Cluster]:
@@ -89,6 +120,17 @@ class ShardedCorpus(RemoteCorpus):
         if broken := [part.problems for part in overview.broken]:
             self.say(f"skipped {sum(count for count, _ in broken)} broken sentences; the first: {broken[0][1]}")
         return overview
+
+    def sample_table(self) -> Table:
+        """Return the first table."""
+        shard, files = self.setting.shards[0], self.setting.files
+        if not is_csv(shard.path, files.form):
+            raise InputError(
+                f"{shard.path}: expected a series, .csv or .tsv, to learn hidden states from, got another file; "
+                "--format csv reads it as one, and without --states tags are learned"
+            )
+        with fetched(shard) as path:
+            return read_csv(path, encoding=files.encoding, form=files.form)
 
     def sample(self) -> Corpus:
         """Return the sentences of the first file."""
@@ -109,6 +151,7 @@ def corpus(
     address: str | None = None,
     files: LabelledFiles | None = None,
     scratch: str | os.PathLike[str] | None = None,
+    columns: Sequence[str] = (),
 ) -> ShardedCorpus:
     """Name the files of a corpus that workers on Ray read, compile and hold while a model is trained.
 
@@ -120,9 +163,11 @@ def corpus(
         address: of a Ray cluster; when left out that of RAY_ADDRESS, and without one Ray is started on this machine.
         files: how the files are read.
         scratch: a folder on the workers' disks for compiled sentences; that of temporary files if left out.
+        columns: of tables (.csv, .tsv), those to learn from; all of them if left out.
 
-    The weights of a model depend on the sentences, not on how many workers hold them. `CRF`, `MEMM`, `MaxEnt`, `HMM`
-    (with tags), `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``CRF("pos").fit(scale.corpus(…))``.
+    The weights of a model depend on the sentences, not on how many workers hold them. `CRF`, `MEMM`, `MaxEnt`, `HMM`,
+    `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``CRF("pos").fit(scale.corpus(…))``. Of files
+    without labels an `HMM` learns hidden states: ``HMM(3, emission="gaussian").fit(scale.corpus("*.csv"))``.
 
     >>> import tempfile
     >>> from tagline import datasets, readers
@@ -136,4 +181,6 @@ def corpus(
     check_whole("threads", threads, 1, 1024)
     folder = None if scratch is None else os.path.abspath(scratch)
     how = files or LabelledFiles()
-    return ShardedCorpus(Setting(shards(paths), how, workers or 0, threads, folder, "scale.corpus"), address)
+    out = ShardedCorpus(Setting(shards(paths), how, workers or 0, threads, folder, "scale.corpus"), address)
+    out.columns = tuple(columns)
+    return out

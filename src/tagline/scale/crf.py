@@ -111,22 +111,28 @@ class Overview:
 def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell) -> Overview:
     """Survey all shards."""
     tell(f"reading {len(setting.shards)} files")
-    before = _each_shard(setting, survey, [() for _ in setting.shards])
+    before = each_shard(setting, survey, [() for _ in setting.shards])
     settlement = first_settlement(before, detected_scheme(before, scheme), on_illegal)
     after = before
     notes: tuple[str, ...] = ()
     if settlement.judged_by is not None:
-        after = _each_shard(setting, survey_settled, [(settlement,)] * len(setting.shards))
+        after = each_shard(setting, survey_settled, [(settlement,)] * len(setting.shards))
         settlement, notes = final_settlement(settlement, after, before, on_illegal)
     marks = [part.fingerprint for part in before]
     mark = marks[0] if len(marks) == 1 else hashlib.blake2b("".join(marks).encode(), digest_size=8).hexdigest()
     return Overview(tuple(after), settlement, notes, mark, tuple(part for part in before if part.problems[0]))
 
 
-def _each_shard(setting: Setting, ask: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Ask about every shard, each in a task; answers in the order of the shards."""
+def each_shard(
+    setting: Setting, ask: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], cpus: int = 1
+) -> list[Any]:
+    """Ask about every shard, each in a task; answers in the order of the shards.
+
+    Arguments:
+        cpus: that a task waits for; 0 while workers hold all of them and are idle.
+    """
     ray = import_ray(setting.place)
-    task = ray.remote(num_cpus=1, max_retries=3)(ask)
+    task = ray.remote(num_cpus=cpus, max_retries=3)(ask)
     asked = [task.remote(shard, setting.files, *more) for shard, more in zip(setting.shards, arguments, strict=True)]
     answers: list[Any] = ray.get(asked)
     return answers
@@ -135,7 +141,7 @@ def _each_shard(setting: Setting, ask: Callable[..., Any], arguments: Sequence[t
 def jobs_of(setting: Setting, overview: Overview, extraction: Extraction) -> list[Job]:
     """Cut the corpus into lanes and deal these out to workers."""
     lanes = lane_count(overview.tokens)
-    targets = targets_by_shard(overview.surveys, lanes)
+    targets = targets_by_shard([part.tokens for part in overview.surveys], lanes)
     wanted = [s for s, here in enumerate(targets) if here]
     cuts: list[list[int]] = [[] for _ in setting.shards]
     if wanted:

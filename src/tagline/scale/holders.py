@@ -161,7 +161,7 @@ class Sums:
         return out
 
 
-def branches_of(job: Job) -> list[Branch]:
+def branches_of(job: Any) -> list[Branch]:
     """Return the branches of the tree that the lanes of a holder make."""
     return list(branches(job.first, job.first + len(job.lanes)))
 

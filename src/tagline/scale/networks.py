@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,9 @@ from tagline.readers.corpus import Column, Corpus
 from tagline.scale.cluster import import_ray, plain_error
 from tagline.scale.crf import Setting, Tell
 from tagline.scale.shards import read_shard
+from tagline.training.running.progress import Reporter
 
+LISTEN_SECONDS = 0.5  # between two looks for what a process tells
 FAILURES = 5  # after which a run without progress is given up
 
 
@@ -45,6 +48,16 @@ class _Mailbox:
     def __init__(self) -> None:
         self._letter: bytes | None = None
         self._begun: dict[int, int] = {}
+        self._news: list[tuple[str, tuple[Any, ...]]] = []
+
+    def note(self, method: str, *facts: Any) -> None:
+        """Keep what the first process tells: a method of a `Reporter` and what it is called with."""
+        self._news.append((method, facts))
+
+    def news(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return what was told since it was last asked."""
+        news, self._news = self._news, []
+        return news
 
     def begin(self, rank: int) -> int:
         """Note that a process begins, and return how often it began before."""
@@ -59,8 +72,41 @@ class _Mailbox:
         return self._letter
 
 
-def fit_network(run: NetworkRun, tell: Tell) -> Any:
-    """Train a network in several processes, and return the fitted estimator."""
+class _Listener:
+    """Hands on what the first process tells, while the driver waits for all of them."""
+
+    def __init__(self, ray: Any, mailbox: Any, tell: Reporter) -> None:
+        self._ray, self._mailbox, self._tell = ray, mailbox, tell
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        while True:
+            ended = self._ended.wait(LISTEN_SECONDS)  # what came before the end is told, too
+            try:
+                news = self._ray.get(self._mailbox.news.remote())
+            except self._ray.exceptions.RayError:  # the cluster is gone; the driver says so
+                return
+            for method, facts in news:
+                getattr(self._tell, method)(*facts)
+            if ended:
+                return
+
+
+def fit_network(run: NetworkRun, tell: Tell, reporter: Reporter) -> Any:
+    """Train a network in several processes, and return the fitted estimator.
+
+    Arguments:
+        tell: hears what is begun.
+        reporter: hears of epochs and batches.
+    """
     setting = run.setting
     ray = import_ray(setting.place)
     from ray.train import FailureConfig, RunConfig, ScalingConfig
@@ -83,7 +129,8 @@ def fit_network(run: NetworkRun, tell: Tell) -> Any:
             ),
         )
         try:
-            trainer.fit()
+            with _Listener(ray, mailbox, reporter):
+                trainer.fit()
         except TaglineError:
             raise
         except Exception as error:
@@ -115,10 +162,15 @@ def _loop(config: dict[str, Any]) -> None:
     again = ray.get(config["mailbox"].begin.remote(rank)) > 0
     if again and arguments.get("checkpoint") is not None:
         arguments["resume"] = True
-    fitted = run.model.fit(corpus, **arguments)
-    if rank == 0:
-        packed = ray.cloudpickle.dumps(fitted)  # type: ignore[no-untyped-call]  # its callbacks may be local functions
-        ray.get(config["mailbox"].put.remote(packed))
+    if rank:
+        run.model.fit(corpus, **arguments)
+        return
+    note, own = config["mailbox"].note, run.model.callbacks
+    run.model.callbacks = (*own, lambda state: note.remote("passed", state.progress) and None)
+    fitted = run.model.fit(corpus, progress=lambda *facts: note.remote("stepped", *facts), **arguments)
+    fitted.callbacks = own
+    packed = ray.cloudpickle.dumps(fitted)  # type: ignore[no-untyped-call]  # its callbacks may be local functions
+    ray.get(config["mailbox"].put.remote(packed))
 
 
 def joined(parts: list[Corpus]) -> Corpus:

@@ -48,7 +48,7 @@ def shares(found: Found) -> dict[str, float]:
 def _groups(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Number the values: few different ones by themselves, many numbers in groups of about one size."""
     distinct = sorted(set(values), key=lambda value: (str(type(value)), value))
-    if len(distinct) <= GROUPS or isinstance(distinct[0], str):
+    if len(distinct) <= GROUPS or any(isinstance(value, str) for value in distinct):
         return np.array([distinct.index(value) for value in values], np.int64)
     ranks = np.argsort(np.argsort(np.array(values, float), kind="stable"), kind="stable")
     return np.asarray(ranks * GROUPS // len(values), np.int64)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.scale.cluster import connected, import_ray, plain_error
-from tagline.scale.trials import Record, Study, prepare, run_trial
+from tagline.scale.trials import Record, Study, is_compiled, prepare, run_trial
 
 FACTOR = 3  # of the trials of a round, one of so many goes on, with so many times the passes
 MOST_HALVINGS = 2  # the first round must last long enough to say something
@@ -73,10 +73,15 @@ def search(
         ray, address: work on Ray, at an address as `connected` takes it.
         notice: told what people should know.
     """
+
+    def key(draw: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What must be the same for two trials to be prepared by one of them, be it the first or the last."""
+        return is_compiled(study, draw), *(draw.get(name) for name in SHARED)
+
     rounds = rounds_of(len(draws), passes)
     study.begin()
-    for shared in {tuple(draw.get(name) for name in SHARED): draw for draw in draws}.values():
-        prepare(study, shared)
+    for draw in {key(draw): draw for draw in draws}.values():
+        prepare(study, draw)
     if ray:
         _on_ray(study, draws, rounds, workers, address, notice)
     else:

@@ -21,6 +21,8 @@ from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import shown_value
 from tagline.writing import REMEDIES
 
+LOCAL = "file://"
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -66,6 +68,8 @@ def shards(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
 
 
 def _matching(pattern: str) -> list[Shard]:
+    if pattern.startswith(LOCAL):
+        pattern = pattern.removeprefix(LOCAL)
     if "://" in pattern:
         return _matching_remote(pattern)
     if os.path.isdir(pattern):
@@ -88,9 +92,14 @@ def _matching_remote(pattern: str) -> list[Shard]:
         scheme = pattern.partition("://")[0]
         wanted = path.rstrip("/") + "/" + pattern.partition("*")[0].rpartition("/")[2]
         wanted += pattern[len(pattern.partition("*")[0]) :]
+        if "*" not in pattern and system.get_file_info(wanted).type == fs.FileType.Directory:
+            path, wanted = wanted, f"{wanted.rstrip('/')}/*"
         entries = system.get_file_info(fs.FileSelector(path, recursive="**" in pattern))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{pattern}: expected files that can be listed, got: {error}; see path and access") from None
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise InputError(
+            f"{pattern}: expected files that can be listed, got: {' '.join(str(error).split())}; check the scheme (s3, "
+            "gs, abfs, hdfs, file), the path and the access"
+        ) from None
     files = [entry for entry in entries if entry.is_file and fnmatch.fnmatch(entry.path, wanted)]
     changed = {entry.path: 0 if entry.mtime_ns is None else int(entry.mtime_ns) for entry in files}
     return sorted(
@@ -103,7 +112,7 @@ def read_shard(shard: Shard, files: LabelledFiles) -> Corpus:
     """Read the labelled sentences of a shard; what is wrong is an error that names the node."""
     with at_node():
         try:
-            with _fetched(shard) as path:
+            with fetched(shard) as path:
                 return files.read(path)
         except OSError as error:
             raise InputError(
@@ -135,7 +144,7 @@ def at_node() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _fetched(shard: Shard) -> Iterator[str]:
+def fetched(shard: Shard) -> Iterator[str]:
     """Give a local path of a shard."""
     if not shard.is_remote:
         yield shard.path

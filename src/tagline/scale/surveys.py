@@ -178,13 +178,13 @@ class Piece:
     last: int | None
 
 
-def targets_by_shard(surveys: Sequence[Survey], lanes: int) -> list[list[int]]:
-    """Return, for each shard, how many of its tokens must stand before each lane that begins in it."""
-    ends = np.cumsum([part.tokens for part in surveys])
-    starts = ends - np.array([part.tokens for part in surveys])
+def targets_by_shard(tokens: Sequence[int], lanes: int) -> list[list[int]]:
+    """Return, for shards of so many tokens, how many of these must stand before each lane that begins there."""
+    ends = np.cumsum(tokens)
+    starts = ends - np.array(tokens)
     inner = lane_targets(int(ends[-1]), lanes)[1:-1]
     places = np.searchsorted(ends, inner)  # the first shard that reaches the target
-    return [(inner[places == s] - starts[s]).tolist() for s in range(len(surveys))]
+    return [(inner[places == s] - starts[s]).tolist() for s in range(len(tokens))]
 
 
 def pieces_of_lanes(shards: Sequence[Shard], cuts: Sequence[Sequence[int]], lanes: int) -> list[list[Piece]]:

@@ -9,6 +9,7 @@ takes its place whole or not at all, so one that is there is finished: a run tha
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -124,10 +125,21 @@ def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[
         _check_same(folder, record["job"], job)
         _check_unchanged(finished, known)
     left = [shard for shard in shards if shard not in finished]
-    inputs = known | {os.path.basename(shard.target): [shard.source, shard.size, shard.changed] for shard in shards}
+    inputs = known | {os.path.basename(shard.target): _facts(shard) for shard in shards}
     with open_target(path) as stream:
         stream.write(json.dumps({"job": job, "inputs": inputs}, ensure_ascii=False, indent=1).encode())
     return sorted(left, key=lambda shard: -shard.size)  # the long ones first: then all workers end together
+
+
+def _facts(shard: Shard) -> list[Any]:
+    """Return what the record says of an input; its name is the whole one, for it can be written in many ways."""
+    return [os.path.realpath(shard.source), shard.size, shard.changed]
+
+
+def forget(folder: str) -> None:
+    """Remove the record of a run, where there is one: the answers in the folder are no longer of that run."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(folder, RECORD))
 
 
 def _read_record(path: str) -> Any:
@@ -153,7 +165,8 @@ def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) 
 
 def _check_unchanged(finished: Sequence[Shard], known: Mapping[str, Any]) -> None:
     for shard in finished:
-        if known.get(os.path.basename(shard.target)) != [shard.source, shard.size, shard.changed]:
+        source, *facts = known.get(os.path.basename(shard.target)) or ["", 0, 0]
+        if os.path.realpath(source) != os.path.realpath(shard.source) or facts != [shard.size, shard.changed]:
             raise InputError(
                 f"{shard.source}: expected the file that was tagged, got another or one that has changed since; remove "
                 f"{shard.target} to tag it again"

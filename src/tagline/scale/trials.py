@@ -23,6 +23,7 @@ from tagline.evaluation import evaluate
 from tagline.models.contract import Model
 from tagline.models.recipes import Material, Recipe
 from tagline.models.registry import Kind, kind_named
+from tagline.readers import format_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.readers.labelled import LabelledFiles
@@ -157,8 +158,8 @@ def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool
         compiled.set_threads(study.threads, "--workers")
     begun = time.perf_counter()
     try:
-        model, dev = _trained(study, settings, passes)
-        score, error = _score(model, dev), ""
+        model, score = _trained(study, settings, passes)
+        error = ""
         if keep:
             model.save(study.model_path(settings, passes))
     except TaglineError as problem:
@@ -169,14 +170,22 @@ def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool
     return record
 
 
+def is_compiled(study: Study, settings: Mapping[str, Any]) -> bool:
+    """Say whether a trial with these settings learns from compiled features."""
+    try:
+        return _recipe(study, settings, 1).run.get("cache") is not None
+    except TaglineError:  # the trial says so
+        return False
+
+
 def prepare(study: Study, settings: Mapping[str, Any]) -> None:
     """Compile the features that trials with these settings share; what is there stays."""
-    kind = kind_named(study.kind)
-    if kind.takes("cache"):
+    if is_compiled(study, settings):
         _material(study, _recipe(study, settings, 1), settings, None)
 
 
-def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Model, Corpus]:
+def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Model, float]:
+    """Train; return the model and its score."""
     recipe = _recipe(study, settings, passes)
     dev = study.files.read(study.dev)
     material = _material(study, recipe, settings, dev)
@@ -185,7 +194,7 @@ def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Mo
         raise KeyboardInterrupt
     if recipe.run.get("cache") is not None and "min_frequency" in settings:
         model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
-    return model, dev
+    return model, _score(model, dev, recipe.dev_inputs)
 
 
 def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
@@ -197,17 +206,23 @@ def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
     resource = resource_of(kind)
     if resource is not None:
         values[resource] = passes
-    if kind.takes("cache"):
-        run["cache"] = os.path.join(study.folder, COMPILED)
-        values.pop("min_frequency", None)  # the compiled corpus has been thinned
     if kind.takes("checkpoint"):
         run["checkpoint"] = study.path(STATES, settings, passes)
         run |= {"resume": True, "save_every": SAVE_SECONDS}
     if kind.takes("patience"):
         values["patience"] = None
     recipe: Recipe = kind.recipe_class(kind, values, run)
+    if kind.takes("cache") and _is_compiled(study, recipe):
+        recipe.run["cache"] = os.path.join(study.folder, COMPILED)
+        recipe.settings.pop("min_frequency", None)  # the compiled corpus has been thinned
     recipe.check(Silent())
     return recipe
+
+
+def _is_compiled(study: Study, recipe: Recipe) -> bool:
+    """Say whether a trial learns from compiled features; other files and more knowledge are read by each trial."""
+    columns = format_of(study.train, study.files.form) == "columns"
+    return columns and not recipe.beyond_compiled() and recipe.run.get("teacher") is None
 
 
 def _material(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus | None) -> Material:
@@ -224,7 +239,7 @@ def _material(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Co
     return Material(thinned(material.data, path, least), material.problems)
 
 
-def _score(model: Model, dev: Corpus) -> float:
+def _score(model: Model, dev: Corpus, inputs: Mapping[str, Any]) -> float:
     """F1 of spans where the labels mark any, else the accuracy of tokens."""
-    report = evaluate(dev, model.predict(dev), None if detect(dev).scheme is None else "auto")
+    report = evaluate(dev, model.predict(dev, **inputs), None if detect(dev).scheme is None else "auto")
     return float(report.tokens.accuracy if report.spans is None else report.spans.f1)

@@ -70,14 +70,15 @@ class Workers:
     """Processes that hold the lanes of a corpus.
 
     Arguments:
-        jobs: one a worker.
+        jobs: one a worker, with its lanes, the number of the first, and threads.
+        holder: the class of the workers, made of a job.
         place: the name of the option or function, for messages.
     """
 
-    def __init__(self, jobs: Sequence[Job], place: str = "--ray") -> None:
+    def __init__(self, jobs: Sequence[Any], place: str = "--ray", holder: type = _Actor) -> None:
         self._ray, self._place = import_ray(place), place
         self.jobs = list(jobs)
-        kind = self._ray.remote(max_restarts=RESTARTS, max_task_retries=-1)(_Actor)
+        kind = self._ray.remote(max_restarts=RESTARTS, max_task_retries=-1)(holder)
         self.actors = [
             kind.options(num_cpus=job.threads, scheduling_strategy="SPREAD").remote(job) for job in self.jobs
         ]

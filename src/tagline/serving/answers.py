@@ -192,9 +192,17 @@ def known_labels(served: ServedModel, requests: Sequence[Source], prepared: Prep
 # What the model says.
 
 
+def _inputs(served: ServedModel, prepared: Prepared, known: list[Any] | None) -> dict[str, Any]:
+    """What the model is told beside the sentences; a text is one document, as it is for `model.tag`."""
+    inputs: dict[str, Any] = {} if known is None else {"known": known}
+    if prepared.texts and served.needs.documents:
+        inputs["documents"] = np.diff(prepared.items)
+    return inputs
+
+
 def _labels_and_spans(served: ServedModel, prepared: Prepared, asked: TagRequest, known: list[Any] | None) -> Said:
     spans = asked.spans and served.reading is not None
-    inputs: dict[str, Any] = {} if known is None else {"known": known}
+    inputs = _inputs(served, prepared, known)
     if spans:
         inputs["min_probability"] = asked.min_probability
     return Said(served.model.answer_arrays(prepared.X, spans=spans, **inputs))
@@ -202,7 +210,7 @@ def _labels_and_spans(served: ServedModel, prepared: Prepared, asked: TagRequest
 
 def _in_detail(served: ServedModel, prepared: Prepared, asked: TagRequest, known: list[Any] | None) -> Said:
     spans = asked.spans and served.reading is not None
-    inputs: dict[str, Any] = {} if known is None else {"known": known}
+    inputs = _inputs(served, prepared, known)
     chance = {"min_probability": asked.min_probability} if spans else {}
     model, X = served.model, prepared.X
     answers = model.answer(X, marginals=asked.marginals, spans=spans, k_best=asked.k_best, **chance, **inputs)

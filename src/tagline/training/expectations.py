@@ -39,15 +39,17 @@ class ShiftedMoments:
 
 @dataclass(frozen=True, eq=False)
 class Expectations:
-    """Expected counts, given the observations. Of the last three, each function gives the one that it names.
+    """Expected counts, given the observations. Of the last four one is there: that which a function names.
 
     Attributes:
         log_likelihood: ``[B]``, log P(observations); the score of the best labelling where only that is counted.
+            Where sentences lie in lanes, their sum, ``[1]``.
         start: ``[K]``, summed over the sentences that are not empty.
         transitions: ``[K, K]``, summed over all sentences.
         nodes: ``[N, K]``, P(y_n = j).
         emissions: ``[V, K]``, nodes summed by symbol; missing symbols are left out.
         moments: of vectors.
+        statistics: other sums that a family of emissions learns from, as one row.
     """
 
     log_likelihood: Float64Array
@@ -56,6 +58,7 @@ class Expectations:
     nodes: Float64Array | None = None
     emissions: Float64Array | None = None
     moments: ShiftedMoments | None = None
+    statistics: Float64Array | None = None
 
 
 def expectations(

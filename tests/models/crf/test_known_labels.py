@@ -196,7 +196,7 @@ def test_dictionaries_by_priority() -> None:
         found = over.predict([["in", "Zug", "city", "sings"]], known=[[None, None, None, label]])
         assert found == [["O", "B-LOC", "I-LOC", label]]
     under = fitted("under")
-    assert under.predict(unseen, known=[["O", "O", "O", "O", None]]) == [["O", "B-LOC", "I-LOC", "O", "B-PER"]]
+    assert under.predict(unseen, known=[["O", "O", "O", "O", None]]) == [["O", "O", "O", "O", "B-PER"]]
     np.testing.assert_array_equal(under.marginal_arrays(unseen)[0], plain.marginal_arrays(unseen)[0])
     feature = fitted("feature", "U00:%x[0,1]\nU01:%x[0,0]\nB\n", Anna="PER")
     assert feature.predict([["in", "Zug", "city"]]) == [["O", "B-LOC", "I-LOC"]]
@@ -208,3 +208,17 @@ def test_dictionaries_by_priority() -> None:
         CRF(dictionary=Dictionary({"a": "X"}, priority="over")).fit([[{}]], [["N"]])
     with pytest.raises(InputError, match="dictionary: expected a template to add a column for"):
         CRF(features, dictionary=Dictionary({"a": "X"})).fit([["a"]], [["N"]])
+
+
+def test_a_dictionary_under_the_model_keeps_what_is_known() -> None:
+    X, y = [["in", "Ulm"], ["to", "Rom"], ["a", "dog"]] * 5, [["O", "B-LOC"], ["O", "B-LOC"], ["O", "O"]] * 5
+    towns = Dictionary({"Bonn": "LOC"}, priority="under")
+    crf = CRF("U00:%x[0,0]", scheme="IOB2", dictionary=towns).fit(X, y)
+    asked = [["dog", "Bonn"], ["Bonn"]]
+    known = [[None, "O"], None]
+    assert crf.predict(asked) == [["O", "B-LOC"], ["B-LOC"]]
+    assert crf.predict(asked, known=known) == [["O", "O"], ["B-LOC"]]
+    assert [list(answer.labels) for answer in crf.answer(asked, known=known, marginals=True)] == [["O", "O"], ["B-LOC"]]
+    assert crf.answer_arrays(asked, known=known, spans=True).labellings == [["O", "O"], ["B-LOC"]]
+    with pytest.raises(InputError, match=r'expected types that labels have \(priority "under"\), LOC, got TOWN'):
+        CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "TOWN"}, priority="under")).fit(X, y)

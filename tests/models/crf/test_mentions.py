@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import tagline
-from tagline import CRF, MEMM, Corpus, Dictionary, InputError, MaxEnt, SemiCRF, storage
+from tagline import CRF, MEMM, Corpus, Dictionary, InputError, MaxEnt, SemiCRF
 from tagline.models.crf.chains import feature_chains
 from tagline.models.crf.compilation import compile_corpus
-from tagline.models.crf.tagger import CRFTagger
-from tests.models.crf.test_stages import TEMPLATE, documents
+
+from .documents import TEMPLATE, documents, loaded_everywhere, marked
 
 
 def with_mentions(kind: type[CRF] = CRF, **settings: Any) -> CRF:
@@ -30,8 +28,7 @@ def test_the_document_tells(kind: type[CRF]) -> None:
     crf = with_mentions(kind)
     assert crf.score(X, y, documents=sizes) == 1.0
     assert crf.score(X, y) <= 0.95  # sentence by sentence there is no other mention
-    marked = [sentence for b in range(0, len(X), 2) for sentence in (["-DOCSTART-"], X[b], X[b + 1])]
-    assert [row for n, row in enumerate(crf.predict(marked)) if n % 3] == y
+    assert [row for n, row in enumerate(crf.predict(marked(X))) if n % 3] == y
     named = Corpus.from_sentences(
         [{"token": row, "text": [str(b // 2)] * len(row)} for b, row in enumerate(X)],
     )
@@ -56,14 +53,7 @@ def test_files_pickles_and_words_keep_it(settings: dict[str, Any], tmp_path: Pat
     assert crf.input_.documents
     assert crf.input_.columns == 1
     assert crf.score(X, y, documents=sizes) == 1.0
-    crf.save(tmp_path / "one")
-    loaded = tagline.load(tmp_path / "one")
-    loaded.save(tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    for other in (loaded, CRFTagger.from_file(storage.read(tmp_path / "one")), pickle.loads(pickle.dumps(crf))):
-        assert other.predict(X, documents=sizes) == crf.predict(X, documents=sizes)
-        assert other.input_ == crf.input_
-    again = clone(loaded).fit(*documents(60)[:2], documents=documents(60)[2])
+    again = clone(loaded_everywhere(crf, tmp_path)).fit(*documents(60)[:2], documents=documents(60)[2])
     assert again.predict(X, documents=sizes) == y
     lines = [sorted(line.text for line in model._extraction.template.lines) for model in (crf, again)]
     assert lines[0] == lines[1]

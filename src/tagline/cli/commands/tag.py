@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from dataclasses import replace
 from typing import Annotated
 
@@ -123,7 +124,7 @@ def command(
         tag_stream,
     )
     from tagline.cli.targets import targets_of, write_answers
-    from tagline.scale.tagging import inputs_of
+    from tagline.scale.tagging import forget, inputs_of
 
     use_threads(threads)
     if model is None and url is None:
@@ -152,6 +153,8 @@ def command(
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
     if url is not None and tokens == "auto":
         source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
+    for folder in {os.path.dirname(target) for target, _ in targets if target is not None}:
+        forget(folder)  # a run on Ray must not take what is written now for its own
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
     with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
         skip = meter.skip if lenient else None

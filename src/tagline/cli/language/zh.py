@@ -530,6 +530,7 @@ SAID = {
     "trying {} settings of {}: {}": "试 {1} 的 {0} 组设置：{2}",
     "wrote {}; all trials are in {}": "已写出 {}；所有试验在 {} 中",
     "what the scores depend on: {}": "得分取决于：{}",
+    "trials that failed: {}; the first, {}: {}": "失败的试验：{}；第一个，{}：{}",
     "no picture: {}": "没有画图：{}",
     "{} trainings are done, the best score is {}": "已完成 {} 次训练，最好得分 {}",
     "stopped; the same command goes on with the trials that are left": "已停止；用同一命令可接着做剩下的试验",

@@ -225,7 +225,12 @@ class Dictionary:
         return allowed
 
     def fill(
-        self, corpus: Corpus, tags: Form | None = None, scheme: str | Scheme = "BIOES", column: str = TOKEN
+        self,
+        corpus: Corpus,
+        tags: Form | None = None,
+        scheme: str | Scheme = "BIOES",
+        column: str = TOKEN,
+        held: BoolArray | None = None,
     ) -> Form | Corpus:
         """Add the matches where the tags say O; spans that are there stay as they are.
 
@@ -233,6 +238,7 @@ class Dictionary:
             corpus: whose tokens are searched; a match lies in tokens that are all O.
             tags: those of the model, in the forms that `tagline.readers.schemes` takes; the corpus's own when left out.
             scheme: of the tags.
+            held: ``[N]``, tokens that no match may cover, for their tags are known.
 
         Returns:
             Tags in the form in which they were given.
@@ -243,13 +249,17 @@ class Dictionary:
                 f"tags: expected one for each token of {len(corpus)} sentences ({corpus.num_tokens} tokens), got "
                 f"{len(tagged.column)} tags in {len(tagged.offsets) - 1} sentences"
             )
-        filled: Form | Corpus = tagged.like_original(self._filled(corpus.column(column), tagged, scheme_of(scheme)))
+        filled: Form | Corpus = tagged.like_original(
+            self._filled(corpus.column(column), tagged, scheme_of(scheme), held)
+        )
         return filled
 
-    def _filled(self, tokens: Column, tagged: Tagged, tag_scheme: Scheme) -> Column:
+    def _filled(self, tokens: Column, tagged: Tagged, tag_scheme: Scheme, held: BoolArray | None) -> Column:
         offsets = tagged.offsets
         old = find_spans(tagged.column, offsets, f"conlleval:{tag_scheme.name}")
         outside = tag_codes(tagged.column.vocabulary, tag_scheme).roles[tagged.column.ids] == OUTSIDE  # [N]
+        if held is not None:
+            outside &= ~held
         added = self._spans(np.where(outside, self._numbers(tokens), UNKNOWN), offsets)
         both, is_new = _union(old, added, offsets)
         written = write_tags(both, offsets, tag_scheme, separator_of(tagged.column))

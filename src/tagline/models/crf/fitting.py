@@ -241,7 +241,15 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
             f"dictionary: expected a tag scheme to write its matches in (priority {dictionary.priority!r}), "
             'got none; pass scheme="auto" or its name'
         )
-    return complete_labels({*used_labels(labelled), *more}, scheme)
+    labels = complete_labels({*used_labels(labelled), *more}, scheme)
+    if dictionary is not None and dictionary.priority == "under":
+        known = {label[2:] for label in labels if label[1:2] in ("-", "_")}
+        if strange := [kind for kind in dictionary.types if kind not in known]:
+            raise InputError(
+                f'dictionary: expected types that labels have (priority "under"), {", ".join(sorted(known))}, got '
+                f"{strange[0]}; leave its phrases out, or label some sentences with it"
+            )
+    return labels
 
 
 def _start(

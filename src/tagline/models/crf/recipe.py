@@ -80,12 +80,15 @@ class CRFRecipe(Recipe):
         if self.run.get("template") is not None:
             self.named = named_template(self.run["template"])
 
-    def _check_cache(self) -> None:
-        """Refuse knowledge beside compiled data."""
+    def beyond_compiled(self) -> list[str]:
+        """Return the knowledge that is asked for and that compiled data do not hold."""
         usual = {"clusters": None, "vectors": None, "stages": 1, "mentions": 0}
         asked = [name for name, value in usual.items() if self.settings.get(name, value) not in (None, value)]
-        asked += [name for name in ("dictionary", "learn_dictionary", "documents") if self.run.get(name)]
-        if asked:
+        return asked + [name for name in ("dictionary", "learn_dictionary", "documents") if self.run.get(name)]
+
+    def _check_cache(self) -> None:
+        """Refuse knowledge beside compiled data."""
+        if asked := self.beyond_compiled():
             raise InputError(
                 f"--cache, --{asked[0].replace('_', '-')}: expected one of them, got both; compiled data hold the "
                 "attributes of the template alone"

@@ -251,12 +251,16 @@ class CRFTagger(ChainModel):
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
-    def _finished(self, X: Any, labellings: list[list[str]]) -> list[list[str]]:
-        """Add the matches of a dictionary of priority "under" where the model says O."""
+    def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
+        """Add the matches of a dictionary of priority "under" where the model says O, and nothing else is known."""
         dictionary = self._extraction.dictionary
         if dictionary is None or dictionary.priority != "under" or not labellings:
             return labellings
-        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme))
+        held = None
+        if known is not None:
+            rows = (row or [None] * len(labels) for row, labels in zip(known, labellings, strict=True))
+            held = np.array([label is not None for row in rows for label in row], np.bool_)
+        filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme), held=held)
         assert isinstance(filled, list)
         return filled
 

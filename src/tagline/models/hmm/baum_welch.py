@@ -15,20 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.chain.symbols import SymbolChain
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian
 from tagline.models.hmm.emissions.discrete import log_density, shares
+from tagline.models.hmm.emissions.sums import SummedEmission
+from tagline.models.hmm.lanes import Lane, Sum, cut, learns_from_sums, unpacked
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.hmm.topologies import Topology
 from tagline.training.expectation_maximisation import Climbed, Ledge, Step, climb
-from tagline.training.expectations import (
-    Expectations,
-    best_expectations,
-    best_symbol_expectations,
-    expectations,
-    gaussian_expectations,
-    symbol_expectations,
-)
+from tagline.training.expectations import Expectations
+from tagline.training.lanes import Branch, Tree
 from tagline.training.monitor import Pass
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -61,27 +56,34 @@ class Problem:
 
     def expect(self, p: HMMParameters) -> Expectations:
         """The E step."""
-        soft = self.algorithm == "em"
-        if isinstance(p.emission, Categorical):
-            count = symbol_expectations if soft else best_symbol_expectations
-            table = p.emission.log_table()
-            chained = SymbolChain(table, self.observations, p.log_transitions, p.log_start, None, self.offsets)
-            return count(chained, self.allowed)
-        if soft and self._nothing_missing and isinstance(p.emission, Gaussian) and p.emission.learns_from_moments:
-            transitions = self.offsets, p.log_start, p.log_transitions
-            return gaussian_expectations(self.observations, p.emission.means, p.emission.variances(), *transitions)
-        return self._expect_nodes(p)
+        if learns_from_sums(p.emission, self.algorithm, self._whole):
+            return unpacked(self.summed("sums", p), p)
+        return Lane(self.observations, self.offsets, self.allowed, self.algorithm).expect_nodes(p)
+
+    def summed(self, question: str, *arguments: Any) -> Sum:
+        """Ask every lane and add up the answers."""
+        tree = Tree(len(self._lanes))
+        for k, lane in enumerate(self._lanes):
+            tree.add(Branch(k), getattr(lane, question)(*arguments))
+        value, vector = tree.total
+        return value, vector
+
+    def everything(self) -> NDArray[Any]:
+        """Return all observations."""
+        return self.observations
+
+    @property
+    def num_tokens(self) -> int:
+        """N."""
+        return int(self.offsets[-1])
 
     @cached_property
-    def _nothing_missing(self) -> bool:
-        return self.allowed is None and not np.isnan(self.observations).any()
+    def _lanes(self) -> list[Lane]:
+        return cut(self.observations, self.offsets, self.allowed, self.algorithm)
 
-    def _expect_nodes(self, p: HMMParameters) -> Expectations:
-        rows = p.emission.log_likelihood(self.observations)
-        if self.allowed is not None:
-            rows = np.where(self.allowed, rows, -np.inf)
-        count = expectations if self.algorithm == "em" else best_expectations
-        return count(rows, self.offsets, p.log_start, p.log_transitions)
+    @cached_property
+    def _whole(self) -> bool:
+        return self.allowed is None and not np.isnan(self.observations).any()
 
     def maximise(self, p: HMMParameters, expected: Expectations) -> HMMParameters:
         """The M step."""
@@ -100,9 +102,13 @@ class Problem:
     def _emission(self, p: HMMParameters, expected: Expectations) -> Emission:
         if expected.moments is not None and isinstance(p.emission, Gaussian):
             moments = expected.moments
-            if (learned := p.emission.from_moments(moments.mass, moments.first, moments.second)) is not None:
-                return learned
-            expected = self._expect_nodes(p)
+            shape = moments.first.shape
+            return p.emission.from_moments(
+                *(moments.mass, moments.first, moments.second),
+                lambda means: self.summed("scatter", p, means)[1].reshape(shape),
+            )
+        if expected.statistics is not None and isinstance(p.emission, SummedEmission):
+            return p.emission.learned(expected.statistics)
         assert expected.nodes is not None
         return p.emission.fitted(self.observations, expected.nodes)
 
@@ -198,7 +204,7 @@ def learn(
 
 
 def _dead(problem: Problem, p: HMMParameters) -> BoolArray:
-    N, K = int(problem.offsets[-1]), p.num_states
+    N, K = problem.num_tokens, p.num_states
     if K >= N or N * K > MOST_CELLS or set(p.emission.parameters) <= set(p.emission.frozen):
         return np.zeros(K, bool)
     expected = problem.expect(p)
@@ -209,7 +215,8 @@ def _dead(problem: Problem, p: HMMParameters) -> BoolArray:
 def _revived(problem: Problem, p: HMMParameters, dead: BoolArray, random: np.random.Generator) -> HMMParameters:
     """Give dead states the observations that the others explain worst, and a way in."""
     K = p.num_states
-    rows = p.emission.log_likelihood(problem.observations)[:, ~dead]
+    observations = problem.everything()
+    rows = p.emission.log_likelihood(observations)[:, ~dead]
     best = rows.max(axis=1)
     shared = np.zeros((len(rows), K))
     shared[:, ~dead] = np.exp(rows - np.where(np.isfinite(best), best, 0.0)[:, None])
@@ -224,5 +231,5 @@ def _revived(problem: Problem, p: HMMParameters, dead: BoolArray, random: np.ran
         p,
         start=p.start if "start" in frozen else 0.9 * p.start + 0.1 * start,
         transitions=p.transitions if "transitions" in frozen else 0.9 * p.transitions + 0.1 * transitions,
-        emission=p.emission.fitted(problem.observations, shared),
+        emission=p.emission.fitted(observations, shared),
     )

@@ -27,7 +27,7 @@ from tagline.models.hmm.file import SavedHMM, pack, unpack
 from tagline.models.hmm.fitting import FittedHMM, fit_hmm
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
-from tagline.models.hmm.remote import count_remote
+from tagline.models.hmm.remote import climb_remote, count_remote
 from tagline.models.hmm.selection import Selection, select_states
 from tagline.models.hmm.settings import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
@@ -206,8 +206,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """Learn from sentences.
 
         Arguments:
-            X: observations; of a data frame all columns that are not named otherwise; or words and tags that other
-                processes count, as `tagline.scale.corpus` gives them.
+            X: observations; of a data frame all columns that are not named otherwise; or what other processes hold, as
+                `tagline.scale.corpus` gives it: words and tags to be counted, or tables without labels.
             y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
                 known. One array ``[N]`` where X is one, −1 where nothing is known; a column of a data frame, by name.
@@ -224,11 +224,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         how = Fitting.of(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         if isinstance(X, RemoteCorpus):
-            if y is not None or lengths is not None or groups is not None:
-                raise InputError("y, lengths, groups: expected none beside sentences that lie elsewhere, got some")
-            self._become(count_remote(self, how, X))
-            self._record(X)
-            return self
+            return self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
@@ -236,6 +232,22 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
+        return self
+
+    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> Self:
+        """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
+        labelled = X.labelled
+        if more or not (groups is None or (isinstance(groups, str) and not labelled)):
+            raise InputError(
+                "y, lengths, groups: expected none beside sentences that lie elsewhere, but for a column of tables as "
+                "groups, got some"
+            )
+        if labelled:
+            self._become(count_remote(self, how, X))
+        else:
+            with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
+                self._become(climb_remote(self, how, X, groups, tell, files))
+        self._record(X)
         return self
 
     def select(

@@ -29,6 +29,7 @@ from tagline.models.hmm.resuming import Search, arrays_of, facts_of, keeper, res
 from tagline.models.hmm.settings import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
+from tagline.training.expectation_maximisation import Climbed
 from tagline.training.monitor import Pass
 from tagline.training.running.callbacks import TrainingState, told
 from tagline.training.running.checkpoints import Checkpoint
@@ -85,6 +86,22 @@ def fit_hmm(
     facts = facts_of(hmm, how, lesson, before) if files != RunFiles() else {}
     if lesson.complete:
         files = replace(files, checkpoint=None, resume=False)
+
+    def run(passed: Callback, checkpoint: Checkpoint) -> FittedHMM:
+        return _count(how, lesson, passed) if lesson.complete else _climb(how, lesson, before, passed, checkpoint)
+
+    return watched(hmm, how, tell, files, facts, run)
+
+
+def watched(
+    hmm: HMM,
+    how: Fitting,
+    tell: Reporter,
+    files: RunFiles,
+    facts: dict[str, Any],
+    run: Callable[[Callback, Checkpoint], FittedHMM],
+) -> FittedHMM:
+    """Run with everybody told of each step: reporter, log, callbacks; any of these may stop it."""
     with files.opened(facts) as (checkpoint, journal):
         stopped = False
 
@@ -95,7 +112,7 @@ def fit_hmm(
             stopped = told(hmm.callbacks, TrainingState.of(done, lambda: arrays_of(parameters))) or stopped
             return stopped
 
-        fitted = _count(how, lesson, passed) if lesson.complete else _climb(how, lesson, before, passed, checkpoint)
+        fitted = run(passed, checkpoint)
         if hmm.random_state is None and checkpoint.state is None:  # a run that goes on has the dice of its beginning
             fitted = replace(fitted, training=replace(fitted.training, seed=how.seed))
         if stopped:
@@ -127,8 +144,6 @@ def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, co
 def _climb(
     how: Fitting, lesson: ObservedLesson, before: HMMParameters | None, tell: Callback, checkpoint: Checkpoint
 ) -> FittedHMM:
-    random = np.random.default_rng(how.seed)
-    warn_of_cost(len(lesson.observed.values), len(lesson.labels))
     problem = Problem(
         lesson.observed.values,
         lesson.observed.offsets,
@@ -139,17 +154,42 @@ def _climb(
         how.frozen,
         how.algorithm,
     )
-    starts, search = 1 if before is not None else how.n_init, Search()
+
+    def begin(random: np.random.Generator) -> HMMParameters:
+        return checked(_start(how, lesson, random)) if before is None else _continued(how, before)
+
+    best = searched(how, problem, begin, 1 if before is not None else how.n_init, tell, checkpoint)
+    B = len(lesson.observed.offsets) - 1
+    facts = TrainingFacts(B, len(best.history), best.objective, best.reason, lesson.notes)
+    return FittedHMM(best.parameters, facts, best.history)
+
+
+def searched(
+    how: Fitting,
+    problem: Problem,
+    begin: Callable[[np.random.Generator], HMMParameters],
+    starts: int,
+    tell: Callback,
+    checkpoint: Checkpoint,
+) -> Climbed[HMMParameters]:
+    """Climb from several starts, and return the best.
+
+    Arguments:
+        begin: draws a start.
+        starts: how many.
+    """
+    random, search = np.random.default_rng(how.seed), Search()
     if checkpoint.state is not None:
-        like = _start(how, lesson, np.random.default_rng(0)) if before is None else _continued(how, before)
-        search = restored(checkpoint.state, like, starts, random)
+        search = restored(checkpoint.state, begin(np.random.default_rng(0)), starts, random)
     best = search.best
     for number in range(search.number, starts):
         start: HMMParameters | Place
         if search.place is not None and number == search.number:
             start = search.place
         else:
-            start = checked(_start(how, lesson, random)) if before is None else _continued(how, before)
+            start = begin(random)
+            if number == 0:
+                warn_of_cost(problem.num_tokens, start.num_states)
         keep = keeper(checkpoint, Search(number, None, best), random)
         climbed = learn(problem, start, how.limits, random, tell, keep)
         if best is None or climbed.objective > best.objective:
@@ -157,9 +197,7 @@ def _climb(
         if climbed.reason in ("interrupted", "callback"):
             break
     assert best is not None
-    B = len(lesson.observed.offsets) - 1
-    facts = TrainingFacts(B, len(best.history), best.objective, best.reason, lesson.notes)
-    return FittedHMM(best.parameters, facts, best.history)
+    return best
 
 
 def _continued(how: Fitting, before: HMMParameters) -> HMMParameters:

@@ -62,10 +62,12 @@ class HMMRecipe(Recipe):
         super().check(tell)
 
     def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
-        """Take sentences that other processes count; hidden states are learned in one process."""
-        if self.settings.get("n_states") is not None:
-            raise InputError("--ray, --states: expected one of them, got both; EM runs in one process")
-        return super().read_remote(data, dev, tell)
+        """Take sentences that other processes count, or with `--states` series that they hold."""
+        if self.settings.get("n_states") is None:
+            return super().read_remote(data, dev, tell)
+        self._refuse_dev(dev)
+        data.columns = self._columns(data.sample_table(), tell)
+        return Material(data)
 
     def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
         """Read labelled sentences, or with `--states` a series."""
@@ -82,13 +84,22 @@ class HMMRecipe(Recipe):
                 f"{path}: expected a series, .csv or .tsv, to learn {count} hidden states from, got another file; "
                 "--format csv reads it as one, and without --states tags are learned"
             )
-        if dev is not None:
-            raise InputError("--dev: expected none with --states, for there are no labels to score, got one")
+        self._refuse_dev(dev)
         data = self._series(read_csv(path, encoding=files.encoding, form=files.form), tell)
         introduce(data, (), tell)
         return Material(data)
 
+    @staticmethod
+    def _refuse_dev(dev: Corpus | None) -> None:
+        if dev is not None:
+            raise InputError("--dev: expected none with --states, for there are no labels to score, got one")
+
     def _series(self, table: Table, tell: Reporter) -> SeriesData:
+        chosen, group = self._columns(table, tell), self.run.get("group")
+        kept = chosen if group is None else (*chosen, group)
+        return SeriesData(Table(kept, table.__getitem__, len(table), table.source), group)
+
+    def _columns(self, table: Table, tell: Reporter) -> tuple[str, ...]:
         """Choose the columns, and say which were left out."""
         named, group = self.run.get("columns"), self.run.get("group")
         for flag, name in [("--group", group), *(("--columns", name) for name in (named or "").split(",") if name)]:
@@ -105,17 +116,17 @@ class HMMRecipe(Recipe):
         if not chosen:
             raise InputError(f"{table.source}: expected a column of numbers, got {', '.join(table.names)}")
         tell.say(f"columns {', '.join(chosen)}" + ("" if group is None else f", sequences by {group}"))
-        kept = chosen if group is None else [*chosen, group]
-        return SeriesData(Table(kept, table.__getitem__, len(table), table.source), group)
+        return tuple(chosen)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Count, or learn by EM; Ctrl-C before the first step is done is a `KeyboardInterrupt`."""
-        if not isinstance(material.data, SeriesData):
+        data = material.data
+        if self.settings.get("n_states") is None:
             return super().fit(material, dev, tell)
         files = self.files(tell)
         tell.stage("learning")
         model: Any = self.model.set_params(callbacks=(tell.passed,))
-        model.fit(material.data.table, groups=material.data.group, **files)
+        model.fit(data.table if isinstance(data, SeriesData) else data, groups=self.run.get("group"), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         fitted: Model = model

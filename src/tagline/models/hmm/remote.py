@@ -1,25 +1,38 @@
-"""An HMM from tagged words that other processes count: the probabilities are those of counting here, bit for bit."""
+"""An HMM from sentences that other processes hold: the probabilities are those of learning here, bit for bit.
+
+Tagged words are counted. What has no labels is learned by EM: workers answer with sums over their lanes (`lanes.Lane`),
+and the steps are those of `baum_welch`.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
+from tagline.models.hmm.baum_welch import Problem, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_symbols
 from tagline.models.hmm.emissions import Categorical, Symbols
-from tagline.models.hmm.fitting import FittedHMM
+from tagline.models.hmm.emissions.starting import drawn_rows
+from tagline.models.hmm.fitting import Callback, FittedHMM, searched, watched
+from tagline.models.hmm.lanes import Sum, learns_from_sums
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.resuming import arrays_of
+from tagline.models.hmm.resuming import arrays_of, settings_of
 from tagline.models.hmm.settings import Fitting, check_priors
+from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import as_topology
-from tagline.models.remote import RemoteCorpus, Tally
+from tagline.models.remote import RemoteCorpus, RemoteSeries, SeriesWanted, Tally
 from tagline.training.monitor import Pass
 from tagline.training.running.callbacks import TrainingState, told
+from tagline.training.running.checkpoints import Checkpoint
+from tagline.training.running.progress import Reporter
+from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
@@ -55,6 +68,101 @@ def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus) -> FittedHMM:
     done = Pass(1, objective, math.nan, parameters.num_parameters(), time.perf_counter() - begun_at, 1)
     told(hmm.callbacks, TrainingState.of(done, lambda: arrays_of(parameters)))
     return FittedHMM(parameters, facts)
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteProblem(Problem):
+    """What EM learns from where workers hold it."""
+
+    series: RemoteSeries | None = None
+
+    def summed(self, question: str, *arguments: Any) -> Sum:
+        """Ask every lane and add up the answers."""
+        assert self.series is not None
+        return self.series.summed(question, *arguments)
+
+    def everything(self) -> NDArray[Any]:
+        """Return all observations."""
+        assert self.series is not None
+        return np.asarray(self.series.observations())
+
+    @property
+    def num_tokens(self) -> int:
+        """N."""
+        assert self.series is not None
+        return self.series.tokens
+
+    @property
+    def _whole(self) -> bool:
+        assert self.series is not None
+        return self.series.whole
+
+
+def climb_remote(
+    hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, tell: Reporter, files: RunFiles
+) -> FittedHMM:
+    """Learn hidden states of observations that lie elsewhere, by EM."""
+    if how.n_states is None or not isinstance(how.emission, str) or hmm.warm_start:
+        raise InputError(
+            "X: expected a new HMM with n_states for observations without labels that lie elsewhere, got another; read "
+            "them here"
+        )
+    if how.scheme not in (None, "auto"):
+        raise InputError(f"scheme: expected None, for the states have no names, got {how.scheme!r}")
+    K = how.n_states
+    check_priors(how.smoothing, K)
+    topology = as_topology(how.topology, K).within(None)
+    with X.series(SeriesWanted(how.family.family, groups), how.algorithm) as series:
+        symbols = None if series.symbols is None else Symbols.of(series.symbols)
+        size = None if symbols is None else len(symbols)
+        layout = Layout(series.columns, groups) if series.columns else NO_TABLE
+        labels = tuple(str(state) for state in range(K))
+
+        def begin(random: np.random.Generator) -> HMMParameters:
+            start, transitions = random_chain(topology, random)
+            values: Any = np.zeros(0, np.int64)
+            if symbols is None:
+                values = series.rows(drawn_rows(series.present, random))
+            emission = how.begun(values, size, K, random, counts=series.counts)
+            if not learns_from_sums(emission, how.algorithm, series.whole):
+                raise InputError(_BY_SUMS.format(got=_described(hmm, how, series)))
+            return checked(HMMParameters(labels, True, None, start, transitions, emission, symbols, layout))
+
+        problem = RemoteProblem(
+            np.zeros(0),
+            np.zeros(1, np.int64),
+            None,
+            topology,
+            how.smoothing.start_prior,
+            how.smoothing.transition_prior,
+            how.frozen,
+            how.algorithm,
+            series,
+        )
+
+        def run(passed: Callback, checkpoint: Checkpoint) -> FittedHMM:
+            best = searched(how, problem, begin, how.n_init, passed, checkpoint)
+            facts = TrainingFacts(series.sentences, len(best.history), best.objective, best.reason)
+            return FittedHMM(best.parameters, facts, best.history)
+
+        facts = {**settings_of(hmm), "groups": groups, "observations": series.fingerprint}
+        return watched(hmm, how, tell, files, facts if files != RunFiles() else {}, run)
+
+
+_BY_SUMS = (
+    "emission: expected one that learns from sums, for workers hold the observations: categorical, multinomial, "
+    "bernoulli, poisson, or gaussian of diagonal or spherical covariance by EM, without tied states and without "
+    "missing numbers; got {got}; read the observations here"
+)
+
+
+def _described(hmm: HMM, how: Fitting, series: RemoteSeries) -> str:
+    parts = [f"{how.family.family} of covariance {hmm.covariance}, algorithm={how.algorithm!r}"]
+    if hmm.tied is not None:
+        parts.append("tied states")
+    if not series.whole:
+        parts.append("missing numbers")
+    return ", ".join(parts)
 
 
 def _score(parameters: HMMParameters, tally: Tally) -> float:

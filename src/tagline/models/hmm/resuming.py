@@ -125,13 +125,11 @@ def _climbed(state: State, like: HMMParameters) -> Climbed[HMMParameters]:
 
 def facts_of(hmm: Any, how: Fitting, lesson: ObservedLesson, before: HMMParameters | None) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed; when to stop need not be."""
-    settings = {name: value for name, value in hmm.get_params(deep=False).items() if name not in _WHEN_TO_STOP}
     symbols = [] if lesson.symbols is None else [repr(symbol) for symbol in lesson.symbols.values]
     named = np.frombuffer("\n".join(symbols).encode(errors="surrogatepass"), np.uint8)
     values = lesson.observed.values
     return {
-        "model": hmm.kind,
-        **{name: _plain(value) for name, value in settings.items()},
+        **settings_of(hmm),
         "emission": how.family.family,
         "labels": list(lesson.labels),
         "sentences": len(lesson.observed.offsets) - 1,
@@ -141,6 +139,12 @@ def facts_of(hmm: Any, how: Fitting, lesson: ObservedLesson, before: HMMParamete
         "tags": checksum(lesson.states, lesson.allowed),
         "start": None if before is None else checksum(*_parameters_state(before).arrays.values()),
     }
+
+
+def settings_of(hmm: Any) -> dict[str, Any]:
+    """Return the kind and the settings, but for those that say when to stop."""
+    settings = {name: value for name, value in hmm.get_params(deep=False).items() if name not in _WHEN_TO_STOP}
+    return {"model": hmm.kind, **{name: _plain(value) for name, value in settings.items()}}
 
 
 def _plain(value: Any) -> Any:

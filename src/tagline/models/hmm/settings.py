@@ -29,6 +29,7 @@ from tagline.training.checks import (
     seed_of,
 )
 from tagline.training.expectation_maximisation import check_limits
+from tagline.types import IntArray
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
 CHAIN = ("start", "transitions")  # parameters that are not the emission family's
@@ -103,7 +104,13 @@ class Fitting:
         return type(self.emission) if isinstance(self.emission, Emission) else FAMILIES[self.emission]
 
     def begun(
-        self, values: NDArray[Any], num_symbols: int | None, K: int, random: np.random.Generator, counted: bool = False
+        self,
+        values: NDArray[Any],
+        num_symbols: int | None,
+        K: int,
+        random: np.random.Generator,
+        counted: bool = False,
+        counts: IntArray | None = None,
     ) -> Emission:
         """Return emissions to start from: those that were given, or random ones.
 
@@ -111,6 +118,7 @@ class Fitting:
             values: the observations.
             num_symbols: V, of categorical emissions.
             counted: whether symbols are going to be counted, and smoothed for those that are never seen.
+            counts: how often each symbol occurs, where the observations lie elsewhere.
         """
         if isinstance(self.emission, Emission):
             if self.emission.num_states != K:
@@ -118,7 +126,7 @@ class Fitting:
             return self.held(self.emission)
         more = dict(self.options)
         if self.family is Categorical:
-            more["num_symbols"] = num_symbols
+            more |= {"num_symbols": num_symbols, "counts": counts}
             if counted and self.unknown == "smooth":
                 more["unseen"] = True
         return self.family.started(values, K, random, **more)

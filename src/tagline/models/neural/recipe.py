@@ -42,7 +42,7 @@ class NetworkRecipe(Recipe):
     def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes read; the first of them choose settings."""
         self._choose(data.sample(), tell)
-        self.model.callbacks = ()  # what is shown here cannot be called there
+        self.model.callbacks, data.reporter = (), tell  # what is shown here cannot be called there, but hears of it
         return Material(data)
 
     def _choose(self, sample: Corpus, tell: Reporter) -> None:

@@ -175,8 +175,14 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         for name, value in refused.items():
             if value is not None:
                 raise InputError(f"{name}: expected none beside sentences that other processes read, got some")
-        fitted = X.fit_network(self, arguments)
-        self.__dict__.update(vars(fitted))
+        verbose, descent = self.verbose, self._descent()
+        self.verbose = False  # there
+        try:
+            with narrating(verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
+                fitted = X.fit_network(self, arguments, tell)
+            self.__dict__.update(vars(fitted))
+        finally:
+            self.verbose = verbose
         return self
 
     def check(self) -> None:

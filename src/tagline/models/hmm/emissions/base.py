@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.models.hmm.emissions.starting import drawn_rows
 from tagline.readers.sources import shown_value
-from tagline.types import Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray, as_array
 
 EMPTY = 1e-8  # observations: a state with less keeps its parameters
 
@@ -46,6 +47,7 @@ class Emission(ABC):
     parameters: ClassVar[tuple[str, ...]]  # arrays that `fitted` learns
     numbers: ClassVar[tuple[str, ...]] = ()  # arrays that are given: priors and floors
     options: ClassVar[tuple[str, ...]] = ()  # given values of JSON's types
+    starts_from_sample: ClassVar[bool] = True  # whether `_started` sees a sample of the observations
 
     frozen: tuple[str, ...] = ()
     tied: tuple[int, ...] | None = None
@@ -134,6 +136,11 @@ class Emission(ABC):
         return replace(self, **self._chosen(np.array(firsts)), tied=None)
 
     @classmethod
+    def present(cls, observations: NDArray[Any]) -> BoolArray:
+        """Say which observations are not missing altogether."""
+        return np.asarray(~np.isnan(observations).all(axis=1))
+
+    @classmethod
     def started(
         cls,
         observations: NDArray[Any],
@@ -146,7 +153,7 @@ class Emission(ABC):
         """Return a family with which EM can begin: its states differ, and each is possible.
 
         Arguments:
-            observations: those that EM will see.
+            observations: those that EM will see; families of numbers look at a sample of them.
             num_states: K.
             random: draws the start.
             tied, settings: the family's other arguments.
@@ -158,6 +165,9 @@ class Emission(ABC):
             raise InputError(
                 f"{odd[0]}: expected a setting among {', '.join(sorted(known))} for {cls.family} emissions, got another"
             )
+        if cls.starts_from_sample:
+            rows = np.flatnonzero(cls.present(observations))
+            observations = observations[rows[drawn_rows(len(rows), random)]]
         group = tuple(range(num_states)) if tied is None else check_tied(tied, num_states)
         priors = {name: settings.pop(name) for name in cls.numbers if name in settings and name not in asked}
         start = cls._started(observations, max(group) + 1, random, **settings)

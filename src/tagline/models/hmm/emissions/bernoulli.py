@@ -12,15 +12,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.models.hmm.emissions.base import Emission, by_state, prior
+from tagline.models.hmm.emissions.base import by_state, prior
 from tagline.models.hmm.emissions.discrete import log_density, probabilities, shares, weighted_logs
 from tagline.models.hmm.emissions.products import sums_by_state
 from tagline.models.hmm.emissions.starting import find_clusters
+from tagline.models.hmm.emissions.sums import SummedEmission
 from tagline.types import Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(Emission):
+class Bernoulli(SummedEmission):
     """Switches with a probability in each state.
 
     Arguments:
@@ -54,9 +55,14 @@ class Bernoulli(Emission):
         off, on = _counts(observations)
         return weighted_logs(on, self.probabilities) + weighted_logs(off, 1.0 - self.probabilities)
 
-    def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
-        counts = np.stack([sums_by_state(posteriors, part) for part in _counts(observations)], axis=-1)  # [K, D, 2]
-        return replace(self, probabilities=shares(counts, self._pairs(), self.prior)[..., 1])
+    def _statistics(self, observations: NDArray[Any], posteriors: Float64Array) -> Float64Array:
+        """Counts of 0 and of 1, ``[K, D, 2]``."""
+        return np.stack([sums_by_state(posteriors, part) for part in _counts(observations)], axis=-1)
+
+    def _learned(self, sums: Float64Array) -> Self:
+        return replace(
+            self, probabilities=shares(sums.reshape(*self.probabilities.shape, 2), self._pairs(), self.prior)[..., 1]
+        )
 
     def _pairs(self) -> Float64Array:
         """The probabilities of 0 and of 1, ``[K, D, 2]``."""

@@ -38,6 +38,7 @@ class Categorical(Emission):
 
     family: ClassVar[str] = "categorical"
     parameters: ClassVar[tuple[str, ...]] = ("probabilities",)
+    starts_from_sample: ClassVar[bool] = False
     numbers: ClassVar[tuple[str, ...]] = ("prior", "unseen", "unseen_prior")
 
     probabilities: Float64Array
@@ -179,13 +180,15 @@ class Categorical(Emission):
         random: np.random.Generator,
         *,
         num_symbols: int | None = None,
+        counts: IntArray | None = None,
         unseen: bool = False,
         **settings: Any,
     ) -> Self:
-        """Draw each state's probabilities around the frequencies of the symbols."""
+        """Draw each state's probabilities around the frequencies of the symbols, which `counts` may give."""
         V = int(observations.max(initial=0)) + 1 if num_symbols is None else num_symbols
-        places = observations[observations >= 0]
-        frequencies = np.bincount(places, minlength=V + unseen) + 1.0
+        if counts is None:
+            counts = np.bincount(observations[observations >= 0], minlength=V)
+        frequencies = np.concatenate([counts, np.zeros(int(unseen))]) + 1.0
         drawn = frequencies * (0.2 + random.standard_exponential((num_states, V + unseen)))
         rows = drawn / drawn.sum(axis=1, keepdims=True)
         return cls(rows[:, :V], unseen=rows[:, V] if unseen else None, **settings)

@@ -14,6 +14,7 @@ the best, so that EM rises with the floor too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -160,15 +161,20 @@ class Gaussian(Emission):
         """Whether `from_moments` can be the M step."""
         return self.tied is None and not self._is_matrix
 
-    def from_moments(self, mass: Float64Array, first: Float64Array, second: Float64Array) -> Self | None:
+    def from_moments(
+        self,
+        mass: Float64Array,
+        first: Float64Array,
+        second: Float64Array,
+        scatter_around: Callable[[Float64Array], Float64Array],
+    ) -> Self:
         """Return the M step of spherical and diagonal states that are not tied, from sums over whole observations.
 
         Arguments:
             mass: ``[K]``, Σ_n γ.
             first, second: ``[K, D]``, Σ_n γ (x_n − μ) and Σ_n γ (x_n − μ)² around the present means.
-
-        Returns:
-            None where the means have moved so far that digits of the scatter are lost.
+            scatter_around: gives Σ_n γ (x_n − m)² around other means m; asked where these have moved so far that
+                digits of the scatter would be lost.
         """
         if set(self.parameters) <= set(self.frozen):
             return self
@@ -177,7 +183,7 @@ class Gaussian(Emission):
         near = means - self.means
         scatter = second - near * (2 * first - near * weight)
         if (second > densities.LIMIT * scatter).any():
-            return None
+            scatter = scatter_around(means)
         statistics = GaussianStatistics(weight, means, scatter)
         return replace(
             self, means=means, covars=self.covars if "covars" in self.frozen else self._new_covars(statistics)

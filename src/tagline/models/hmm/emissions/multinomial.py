@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
-from tagline.models.hmm.emissions.base import Emission, by_state, prior
+from tagline.models.hmm.emissions.base import by_state, prior
 from tagline.models.hmm.emissions.discrete import (
     check_rows,
     log_density,
@@ -23,11 +23,12 @@ from tagline.models.hmm.emissions.discrete import (
 )
 from tagline.models.hmm.emissions.products import sums_by_state
 from tagline.models.hmm.emissions.starting import find_clusters
-from tagline.types import Float64Array, IntArray
+from tagline.models.hmm.emissions.sums import SummedEmission
+from tagline.types import BoolArray, Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(Emission):
+class Multinomial(SummedEmission):
     """Bags of symbols that are drawn with each state's probabilities.
 
     Arguments:
@@ -68,9 +69,19 @@ class Multinomial(Emission):
         logs += orders[:, None]
         return logs
 
-    def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
-        counts = sums_by_state(posteriors, np.maximum(observations, 0))  # [K, V]
-        return replace(self, probabilities=shares(counts, self.probabilities, self.prior))
+    def _statistics(self, observations: NDArray[Any], posteriors: Float64Array) -> Float64Array:
+        """Counts of symbols, ``[K, V]``."""
+        return sums_by_state(posteriors, np.maximum(observations, 0))
+
+    def _learned(self, sums: Float64Array) -> Self:
+        return replace(
+            self, probabilities=shares(sums.reshape(self.probabilities.shape), self.probabilities, self.prior)
+        )
+
+    @classmethod
+    def present(cls, observations: NDArray[Any]) -> BoolArray:
+        """Say which observations count a symbol."""
+        return np.asarray(np.maximum(observations, 0).sum(axis=1) > 0)
 
     def _log_prior(self) -> float:
         return log_density(np.asarray(self.prior - 1.0), self.probabilities)
@@ -94,11 +105,10 @@ class Multinomial(Emission):
 
         `trials` is the median size of the bags.
         """
-        counts = np.maximum(observations, 0).astype(np.float64)
+        counts = observations.astype(np.float64)
         sizes = counts.sum(axis=1)
-        full = sizes > 0
-        clusters = find_clusters(counts[full] / sizes[full, None], num_states, random)
+        clusters = find_clusters(counts / sizes[:, None], num_states, random)
         overall = counts.sum(axis=0) + 1.0
         rows = np.maximum(clusters.centres, 0.0) + overall / overall.sum()
-        middle = int(np.median(sizes[full])) if full.any() else 1
+        middle = int(np.median(sizes)) if len(sizes) else 1
         return cls(rows / rows.sum(axis=1, keepdims=True), **{"trials": middle, **settings})

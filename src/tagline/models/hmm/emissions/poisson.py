@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
-from tagline.models.hmm.emissions.base import EMPTY, Emission, by_state, parameter, prior
+from tagline.models.hmm.emissions.base import EMPTY, by_state, parameter, prior
 from tagline.models.hmm.emissions.discrete import log_density, log_factorial, weighted_logs
 from tagline.models.hmm.emissions.products import product, sums_by_state
 from tagline.models.hmm.emissions.starting import find_clusters
+from tagline.models.hmm.emissions.sums import SummedEmission
 from tagline.types import Float64Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Poisson(Emission):
+class Poisson(SummedEmission):
     """Counters with a rate in each state.
 
     Arguments:
@@ -65,10 +66,14 @@ class Poisson(Emission):
         logs -= log_factorial(counts).sum(axis=1, keepdims=True)
         return logs
 
-    def _fitted(self, observations: NDArray[Any], posteriors: Float64Array) -> Self:
+    def _statistics(self, observations: NDArray[Any], posteriors: Float64Array) -> Float64Array:
+        """Events and observations, ``[2, K, D]``."""
         seen = ~np.isnan(observations)
-        events = sums_by_state(posteriors, np.where(seen, observations, 0.0))  # [K, D]
-        mass = sums_by_state(posteriors, seen)
+        events = sums_by_state(posteriors, np.where(seen, observations, 0.0))
+        return np.stack([events, sums_by_state(posteriors, seen)])
+
+    def _learned(self, sums: Float64Array) -> Self:
+        events, mass = sums.reshape(2, *self.rates.shape)
         new = (self.rates_prior + events) / (self.rates_weight + np.maximum(mass, EMPTY))
         return replace(self, rates=np.where(mass > EMPTY, new, self.rates))
 

@@ -1,7 +1,7 @@
 """Where EM begins: k-means++ centres (Arthur and Vassilvitskii 2007) and some steps of Lloyd's algorithm.
 
-Every dimension is scaled to variance 1 first, a missing number counts as its dimension's mean, and of large data
-`MOST_ROWS` random rows are used.
+Every dimension is scaled to variance 1 first, and a missing number counts as its dimension's mean. Of large data
+`drawn_rows` are looked at, `MOST_ROWS` of them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,18 @@ class Clusters:
         return _nearest(points / scale, (self.centres - self.means) / scale)
 
 
+def drawn_rows(count: int, random: np.random.Generator) -> IntArray:
+    """Choose the rows that a start looks at: all of them, or `MOST_ROWS`, ascending."""
+    if count <= MOST_ROWS:
+        return np.arange(count)
+    return np.sort(random.choice(count, MOST_ROWS, replace=False))
+
+
 def find_clusters(X: Float64Array, num_clusters: int, random: np.random.Generator) -> Clusters:
     """Return K clusters of the rows ``[N, D]``; NaN is missing. Centres that would coincide are moved apart."""
     rows = X[~np.isnan(X).all(axis=1)]
     if not len(rows):
         rows = np.zeros((1, X.shape[1]))
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.sort(random.choice(len(rows), MOST_ROWS, replace=False))]
     seen = ~np.isnan(rows)
     counts = np.maximum(seen.sum(axis=0), 1)
     means = np.where(seen, rows, 0.0).sum(axis=0) / counts

@@ -62,6 +62,10 @@ class Symbols:
         coded = _coded(X, lengths)
         return self._ids(coded), coded.offsets
 
+    def numbers_of(self, other: Symbols) -> IntArray:
+        """Return the numbers here of all symbols of another table, which must be known here."""
+        return np.array([self._numbers[value] for value in other.values], np.int64)
+
     def names(self, ids: IntArray) -> list[Any]:
         """Return the symbols of these numbers; None for missing and unknown ones."""
         table = [*self.values, None, None]  # negative numbers count from the end
