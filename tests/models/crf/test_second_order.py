@@ -258,6 +258,14 @@ def test_a_run_goes_on_with_another_limit(algorithm: str, first: int, prune: flo
     assert again.parameters_.weights.tobytes() == whole.parameters_.weights.tobytes()
 
 
+def test_a_model_that_prunes_is_sparse_where_c1_asks_for_it() -> None:
+    crf = CRF(TEMPLATE, scheme="IOB2", c1=1.0, c2=0.0, order=2, prune=0.01, all_possible_states=True).fit(X, Y)
+    pruner = crf.parameters_.pruner
+    first = CRF(TEMPLATE, scheme="IOB2", c1=1.0, c2=0.0, all_possible_states=True).fit(X, Y)
+    assert pruner is not None
+    assert np.count_nonzero(pruner) < 2 * np.count_nonzero(first.parameters_.weights)
+
+
 def test_pruning_spends_the_seconds_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock goes on by a second a pass: ten passes of each of three models that prune, and the rest is left."""
     passed = 0

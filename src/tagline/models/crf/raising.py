@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 FOLDS = 2  # parts that are pruned by a model of the others
+SPARSE_PASSES = 40  # of a model that prunes where c1 > 0: an average of stochastic passes has hardly a weight that is 0
 
 
 def raised(crf: CRF, start: Parameters, features: Features, targets: Targets) -> Parameters:
@@ -69,9 +70,15 @@ class FirstOrder:
 
     def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, started: float) -> None:
         self.start, self.rules, self.prune = start, rules, float(crf.prune or 0.0)
-        self.settings = replace(settings, algorithm="sgd", passes=STOCHASTIC_PASSES, options=None)
+        sparse = settings.c1 > 0
+        algorithm = "auto" if sparse else "sgd"
+        self.settings = replace(settings, algorithm=algorithm, passes=STOCHASTIC_PASSES, options=None)
         self.late = False
-        self.limits: dict[str, Any] = {"max_seconds": crf.max_seconds, "started": started}
+        self.limits: dict[str, Any] = {
+            "max_iterations": SPARSE_PASSES if sparse else None,
+            "max_seconds": crf.max_seconds,
+            "started": started,
+        }
 
     def trained(self, features: Features, targets: Targets) -> Float64Array:
         """Return weights that were learned from these sentences."""
