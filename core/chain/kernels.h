@@ -192,6 +192,8 @@ struct TripleKernels {
     void (*combine)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
     // out[k] = Σ_c rows[k][c] · values[c].
     void (*dots)(int64_t count, const double* const* rows, const double* values, int64_t C, double* out);
+    // rows[k · C + c] *= values[c]; out[k] = Σ_c of those.
+    void (*multiply)(int64_t count, double* rows, const double* values, int64_t C, double* out);
     // sums[k][c] += amounts[k] · rows[k][c] · values[c].
     void (*add_products)(int64_t count, const double* amounts, const double* const* rows, const double* values,
                          int64_t C, double* const* sums);

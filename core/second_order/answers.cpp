@@ -16,21 +16,18 @@ constexpr double kLeastTotal = 1e-280;  // of Σ α β: what is lost below 10^�
 
 // β_(t−1)(·, b) for t ≥ 2, with E_t β_t given.
 void PairPosterior::step_backward(int64_t t, int64_t b, double* earlier) {
-    const int64_t C = lattice_.count(t), W = lattice_.width(t - 1), A = lattice_.count(t - 2);
+    const int64_t C = lattice_.width(t), W = lattice_.width(t - 1);
     const double *gamma = edges_.data() + lattice_.row(t, b), *alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
-    const int32_t* labels = lattice_.labels(t);
-    double ignored = 0, bare = 0, *products = products_.data();
-    for (int64_t c = 0; c < C; ++c) bare += gamma[c];
-    for (int64_t a = 0; a < A; ++a) earlier[a * W + b] = alpha[a * W] == 0 ? 0.0 : bare;
-    const int64_t count = gather(t, b, ignored);
+    const auto& group = rows_.at(t, b);
+    double* products = products_.data();
     if (lattice_.all(t))
-        kernels_.dots(count, rows_.data(), gamma, lattice_.width(t), products);
+        kernels_.dots(group.count, rows_.factors(t, group), gamma, C, products);
     else
-        for (int64_t k = 0; k < count; ++k) {
-            products[k] = 0;
-            for (int64_t c = 0; c < C; ++c) products[k] += rows_[size_t(k)][labels[c]] * gamma[c];
-        }
-    for (int64_t k = 0; k < count; ++k) earlier[before_[size_t(k)] * W + b] = products[k];
+        kernels_.multiply(group.count, rows_.gathered(t, group), gamma, C, products);
+    for (int64_t a = 0; group.ones && a < lattice_.count(t - 2); ++a)
+        if (alpha[a * W] > 0) earlier[a * W + b] = products[group.count - 1];
+    const int32_t* before = rows_.before(group);
+    for (int64_t k = 0; k < group.contexts(); ++k) earlier[before[k] * W + b] = products[k];
 }
 
 Status PairPosterior::backward() {
@@ -110,29 +107,30 @@ double PairPosterior::tell_triples(int64_t t, double* counts, double factor, boo
     const int64_t C = lattice_.count(t), W = lattice_.width(t), stride = triples_->stride();
     const int32_t* labels = lattice_.labels(t);
     const double total = totals_[size_t(t)] * scales_[size_t(t)];  // Σ α_(t−1) X E β_t
-    double expected = 0, ignored = 0;
+    double expected = 0, *shares = shares_.data();
     for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
         const double* gamma = edges_.data() + lattice_.row(t, b);
-        const int64_t count = gather(t, b, ignored);
-        for (int64_t k = 0; k < count; ++k) amounts_[size_t(k)] /= total;
-        for (int64_t k = 0; entropy && k < count; ++k) {
-            const double* scores = triples_->table() + contexts_[size_t(k)] * stride;
+        const auto& group = rows_.at(t, b);
+        const int64_t count = group.contexts();
+        const int32_t* contexts = rows_.contexts(group);
+        for (int64_t k = 0; k < count; ++k) shares[k] = rows_.amounts(group)[k] / total;
+        const double* const* factors = lattice_.all(t) ? rows_.factors(t, group) : nullptr;
+        double* products = factors ? nullptr : rows_.gathered(t, group);
+        if (products && group.kept < 0) kernels_.multiply(group.count, products, gamma, W, products_.data());
+        for (int64_t k = 0; entropy && k < count; ++k)
             for (int64_t c = 0; c < C; ++c) {
-                const double p = amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
-                if (p > 0) expected += p * scores[labels[c]];
+                const double p = shares[k] * (factors ? factors[k][c] * gamma[c] : products[k * W + c]);
+                if (p > 0) expected += p * triples_->table()[contexts[k] * stride + labels[c]];
             }
+        for (int64_t k = 0; counts && k < count; ++k) {
+            shares[k] *= factor;
+            sums_[size_t(k)] = counts + contexts[k] * stride;
         }
-        if (!counts) continue;
-        for (int64_t k = 0; k < count; ++k) {
-            amounts_[size_t(k)] *= factor;
-            sums_[size_t(k)] = counts + contexts_[size_t(k)] * stride;
+        if (counts && factors) kernels_.add_products(count, shares, factors, gamma, W, sums_.data());
+        for (int64_t k = 0; counts && products && k < count; ++k, products += W) {
+            double *sums = sums_[size_t(k)], share = shares[k];
+            for (int64_t c = 0; c < C; ++c) sums[labels[c]] += share * products[c];
         }
-        if (lattice_.all(t))
-            kernels_.add_products(count, amounts_.data(), rows_.data(), gamma, W, sums_.data());
-        else
-            for (int64_t k = 0; k < count; ++k)
-                for (int64_t c = 0; c < C; ++c)
-                    sums_[size_t(k)][labels[c]] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]] * gamma[c];
     }
     return expected;
 }
@@ -174,6 +172,5 @@ Status PairPosterior::tell(const Answers<double>& want, double* triple_counts, d
     if (want.entropy) *want.entropy = std::max(0.0, log_z - expected);
     return Status::done;
 }
-
 
 }  // namespace tagline

@@ -99,13 +99,9 @@ void PairPosterior::weigh_before(int64_t t, int64_t b, int64_t c, std::vector<do
 }
 
 Status PairPosterior::draw(const Scores<double>& sentence, const double* uniforms, int64_t samples, int64_t stride,
-                                 int64_t* labels) {
-    if (!lattice_.enter(sentence)) return Status::no_path;
+                           int64_t* labels) {
     double log_z = 0;
-    Status status = forward(log_z);
-    in_logs_ = status == Status::guard;
-    if (in_logs_) status = forward_in_logs(log_z);
-    if (status != Status::done) return status;
+    if (const Status status = begin(sentence, log_z); status != Status::done) return status;
     const int64_t last = sentence.T - 1;
     std::vector<double> weights, ends;
     for (int64_t c = 0; c < lattice_.count(last); ++c) {
@@ -136,6 +132,5 @@ Status PairPosterior::draw(const Scores<double>& sentence, const double* uniform
     }
     return Status::done;
 }
-
 
 }  // namespace tagline

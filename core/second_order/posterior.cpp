@@ -18,32 +18,32 @@ constexpr double kLeast = 1e-150, kLeastEmission = 1e-100;
 }  // namespace
 
 bool rescale(double* values, int64_t count, int64_t& exponent) {
-    double high = 0;
-    for (int64_t k = 0; k < count; ++k) high = std::max(high, values[k]);
+    double highest[8] = {}, lowest[8];
+    std::fill(lowest, lowest + 8, kInf);
+    for (int64_t k = 0; k < count; k += 8)
+        for (int64_t j = 0; j < 8; ++j) {
+            const double value = values[k + j], present = value == 0 ? kInf : value;
+            highest[j] = highest[j] < value ? value : highest[j];
+            lowest[j] = present < lowest[j] ? present : lowest[j];
+        }
+    const double high = *std::max_element(highest, highest + 8), low = *std::min_element(lowest, lowest + 8);
     if (high == 0) return true;
     int power = 0;
     std::frexp(high, &power);
     exponent += power;
     const double factor = std::ldexp(1.0, -power);
-    bool good = true;
-    for (int64_t k = 0; k < count; ++k) {
-        values[k] *= factor;
-        good &= !(values[k] < kLeast) | (values[k] == 0);
-    }
-    return good;
+    for (int64_t k = 0; k < count; ++k) values[k] *= factor;
+    return low * factor >= kLeast;
 }
 
 void PairPosterior::use(const Scores<double>& common, const Triples& triples) {
     triples_ = &triples;
     fits_ = triples.fits();
-    ones_.assign(size_t(triples.stride()), 1.0);
+    rows_.use(triples);
     const size_t most = size_t(triples.labels()) + 1;
-    amounts_.resize(most);
     products_.resize(most);
-    rows_.resize(most);
+    shares_.resize(most);
     sums_.resize(most);
-    before_.resize(most);
-    contexts_.resize(most);
     exp_transitions_.clear();
     if (common.per_position) return;
     exp_transitions_.resize(size_t(common.L * common.L));
@@ -95,48 +95,13 @@ bool PairPosterior::edge_row(int64_t t, int64_t b, double* out) const {
     return good;
 }
 
-// List the a of token t − 2 with α_(t−1)(a, b) > 0 and triples after (a, b), and sum α of those without; returns how many.
-int64_t PairPosterior::gather(int64_t t, int64_t b, double& bare) {
-    const int64_t A = lattice_.count(t - 2), W = lattice_.width(t - 1), stride = triples_->stride();
-    const int32_t *labels = lattice_.labels(t - 2), here = lattice_.label(t - 1, b);
-    const double* alpha = alpha_.data() + lattice_.pair(t - 1, 0, b);
-    int64_t count = 0;
-    bare = 0;
-    for (int64_t a = 0; a < A; ++a) {
-        const double amount = alpha[a * W];
-        if (amount == 0) continue;
-        const int32_t context = triples_->row(labels[a], here);
-        if (context < 0) {
-            bare += amount;
-            continue;
-        }
-        amounts_[size_t(count)] = amount;
-        rows_[size_t(count)] = triples_->exps() + context * stride;
-        before_[size_t(count)] = a;
-        contexts_[size_t(count++)] = context;
-    }
-    return count;
-}
-
 // α_t(b, ·) for t ≥ 2, with E_t(b, ·) given.
 void PairPosterior::step_forward(int64_t t, int64_t b, double* out) {
-    const int64_t C = lattice_.count(t), W = lattice_.width(t);
+    const int64_t W = lattice_.width(t);
     const double* edge = edges_.data() + lattice_.row(t, b);
-    double bare = 0;
-    int64_t count = gather(t, b, bare);
-    if (lattice_.all(t)) {
-        amounts_[size_t(count)] = bare;
-        rows_[size_t(count++)] = ones_.data();
-        kernels_.combine(count, amounts_.data(), rows_.data(), W, out);
-        for (int64_t c = 0; c < W; ++c) out[c] *= edge[c];
-        return;
-    }
-    const int32_t* labels = lattice_.labels(t);
-    std::fill(out, out + C, bare);
-    std::fill(out + C, out + W, 0.0);
-    for (int64_t k = 0; k < count; ++k)
-        for (int64_t c = 0; c < C; ++c) out[c] += amounts_[size_t(k)] * rows_[size_t(k)][labels[c]];
-    for (int64_t c = 0; c < C; ++c) out[c] *= edge[c];
+    const auto& group = rows_.list(t, b, alpha_.data() + lattice_.pair(t - 1, 0, b), lattice_.width(t - 1));
+    kernels_.combine(group.count, rows_.amounts(group), rows_.factors(t, group), W, out);
+    for (int64_t c = 0; c < W; ++c) out[c] *= edge[c];
 }
 
 Status PairPosterior::forward(double& log_z) {
@@ -146,6 +111,7 @@ Status PairPosterior::forward(double& log_z) {
     double total = 0;
     int64_t exponent = 0;
     scales_.resize(size_t(T));
+    rows_.enter(lattice_);
     for (int64_t t = 0; t < T; ++t) {
         if (stopped(stop_)) return Status::stopped;
         const int64_t B = lattice_.count(t - 1), C = lattice_.count(t), W = lattice_.width(t);
@@ -188,13 +154,17 @@ Status PairPosterior::forward(double& log_z) {
     return Status::done;
 }
 
-Status PairPosterior::compute(const Scores<double>& sentence, const Answers<double>& want, double* triple_counts,
-                                    double factor) {
+Status PairPosterior::begin(const Scores<double>& sentence, double& log_z) {
     if (!lattice_.enter(sentence)) return Status::no_path;
-    double log_z = 0;
-    Status status = forward(log_z);
+    const Status status = forward(log_z);
     in_logs_ = status == Status::guard;
-    if (in_logs_) status = forward_in_logs(log_z);
+    return in_logs_ ? forward_in_logs(log_z) : status;
+}
+
+Status PairPosterior::compute(const Scores<double>& sentence, const Answers<double>& want, double* triple_counts,
+                              double factor) {
+    double log_z = 0;
+    Status status = begin(sentence, log_z);
     if (status != Status::done) return status;
     *want.log_z = log_z;
     if (!want.nodes && !want.edges && !want.entropy && !want.transition_counts && !triple_counts) return status;
@@ -207,6 +177,5 @@ Status PairPosterior::compute(const Scores<double>& sentence, const Answers<doub
     if (in_logs_ && (status = backward_in_logs()) != Status::done) return status;
     return tell(want, triple_counts, factor, log_z);
 }
-
 
 }  // namespace tagline

@@ -8,7 +8,7 @@
 // sentence is worked out in the log domain.
 #pragma once
 
-#include "second_order/triples.h"
+#include "second_order/rows.h"
 
 #include <vector>
 
@@ -37,15 +37,11 @@ private:
     std::vector<double> alpha_, beta_;      // of all pairs; their logarithms where in_logs_
     std::vector<double> scales_, totals_;   // [T] what α was divided by, and Σ α β
     std::vector<double> edges_;             // of all pairs: E, and after the way back E β
-    std::vector<double> pairs_, products_, ones_, emissions_, nodes_;
-
-    // Of one b, the a whose pairs have triples, up to L and one more: α(a, b), X(a, b, ·), a, the row of the table.
-    std::vector<double> amounts_;
-    std::vector<const double*> rows_;
+    TripleRows rows_;                       // X; after the way back X E β where they are gathered and kept
+    std::vector<double> pairs_, products_, shares_, emissions_, nodes_;
     std::vector<double*> sums_;
-    std::vector<int64_t> before_;
-    std::vector<int32_t> contexts_;
 
+    Status begin(const Scores<double>& sentence, double& log_z);  // α of either kind
     Status forward(double& log_z);
     Status backward();
     Status forward_in_logs(double& log_z);
@@ -54,7 +50,6 @@ private:
 
     bool prepare_emissions(int64_t t, double& high);
     bool edge_row(int64_t t, int64_t b, double* out) const;
-    int64_t gather(int64_t t, int64_t b, double& bare);
     void step_forward(int64_t t, int64_t b, double* out);
     void step_backward(int64_t t, int64_t b, double* earlier);
     void weigh_before(int64_t t, int64_t b, int64_t c, std::vector<double>& weights) const;
@@ -64,8 +59,8 @@ private:
     double tell_triples_in_logs(int64_t t, double* counts, double factor, double log_z);
 };
 
-// Scale positive numbers by a power of two so that the largest is about 1, and add the power to the exponent; false where
-// the smallest comes near the smallest number that there is.
+// Scale numbers of 0 or more, a multiple of 8 of them, by a power of two so that the largest is about 1, and add the power
+// to the exponent; false where the smallest above 0 comes near the smallest number that there is.
 bool rescale(double* values, int64_t count, int64_t& exponent);
 
 }  // namespace tagline

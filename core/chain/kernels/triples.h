@@ -45,6 +45,19 @@ void dots(int64_t count, const double* const* rows, const double* values, int64_
     }
 }
 
+// rows[k · C + c] *= values[c]; out[k] = Σ_c of those.
+void multiply(int64_t count, double* rows, const double* values, int64_t C, double* out) {
+    for (int64_t k = 0; k < count; ++k, rows += C) {
+        Vec<double> sum = {};
+        for (int64_t c = 0; c < C; c += Lanes<double>::width) {
+            const Vec<double> products = loose(rows + c) * loose(values + c);
+            put(rows + c, products);
+            sum += products;
+        }
+        out[k] = sum_of(sum);
+    }
+}
+
 // sums[k][c] += amounts[k] · rows[k][c] · values[c].
 void add_products(int64_t count, const double* amounts, const double* const* rows, const double* values, int64_t C,
                   double* const* sums) {

@@ -19,7 +19,7 @@ from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
 from tagline.readers.sources import shown_value
-from tagline.training.auto import auto
+from tagline.training.auto import auto, stochastic_passes
 from tagline.training.checks import check_choice, check_mapping, check_number, check_options, check_whole
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
@@ -139,6 +139,14 @@ def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict
     if "noise" in algorithm.uses and precision == "float64":
         values |= {"dtype": np.float64, "noise": 1e-13}
     return values
+
+
+def run_settings(settings: Settings, max_iterations: int | None) -> dict[str, Any]:
+    """Return the settings that must be the same for a run to be resumed; when to stop may differ."""
+    facts = {name: value for name, value in vars(settings).items() if name != "local"}  # the kind of model says it
+    if settings.algorithm == "auto":  # the limit decides only where few passes are dealt out to its two algorithms
+        facts["passes"] = stochastic_passes(settings.passes, max_iterations)
+    return facts
 
 
 def check_settings(settings: Settings) -> None:

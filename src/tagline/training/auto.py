@@ -23,6 +23,12 @@ STOCHASTIC_PASSES = 10
 LEAST_CURVATURE = 0.05  # of weights that neither data nor penalty hold back
 
 
+def stochastic_passes(passes: int | None, limit: int | None) -> int:
+    """Return how many passes are stochastic where both stages together make `limit` at most."""
+    passes = STOCHASTIC_PASSES if passes is None else passes
+    return passes if limit is None else min(passes, limit // 2)
+
+
 def auto(
     likelihood: Likelihood,
     start: ArrayLike,
@@ -40,8 +46,7 @@ def auto(
     monitor = monitor or Monitor()
     weights = as_weights("start", start)
     limit = monitor.max_iterations
-    if limit is not None:  # for both stages together
-        passes = min(passes, limit // 2)
+    passes = stochastic_passes(passes, limit)
     if passes > 0 and not monitor.is_past("sgd"):
         first = getattr(likelihood, "stochastic", sgd)  # sentences that lie elsewhere have a way of their own
         stochastic = first(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)

@@ -77,6 +77,7 @@ class Monitor:
         tolerance: stop when the objective is proven to be within this share of its optimum; None for never.
         max_iterations: passes of each algorithm; None for no limit.
         max_seconds: budget of the whole run, looked at after each pass.
+        started: what the clock showed when the run began; None for when the first algorithm does.
         dev: a score of the weights, the higher the better, asked after each pass.
         patience: stop after so many passes without a better dev score, and return the best weights.
         callbacks: called with a `TrainingState` after each pass; True stops.
@@ -96,6 +97,7 @@ class Monitor:
         tolerance: float | None = None,
         max_iterations: int | None = None,
         max_seconds: float | None = None,
+        started: float | None = None,
         dev: ScoreOfWeights | None = None,
         patience: int | None = None,
         callbacks: Sequence[Callable[..., Any]] = (),
@@ -120,7 +122,7 @@ class Monitor:
         self.callbacks, self.reports, self.clock = tuple(callbacks), list(reports), clock
         self.checkpoint = checkpoint
         self.history: list[Pass] = []
-        self._started: float | None = None
+        self._started = started
         self._best: Point | None = None
         self._best_score = -math.inf
         self._waited = 0

@@ -17,9 +17,11 @@ from tagline import CRF, MEMM, InputError, StorageError, compiled, storage
 from tagline.chain.second_order import PairChain
 from tagline.interop.formats import write_model
 from tagline.models.comparison import compare
+from tagline.models.crf import fitting
 from tagline.models.crf.file import unpack
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.entities import Reading
+from tagline.training.monitor import Monitor
 
 X = [["Anna", "Smith", "lives", "in", "Rome"], ["Bob", "sees", "New", "York"], ["Rome", "calls"], ["Anna"], []] * 4
 Y = [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC", "I-LOC"], ["B-LOC", "O"], ["B-PER"], []] * 4
@@ -146,7 +148,8 @@ def test_a_file_of_order_1_does_not_know_of_orders(tmp_path: Path) -> None:
 def test_pruning_tells_what_it_costs() -> None:
     crf = fitted(prune=0.3)
     told = crf.pruning(X, Y)
-    nodes = np.concatenate([*CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True).fit(X, Y).marginal_arrays(X)])
+    first = CRF(TEMPLATE, scheme="IOB2", c2=0.5, start_end=True, algorithm="sgd", passes=10).fit(X, Y)
+    nodes = np.concatenate(first.marginal_arrays(X))
     left = nodes >= 0.3
     assert told.kept == pytest.approx(left.sum() / len(left))
     assert told.lost == pytest.approx(nodes[~left].sum() / len(left), rel=1e-4)
@@ -239,6 +242,53 @@ def test_other_tools_and_tables_do_not_lose_triples(tmp_path: Path) -> None:
         crf.with_weights([])
     first = CRF(TEMPLATE, c2=0.5, max_iterations=5).fit(X, Y)
     assert compare(crf, first).unit == "arrays"
+
+
+@pytest.mark.parametrize("prune", [None, 0.01])
+@pytest.mark.parametrize(("algorithm", "first"), [("auto", 21), ("lbfgs", 6)])
+def test_a_run_goes_on_with_another_limit(algorithm: str, first: int, prune: float | None, tmp_path: Path) -> None:
+    def run(limit: int, **files: Any) -> CRF:
+        crf = CRF(TEMPLATE, scheme="IOB2", c2=0.5, order=2, algorithm=algorithm, prune=prune, max_iterations=limit)
+        return crf.fit(X, Y, **files)
+
+    path, whole = tmp_path / "run", run(first + 2)
+    assert run(first, checkpoint=path).stop_reason_ == "max_iterations"
+    again = run(first + 2, checkpoint=path, resume=True)
+    assert len(again.training_log_) == len(whole.training_log_) > first
+    assert again.parameters_.weights.tobytes() == whole.parameters_.weights.tobytes()
+
+
+def test_a_model_that_prunes_is_sparse_where_c1_asks_for_it() -> None:
+    crf = CRF(TEMPLATE, scheme="IOB2", c1=1.0, c2=0.0, order=2, prune=0.01, all_possible_states=True).fit(X, Y)
+    pruner = crf.parameters_.pruner
+    first = CRF(TEMPLATE, scheme="IOB2", c1=1.0, c2=0.0, all_possible_states=True).fit(X, Y)
+    assert pruner is not None
+    assert np.count_nonzero(pruner) < 2 * np.count_nonzero(first.parameters_.weights)
+
+
+def test_pruning_spends_the_seconds_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock goes on by a second a pass: ten passes of each of three models that prune, and the rest is left."""
+    passed = 0
+
+    def clock() -> float:
+        return float(passed)
+
+    def record(self: Monitor, point: Any) -> str | None:
+        nonlocal passed
+        passed += 1
+        return recorded(self, point)
+
+    recorded = Monitor._record
+    monkeypatch.setattr(Monitor, "_record", record)
+    monkeypatch.setattr(fitting.time, "perf_counter", clock)
+    monkeypatch.setitem(Monitor.__init__.__kwdefaults__, "clock", clock)
+    crf = fitted(prune=0.01, max_seconds=34)
+    assert (crf.stop_reason_, passed, len(crf.training_log_)) == ("time budget", 34, 4)
+    assert crf.training_log_[-1].seconds == 34
+    passed = 0
+    crf = fitted(prune=0.01, max_seconds=20)
+    assert (crf.stop_reason_, passed, len(crf.training_log_)) == ("time budget", 20, 0)
+    assert crf.score(X, Y) > 0.9  # the first order is what was learned
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "gd"])

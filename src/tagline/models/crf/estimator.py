@@ -72,8 +72,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         clusters: words and their clusters, which templates look at: a file, a mapping, `Clusters`, or a list of tables.
         vectors: words and their vectors, which templates look at: a file, a mapping, or `Embeddings`.
         vector_scale: what the numbers of vectors are multiplied by.
-        order: 2 for weights of label triples, too: those that the training sentences show. Training begins with a
-            model of order 1.
+        order: 2 for weights of label triples, too: those that the training sentences show.
         prune: with order 2, labels that the model of order 1 finds less probable at a token are left out there, in
             training and in answers (1e-3, say); None for exact answers. `pruning` says what that costs.
         stages: 2 for two: a first model labels the whole document, and what it says of a word elsewhere in it becomes

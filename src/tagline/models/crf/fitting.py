@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
-from tagline.models.crf.raising import kept_labels, raised
+from tagline.models.crf.raising import FirstOrder, kept_labels, raised
 from tagline.models.crf.second_order import Pruner, triples_of
 from tagline.models.crf.teaching import Teaching
 from tagline.models.dev_score import DevSet
@@ -42,7 +43,7 @@ from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
-from tagline.training.algorithms import ALGORITHMS, Settings, train
+from tagline.training.algorithms import ALGORITHMS, Settings, run_settings, train
 from tagline.training.checks import seed_of
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass, Trained
@@ -152,11 +153,15 @@ def fit_crf(
         settings = replace(settings, seed=staged.seed)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
     pruned: tuple[str, ...] = ()
+    started = None
     if crf.order == 2:
-        start, targets, pruned = raised(crf, start, features, targets, rules, settings)
-        settings = replace(settings, passes=0 if crf.algorithm == "auto" and crf.passes is None else crf.passes)
+        first, start = start, raised(crf, start, features, targets)
+        if crf.prune:
+            started = time.perf_counter()
+            pruning = FirstOrder(crf, first, rules, settings, started)
+            start, targets, pruned = pruning.prune_labels(start, features, targets)
     held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
-    monitor = monitor_of(crf, None if held is None else held.score, increment)
+    monitor = monitor_of(crf, None if held is None else held.score, increment, started)
     weights = np.asarray(start.weights, np.float64)
     files = files or RunFiles()
     run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
@@ -177,8 +182,8 @@ def fit_crf(
     )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
-    first = None if staged is None else staged.first
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, first)
+    stage = None if staged is None else staged.first
+    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, stage)
 
 
 def _documented(sentences: Sentences, extraction: Extraction) -> Sentences:
@@ -402,9 +407,7 @@ def _facts(
     layout = [value for value in vars(structure).values() if isinstance(value, np.ndarray)]
     return {
         "model": crf.kind,
-        **{name: value for name, value in vars(settings).items() if name != "local"},  # the model says it
-        # `auto` deals the passes out to its two algorithms.
-        **({"max_iterations": crf.max_iterations} if settings.algorithm == "auto" else {}),
+        **run_settings(settings, crf.max_iterations),
         "labels": list(start.labels),
         "scheme": start.scheme,
         "sentences": features.num_sentences,
@@ -428,7 +431,9 @@ def budget_of(crf: CRF) -> Budget:
     return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
-def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
+def monitor_of(
+    crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool, started: float | None = None
+) -> Monitor:
     settles = not increment and crf.tolerance is None
     return Monitor(
         epsilon=crf.epsilon if settles else 0.0,
@@ -437,6 +442,7 @@ def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment:
         tolerance=None if increment else crf.tolerance,
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
+        started=started,
         dev=dev,
         patience=None if increment else crf.patience,
         callbacks=crf.callbacks,

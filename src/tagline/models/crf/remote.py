@@ -26,7 +26,7 @@ from tagline.models.crf.fitting import (
 from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import Settings, descend
+from tagline.training.algorithms import Settings, descend, run_settings
 from tagline.training.running.checkpoints import checksum
 from tagline.training.running.runs import RunFiles
 
@@ -105,8 +105,7 @@ def _facts(
     layout = [value for value in vars(structure).values() if isinstance(value, np.ndarray)]
     return {
         "model": crf.kind,
-        **{name: value for name, value in vars(settings).items() if name != "local"},
-        **({"max_iterations": crf.max_iterations} if settings.algorithm == "auto" else {}),
+        **run_settings(settings, crf.max_iterations),
         "labels": list(lesson.start.labels),
         "scheme": lesson.start.scheme,
         "sentences": lesson.sentences,

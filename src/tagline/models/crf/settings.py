@@ -87,9 +87,7 @@ def _check_order(crf: CRF) -> None:
             "learn label triples"
         )
     if crf.warm_start:
-        raise InputError(
-            "warm_start: expected False with order=2, got True; it begins with a first-order model of its own"
-        )
+        raise InputError("warm_start: expected False with order=2, got True; label triples are learned anew")
 
 
 def _check_tolerance(crf: CRF) -> None:
