@@ -1,0 +1,182 @@
+"""Questions about a padded batch as it lies in memory, which the kernels of `fused` answer at once.
+
+A layer is asked for the loss and for the best labelling of padded emissions ``[B, T, L]`` with a mask. On a GPU each
+operation of PyTorch costs about as much as a kernel of ours. So finding the tokens that count, the sweeps, the score of
+the tags and the reduction are one step of autograd here, and one operator in a graph of `torch.compile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tagline.chain.tensors.dispatch import fused_for, transforming
+
+ALL, BY_MASK, BY_LENGTHS = 0, 1, 2
+Again = Callable[..., Tensor]
+"""Emissions, transitions, start and end in, the same loss out, as operations that autograd records."""
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch:
+    """Scores of padded sentences in float32, contiguous, and which tokens count.
+
+    Attributes:
+        emissions: ``[B, T, L]``, with at least one token.
+        transitions, start, end: as in a `TensorChain`.
+        by: what `counts` is: `BY_MASK`, booleans ``[B, T]``; `BY_LENGTHS`, int64 ``[B]``; or `ALL` for None.
+        counts: which tokens count.
+        ignored: the tag of tokens that do not count either; None for none.
+    """
+
+    emissions: Tensor
+    transitions: Tensor
+    start: Tensor
+    end: Tensor
+    by: int
+    counts: Tensor | None
+    ignored: int | None = None
+
+    @property
+    def scores(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What gradients are taken of."""
+        return self.emissions, self.transitions, self.start, self.end
+
+
+def answers(emissions: Tensor, num_labels: int) -> bool:
+    """Whether the kernels answer for emissions of a device, with so many labels."""
+    return emissions.dim() == 3 and emissions.numel() > 0 and num_labels <= 512 and fused_for(emissions.device)
+
+
+def loss(batch: PaddedBatch, tags: Tensor, reduction: str, again: Again) -> Tensor:
+    """Compute the negative log-likelihood of tags ``[B, T]``: "none", "sum", "mean" or "token_mean" of it.
+
+    Where gradients are themselves differentiated, `again` computes the loss.
+    """
+    how = batch.counts, tags, batch.by, batch.ignored, reduction
+    if torch.compiler.is_compiling():
+        return _traced_loss(*batch.scores, *how)[0]  # type: ignore[no-any-return]
+    return _Loss.apply(again, how, *batch.scores)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def best(batch: PaddedBatch, pad: int) -> tuple[Tensor, Tensor]:
+    """Find the best tags ``[B, T]``, `pad` where tokens do not count, and their scores ``[B]``; without gradients."""
+    scores = [part.detach() for part in batch.scores]
+    if torch.compiler.is_compiling():
+        return _traced_best(*scores, batch.counts, batch.by, pad)  # type: ignore[no-any-return]
+    return _best(scores, batch.counts, batch.by, pad)
+
+
+class _Loss(torch.autograd.Function):
+    """The loss; its gradients are worked out when the backward pass comes, from what the sweeps left."""
+
+    @staticmethod
+    def forward(ctx: Any, again: Again, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
+        value, kept = _loss(scores, *how)
+        ctx.again, ctx.reduction = again, how[-1]
+        ctx.save_for_backward(kept, *scores)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        kept, *scores = ctx.saved_tensors
+        if torch.is_grad_enabled() or transforming(slope):
+            with torch.enable_grad():
+                value = ctx.again(*scores)
+            wanted = [part for part in scores if part.requires_grad]
+            slopes = iter(torch.autograd.grad(value, wanted, slope, create_graph=torch.is_grad_enabled()))
+            return None, None, *(next(slopes) if part.requires_grad else None for part in scores)
+        return None, None, *_gradients(scores, kept, slope, ctx.reduction)
+
+
+def _loss(
+    scores: Sequence[Tensor], counts: Tensor | None, tags: Tensor, by: int, ignored: int | None, reduction: str
+) -> tuple[Tensor, Tensor]:
+    """Return the loss and what its gradients need."""
+    from tagline.chain.tensors import fused
+
+    ordering = fused.Ordering(by, ignored)
+    return fused.padded_loss(_solid(scores), _bytes(counts), tags.contiguous(), ordering, reduction)
+
+
+def _gradients(scores: Sequence[Tensor], kept: Tensor, slope: Tensor, reduction: str) -> tuple[Tensor, ...]:
+    from tagline.chain.tensors import fused
+
+    return fused.padded_gradients(_solid(scores), kept, slope, reduction)
+
+
+def _best(scores: Sequence[Tensor], counts: Tensor | None, by: int, pad: int) -> tuple[Tensor, Tensor]:
+    from tagline.chain.tensors import fused
+
+    return fused.padded_best(_solid(scores), _bytes(counts), fused.Ordering(by), pad)
+
+
+def _solid(scores: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The scores, with memory as the kernels read it."""
+    return tuple([part.contiguous() for part in scores])
+
+
+def _bytes(counts: Tensor | None) -> Tensor | None:
+    """What the kernels read: booleans as bytes."""
+    if counts is None or counts.dtype != torch.bool:
+        return counts
+    return counts.contiguous().view(torch.uint8)
+
+
+SCORES = "Tensor emissions, Tensor transitions, Tensor start, Tensor end"
+
+
+def _operator(name: str, more: str, returns: str, answer: Callable[..., Any]) -> Any:
+    """Make an operator of a function of four scores and of `more`."""
+    return torch.library.custom_op(
+        f"tagline::{name}",
+        lambda *arguments: answer(arguments[:4], *arguments[4:]),
+        mutates_args=(),
+        schema=f"({SCORES}, {more}) -> {returns}",
+    )
+
+
+_traced_loss = _operator(
+    "padded_loss", "Tensor? counts, Tensor tags, int by, int? ignored, str reduction", "(Tensor, Tensor)", _loss
+)
+_traced_gradients = _operator(
+    "padded_gradients", "Tensor kept, Tensor slope, str reduction", "(Tensor, Tensor, Tensor, Tensor)", _gradients
+)
+_traced_best = _operator("padded_best", "Tensor? counts, int by, int pad", "(Tensor, Tensor)", _best)
+
+
+@_traced_loss.register_fake  # type: ignore[untyped-decorator]
+def _(emissions: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    from tagline.chain.tensors import fused, recipes
+
+    kept = recipes.kept(fused.padded_size(emissions, True)).size
+    value = emissions.new_empty(() if others[-1] != "none" else emissions.shape[0])
+    return value, emissions.new_empty(kept, dtype=torch.uint8)
+
+
+@_traced_gradients.register_fake  # type: ignore[untyped-decorator]
+def _(*arguments: Any) -> tuple[Tensor, ...]:
+    return tuple(torch.empty_like(part, memory_format=torch.contiguous_format) for part in arguments[:4])
+
+
+@_traced_best.register_fake  # type: ignore[untyped-decorator]
+def _(emissions: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    B, T, _L = emissions.shape
+    return emissions.new_empty((B, T), dtype=torch.int64), emissions.new_empty(B)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.reduction = inputs[-1]
+    ctx.save_for_backward(*inputs[:4], output[1])
+
+
+def _traced_backward(ctx: Any, slope: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    *scores, kept = ctx.saved_tensors
+    return *_traced_gradients(*scores, kept, slope, ctx.reduction), *(None for _ in range(5))
+
+
+_traced_loss.register_autograd(_traced_backward, setup_context=_keep)
