@@ -130,27 +130,21 @@ def _bytes(counts: Tensor | None) -> Tensor | None:
 SCORES = "Tensor emissions, Tensor transitions, Tensor start, Tensor end"
 
 
-def _operator(name: str, more: str, returns: str, answer: Callable[..., Any]) -> Any:
-    """Make an operator of a function of four scores and of `more`."""
-    return torch.library.custom_op(
-        f"tagline::{name}",
-        lambda *arguments: answer(arguments[:4], *arguments[4:]),
-        mutates_args=(),
-        schema=f"({SCORES}, {more}) -> {returns}",
-    )
+_library = torch.library.Library("tagline", "FRAGMENT")
 
 
-_traced_loss = _operator(
-    "padded_loss", "Tensor? counts, Tensor tags, int by, int? ignored, str reduction", "(Tensor, Tensor)", _loss
-)
-_traced_gradients = _operator(
-    "padded_gradients", "Tensor kept, Tensor slope, str reduction", "(Tensor, Tensor, Tensor, Tensor)", _gradients
-)
-_traced_best = _operator("padded_best", "Tensor? counts, int by, int pad", "(Tensor, Tensor)", _best)
+def _operator(name: str, more: str, returns: str, answer: Callable[..., Any], fake: Callable[..., Any]) -> Any:
+    """Make an operator of a function of four scores and of `more`.
+
+    `torch.library.custom_op` would do it too, and look at every tensor of every call once more.
+    """
+    _library.define(f"{name}({SCORES}, {more}) -> {returns}")
+    _library.impl(name, lambda *arguments: answer(arguments[:4], *arguments[4:]), "CompositeExplicitAutograd")
+    torch.library.register_fake(f"tagline::{name}", fake, lib=_library)
+    return getattr(torch.ops.tagline, name).default
 
 
-@_traced_loss.register_fake  # type: ignore[untyped-decorator]
-def _(emissions: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+def _fake_loss(emissions: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     from tagline.chain.tensors import fused, recipes
 
     kept = recipes.kept(fused.padded_size(emissions, True)).size
@@ -158,15 +152,29 @@ def _(emissions: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     return value, emissions.new_empty(kept, dtype=torch.uint8)
 
 
-@_traced_gradients.register_fake  # type: ignore[untyped-decorator]
-def _(*arguments: Any) -> tuple[Tensor, ...]:
+def _fake_gradients(*arguments: Any) -> tuple[Tensor, ...]:
     return tuple(torch.empty_like(part, memory_format=torch.contiguous_format) for part in arguments[:4])
 
 
-@_traced_best.register_fake  # type: ignore[untyped-decorator]
-def _(emissions: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    B, T, _L = emissions.shape
-    return emissions.new_empty((B, T), dtype=torch.int64), emissions.new_empty(B)
+def _fake_best(emissions: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return emissions.new_empty(emissions.shape[:2], dtype=torch.int64), emissions.new_empty(emissions.shape[0])
+
+
+_traced_loss = _operator(
+    "padded_loss",
+    "Tensor? counts, Tensor tags, int by, int? ignored, str reduction",
+    "(Tensor, Tensor)",
+    _loss,
+    _fake_loss,
+)
+_traced_gradients = _operator(
+    "padded_gradients",
+    "Tensor kept, Tensor slope, str reduction",
+    "(Tensor, Tensor, Tensor, Tensor)",
+    _gradients,
+    _fake_gradients,
+)
+_traced_best = _operator("padded_best", "Tensor? counts, int by, int pad", "(Tensor, Tensor)", _best, _fake_best)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -179,4 +187,4 @@ def _traced_backward(ctx: Any, slope: Tensor, _: Any) -> tuple[Tensor | None, ..
     return *_traced_gradients(*scores, kept, slope, ctx.reduction), *(None for _ in range(5))
 
 
-_traced_loss.register_autograd(_traced_backward, setup_context=_keep)
+torch.library.register_autograd("tagline::padded_loss", _traced_backward, setup_context=_keep, lib=_library)

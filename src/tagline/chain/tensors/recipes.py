@@ -169,7 +169,7 @@ def sweep(s: Size, ordering: Ordering | None, divisor: int, total: bool, _: Any)
                    min(1024, max(16, triton.next_power_of_2(B))), total, divisor, num_warps=4),
         ]  # fmt: skip
     else:
-        begin, end = [Launch(order.disown, (triton.cdiv(s.N, 1024),), "owners facts", s.N, 1024, num_warps=4)], []
+        begin, end = [Launch(order.disown, (triton.cdiv(s.N, 1024),), "owners", s.N, 1024, num_warps=4)], []
     if s.long:
         working |= {
             "matrices": Part(F32, B * s.chunks * Lp * Lp),

@@ -110,7 +110,12 @@ def sweep_best(
         v = tl.load(start + j, mask=here, other=float("-inf"))
         v += _scores(emissions, rows, row, n > 0, L, Lp, MOVED)
         tl.store(target, v, mask=here)
-        v, _ = _climb(v, emissions, rows, row, target, n, t1, t2, here, L, Lp, PAIRS, True, MOVED)
+        # Tokens that are neighbours need no table: what waits for two loads a step takes a third longer.
+        top, last = place_of(rows, row, n > 0, MOVED), place_of(rows, row + n - 1, n > 0, MOVED)
+        if last - top == n - 1:
+            v, _ = _climb(v, emissions, rows, top, target, n, t1, t2, here, L, Lp, PAIRS, True, False)
+        else:
+            v, _ = _climb(v, emissions, rows, row, target, n, t1, t2, here, L, Lp, PAIRS, True, True)
         _settle(v, end, labels + row + n - 1, here, Lp)
 
 

@@ -102,7 +102,9 @@ class Recipe:
         names = [*inputs.split(), *(name for layout in layouts for name in layout.names)]
         places = {name: place for place, name in enumerate(names)}
         for launch in self.launches:
-            launch.pick = itemgetter(*(places[name] for name in launch.pointers))
+            wanted = [places[name] for name in launch.pointers]
+            # Of one place alone it would not return a tuple.
+            launch.pick = itemgetter(*wanted) if len(wanted) > 1 else itemgetter(slice(wanted[0], wanted[0] + 1))
 
     def run(self, inputs: Sequence[Tensor], blocks: Sequence[Tensor]) -> None:
         """Launch everything on the current stream of the device that the tensors are on."""
