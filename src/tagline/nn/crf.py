@@ -131,7 +131,7 @@ class CRF(PaddedLayer):
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
         if tags is None:
             losses.check_needs_none(objective)
-        if objective is losses.nll and tags is not None:
+        if objective is losses.nll and tags is not None and reduction != "none":
             whole = self._as_it_lies(emissions, tags, mask, **extras)
             if whole is not None:
                 return self._loss_as_it_lies(whole, tags, reduction)

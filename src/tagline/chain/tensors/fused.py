@@ -21,22 +21,8 @@ from tagline.chain.tensors.kernels.launches import alignments
 from tagline.chain.tensors.recipes import MOST_LABELS, Ordering, Size
 from tagline.chain.tensors.types import TensorChain, WeightedGradients
 
-__all__ = [
-    "NAME",
-    "Ordering",
-    "evaluate",
-    "fits",
-    "marginals",
-    "padded_best",
-    "padded_gradients",
-    "padded_loss",
-    "padded_size",
-    "permuted",
-    "viterbi",
-]
-
 NAME = "fused"
-DIVISORS = {"none": 0, "sum": 0, "mean": 1, "token_mean": 2}  # of `scores.reduce`
+DIVISORS = {"sum": 0, "mean": 1, "token_mean": 2}  # of `scores.reduce`
 
 
 def fits(c: TensorChain) -> bool:
@@ -59,30 +45,28 @@ def _where(tensors: tuple[Tensor, ...]) -> Any:
     return tensors[0].device, alignments(tensors)
 
 
-def padded_size(emissions: Tensor, labelled: bool) -> Size:
-    """Return what the recipes for a padded batch ``[B, T, L]`` are for."""
+def _padded_size(emissions: Tensor, labelled: bool) -> Size:
     B, T, L = emissions.shape
-    return Size(B, B * T, int(L), T, True, labelled)
+    return Size(B, B * T, L, T, True, labelled)
 
 
 def padded_loss(
-    scores: tuple[Tensor, ...], counts: Tensor | None, tags: Tensor, ordering: Ordering, reduction: str
-) -> tuple[Tensor, Tensor]:
-    """Compute the negative log-likelihood of tags, and what its gradients need; `masked` has the arguments."""
+    scores: tuple[Tensor, ...],
+    counts: Tensor | None,
+    tags: Tensor,
+    ordering: Ordering,
+    reduction: str,
+    with_gradients: bool,
+) -> tuple[Tensor, ...]:
+    """Compute the negative log-likelihood of tags, and the gradients of the scores; `masked` has the arguments."""
     emissions = scores[0]
-    size, total = padded_size(emissions, True), reduction != "none"
     inputs = (*scores, tags if counts is None else counts, tags)
-    loss = torch.empty(() if total else size.B, dtype=emissions.dtype, device=emissions.device)
-    recipe = recipes.sweep(size, ordering, DIVISORS[reduction], total, _where(inputs))
-    kept, working = (layout.allocate(emissions.device) for layout in recipe.layouts)
-    recipe.run((*inputs, loss), (kept, working))
-    return loss, kept
-
-
-def padded_gradients(scores: tuple[Tensor, ...], kept: Tensor, slope: Tensor, reduction: str) -> tuple[Tensor, ...]:
-    """Compute the gradients of the scores, given that of the loss."""
-    size = padded_size(scores[0], True)
-    return _gradients(size, scores, slope.contiguous(), reduction == "none", True, kept)
+    loss = torch.empty((), dtype=emissions.dtype, device=emissions.device)
+    slopes = [torch.empty_like(part) for part in scores] if with_gradients else []
+    size = _padded_size(emissions, True)
+    recipe = recipes.loss(size, ordering, DIVISORS[reduction], with_gradients, _where(inputs))
+    recipe.run((*inputs, loss, *slopes), (recipe.layouts[0].allocate(emissions.device),))
+    return loss, *slopes
 
 
 def padded_best(
@@ -90,7 +74,7 @@ def padded_best(
 ) -> tuple[Tensor, Tensor]:
     """Find the best tags ``[B, T]``, `pad` where tokens do not count, and their scores ``[B]``."""
     emissions = scores[0]
-    size = padded_size(emissions, False)
+    size = _padded_size(emissions, False)
     tags = torch.empty(size.B, size.longest, dtype=torch.int64, device=emissions.device)
     totals = torch.empty(size.B, dtype=emissions.dtype, device=emissions.device)
     inputs = (*scores, tags if counts is None else counts, tags)
@@ -112,7 +96,7 @@ class _Sweep:
         emissions = self.inputs[0]
         value = torch.empty(self.size.B, dtype=torch.float64, device=emissions.device)
         if self.size.B:
-            recipe = recipes.sweep(self.size, None, 0, False, _where(self.inputs))
+            recipe = recipes.sweep(self.size, _where(self.inputs))
             kept, working = (layout.allocate(emissions.device) for layout in recipe.layouts)
             recipe.run((*self.inputs, value), (kept, working))
             self.kept = kept
@@ -122,17 +106,13 @@ class _Sweep:
         """Return the gradients of emissions and, with `edges`, of transitions, start, end."""
         if not self.size.B:
             return tuple(torch.zeros_like(part) for part in self.inputs[:4])
-        return _gradients(self.size, self.inputs, weights.contiguous(), True, edges, self.kept)
-
-
-def _gradients(
-    size: Size, inputs: tuple[Tensor, ...], weights: Tensor, each: bool, edges: bool, kept: Tensor
-) -> tuple[Tensor, ...]:
-    recipe = recipes.gradients(size, each, edges, _where((*inputs, weights)))
-    slopes = tuple(torch.empty_like(part) for part in inputs[: 4 if edges else 1])
-    given = slopes if edges else slopes * 4
-    recipe.run((*inputs, weights, *given), (kept, recipe.layouts[1].allocate(kept.device)))
-    return slopes
+        weights = weights.contiguous()
+        inputs = (*self.inputs, weights)
+        recipe = recipes.gradients(self.size, edges, _where(inputs))
+        slopes = tuple(torch.empty_like(part) for part in self.inputs[: 4 if edges else 1])
+        written = slopes if edges else slopes * 4
+        recipe.run((*inputs, *written), (self.kept, recipe.layouts[1].allocate(weights.device)))
+        return slopes
 
 
 def evaluate(c: TensorChain, labels: Tensor | None, with_gradients: bool) -> tuple[Tensor, WeightedGradients]:

@@ -53,14 +53,18 @@ def answers(emissions: Tensor, num_labels: int) -> bool:
 
 
 def loss(batch: PaddedBatch, tags: Tensor, reduction: str, again: Again) -> Tensor:
-    """Compute the negative log-likelihood of tags ``[B, T]``: "none", "sum", "mean" or "token_mean" of it.
+    """Compute the negative log-likelihood of tags ``[B, T]``: "sum", "mean" or "token_mean" of it over the sentences.
 
     Where gradients are themselves differentiated, `again` computes the loss.
     """
     how = batch.counts, tags, batch.by, batch.ignored, reduction
+    if torch.is_grad_enabled() and any(part.requires_grad for part in batch.scores):
+        if torch.compiler.is_compiling():
+            return _traced_loss_and_gradients(*batch.scores, *how)[0]  # type: ignore[no-any-return]
+        return _Loss.apply(again, how, *batch.scores)  # type: ignore[no-any-return, no-untyped-call]
     if torch.compiler.is_compiling():
-        return _traced_loss(*batch.scores, *how)[0]  # type: ignore[no-any-return]
-    return _Loss.apply(again, how, *batch.scores)  # type: ignore[no-any-return, no-untyped-call]
+        return _traced_loss(*batch.scores, *how)  # type: ignore[no-any-return]
+    return _loss([part.detach() for part in batch.scores], *how)
 
 
 def best(batch: PaddedBatch, pad: int) -> tuple[Tensor, Tensor]:
@@ -72,47 +76,53 @@ def best(batch: PaddedBatch, pad: int) -> tuple[Tensor, Tensor]:
 
 
 class _Loss(torch.autograd.Function):
-    """The loss; its gradients are worked out when the backward pass comes, from what the sweeps left."""
+    """The loss with its gradients, which the backward pass has to multiply by that of the loss."""
 
     @staticmethod
     def forward(ctx: Any, again: Again, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
-        value, kept = _loss(scores, *how)
-        ctx.again, ctx.reduction = again, how[-1]
-        ctx.save_for_backward(kept, *scores)
+        value, *slopes = _loss_and_gradients(scores, *how)
+        ctx.again = again
+        ctx.save_for_backward(*slopes, *scores)
         return value
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        kept, *scores = ctx.saved_tensors
-        if torch.is_grad_enabled() or transforming(slope):
-            with torch.enable_grad():
-                value = ctx.again(*scores)
+        slopes, scores = ctx.saved_tensors[:4], ctx.saved_tensors[4:]
+        if torch.is_grad_enabled():
             wanted = [part for part in scores if part.requires_grad]
-            slopes = iter(torch.autograd.grad(value, wanted, slope, create_graph=torch.is_grad_enabled()))
-            return None, None, *(next(slopes) if part.requires_grad else None for part in scores)
-        return None, None, *_gradients(scores, kept, slope, ctx.reduction)
+            again = iter(torch.autograd.grad(ctx.again(*scores), wanted, slope, create_graph=True))
+            return None, None, *(next(again) if part.requires_grad else None for part in scores)
+        if transforming(slope):  # several backward passes at once, by vmap
+            return None, None, *(part * slope for part in slopes)
+        return None, None, *torch._foreach_mul(slopes, slope)
+
+
+def _loss_and_gradients(
+    scores: Sequence[Tensor],
+    counts: Tensor | None,
+    tags: Tensor,
+    by: int,
+    ignored: int | None,
+    reduction: str,
+    with_gradients: bool = True,
+) -> tuple[Tensor, ...]:
+    from tagline.chain.tensors import fused, recipes
+
+    ordering = recipes.Ordering(by, ignored)
+    counts, tags = _bytes(counts), tags.contiguous()
+    return fused.padded_loss(_solid(scores), counts, tags, ordering, reduction, with_gradients)
 
 
 def _loss(
     scores: Sequence[Tensor], counts: Tensor | None, tags: Tensor, by: int, ignored: int | None, reduction: str
-) -> tuple[Tensor, Tensor]:
-    """Return the loss and what its gradients need."""
-    from tagline.chain.tensors import fused
-
-    ordering = fused.Ordering(by, ignored)
-    return fused.padded_loss(_solid(scores), _bytes(counts), tags.contiguous(), ordering, reduction)
-
-
-def _gradients(scores: Sequence[Tensor], kept: Tensor, slope: Tensor, reduction: str) -> tuple[Tensor, ...]:
-    from tagline.chain.tensors import fused
-
-    return fused.padded_gradients(_solid(scores), kept, slope, reduction)
+) -> Tensor:
+    return _loss_and_gradients(scores, counts, tags, by, ignored, reduction, False)[0]
 
 
 def _best(scores: Sequence[Tensor], counts: Tensor | None, by: int, pad: int) -> tuple[Tensor, Tensor]:
-    from tagline.chain.tensors import fused
+    from tagline.chain.tensors import fused, recipes
 
-    return fused.padded_best(_solid(scores), _bytes(counts), fused.Ordering(by), pad)
+    return fused.padded_best(_solid(scores), _bytes(counts), recipes.Ordering(by), pad)
 
 
 def _solid(scores: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -130,7 +140,7 @@ def _bytes(counts: Tensor | None) -> Tensor | None:
 SCORES = "Tensor emissions, Tensor transitions, Tensor start, Tensor end"
 
 
-_library = torch.library.Library("tagline", "FRAGMENT")
+_library: Any = torch.library.Library("tagline", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 def _operator(name: str, more: str, returns: str, answer: Callable[..., Any], fake: Callable[..., Any]) -> Any:
@@ -144,47 +154,35 @@ def _operator(name: str, more: str, returns: str, answer: Callable[..., Any], fa
     return getattr(torch.ops.tagline, name).default
 
 
-def _fake_loss(emissions: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
-    from tagline.chain.tensors import fused, recipes
-
-    kept = recipes.kept(fused.padded_size(emissions, True)).size
-    value = emissions.new_empty(() if others[-1] != "none" else emissions.shape[0])
-    return value, emissions.new_empty(kept, dtype=torch.uint8)
-
-
-def _fake_gradients(*arguments: Any) -> tuple[Tensor, ...]:
-    return tuple(torch.empty_like(part, memory_format=torch.contiguous_format) for part in arguments[:4])
+def _fake_loss_and_gradients(*arguments: Any) -> tuple[Tensor, ...]:
+    slopes = [torch.empty_like(part, memory_format=torch.contiguous_format) for part in arguments[:4]]
+    return arguments[0].new_empty(()), *slopes
 
 
 def _fake_best(emissions: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return emissions.new_empty(emissions.shape[:2], dtype=torch.int64), emissions.new_empty(emissions.shape[0])
 
 
-_traced_loss = _operator(
-    "padded_loss",
-    "Tensor? counts, Tensor tags, int by, int? ignored, str reduction",
-    "(Tensor, Tensor)",
-    _loss,
-    _fake_loss,
-)
-_traced_gradients = _operator(
-    "padded_gradients",
-    "Tensor kept, Tensor slope, str reduction",
-    "(Tensor, Tensor, Tensor, Tensor)",
-    _gradients,
-    _fake_gradients,
+HOW = "Tensor? counts, Tensor tags, int by, int? ignored, str reduction"
+_traced_loss = _operator("padded_loss", HOW, "Tensor", _loss, lambda emissions, *_: emissions.new_empty(()))
+_traced_loss_and_gradients = _operator(
+    "padded_loss_and_gradients",
+    HOW,
+    "(Tensor, Tensor, Tensor, Tensor, Tensor)",
+    _loss_and_gradients,
+    _fake_loss_and_gradients,
 )
 _traced_best = _operator("padded_best", "Tensor? counts, int by, int pad", "(Tensor, Tensor)", _best, _fake_best)
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.reduction = inputs[-1]
-    ctx.save_for_backward(*inputs[:4], output[1])
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    ctx.save_for_backward(*output[1:])
 
 
-def _traced_backward(ctx: Any, slope: Tensor, _: Any) -> tuple[Tensor | None, ...]:
-    *scores, kept = ctx.saved_tensors
-    return *_traced_gradients(*scores, kept, slope, ctx.reduction), *(None for _ in range(5))
+def _traced_backward(ctx: Any, slope: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    return *(part * slope for part in ctx.saved_tensors), *(None for _ in range(5))
 
 
-torch.library.register_autograd("tagline::padded_loss", _traced_backward, setup_context=_keep, lib=_library)
+torch.library.register_autograd(
+    "tagline::padded_loss_and_gradients", _traced_backward, setup_context=_keep, lib=_library
+)

@@ -20,7 +20,8 @@ MOST_LABELS = 512
 TILE_LABELS = 128  # whose matrix fits into registers
 WARP_LABELS = 32  # what one warp sweeps over
 BLOCK = 64  # labels of a block, where there are more
-SIDE = 16  # sentences side by side, where labels come in blocks; and rows of a matrix that are read at once
+SIDE = 16  # sentences side by side, where labels come in blocks
+LINES = 32  # of a matrix that are read at once, where there are more labels than registers hold
 STREAMED = 128  # sentences up to which a program of its own for each reads the matrix faster than blocks do
 ROWS = 32  # of a sentence, prepared by one program
 STEPS = 64  # of a chunk
@@ -33,6 +34,7 @@ MOST_RECIPES = 256  # the longest unused goes first
 
 SCORES = "emissions transitions start end"
 CHAIN, PADDED = f"{SCORES} first lengths labels", f"{SCORES} counts tags"
+SLOPES = "gradient by_pair by_start by_end"  # of the scores
 F32, F64, I32, I64 = torch.float32, torch.float64, torch.int32, torch.int64
 
 
@@ -93,7 +95,7 @@ def remembered(build: Callable[..., Recipe]) -> Any:
 
 def forget() -> None:
     """Let all recipes be made anew."""
-    for build in (sweep, gradients, best_labels, places):
+    for build in (sweep, gradients, loss, best_labels, places):
         build.cache_clear()
 
 
@@ -108,22 +110,19 @@ def _rows_parts(s: Size) -> dict[str, Part]:
     }
 
 
-def kept(s: Size) -> Layout:
-    """Return what both sweeps leave for the gradients. Its size holds for symbolic B and T, too."""
+def _kept(s: Size) -> dict[str, Part]:
+    """What both sweeps leave for the gradients."""
     B, N, L, Lp = s.B, s.N, s.L, s.Lp
     parts = _rows_parts(s) if s.moved else {"owners": Part(I32, N)}
-    return Layout(
-        parts
-        | {
-            "facts": Part(F64, 6),
-            "potentials": Part(F32, 2 * Lp * Lp + 2 * Lp),
-            "x": Part(F32, N * L),
-            "states": Part(F32, 2 * N * L),
-            "flags": Part(I32, 2 * B),
-            "scratch": Part(F64, (B + AGAIN) * 2 * Lp),
-            "log_z": Part(F64, B),
-        }
-    )
+    return parts | {
+        "facts": Part(F64, 6),
+        "potentials": Part(F32, 2 * Lp * Lp + 2 * Lp),
+        "x": Part(F32, N * L),
+        "states": Part(F32, 2 * N * L),
+        "flags": Part(I32, 2 * B),
+        "scratch": Part(F64, max(B, AGAIN) * 2 * Lp),
+        "log_z": Part(F64, B),
+    }
 
 
 def _order(s: Size, ordering: Ordering, slots: bool = False) -> Launch:
@@ -147,53 +146,73 @@ def _labels(s: Size) -> str:
 
 
 @remembered
-def sweep(s: Size, ordering: Ordering | None, divisor: int, total: bool, _: Any) -> Recipe:
-    """Return how log Z and log p(labels) are made.
+def sweep(s: Size, _: Any) -> Recipe:
+    """Return how log Z, or with labels log p(labels), of a chain is made. Inputs: those of `CHAIN`, `likelihood`."""
+    nobody = Launch(order.disown, (triton.cdiv(s.N, 1024),), "owners", s.N, 1024, num_warps=4)
+    layouts = Layout(_kept(s)), Layout(_sweep_parts(s))
+    return Recipe(f"{CHAIN} likelihood", layouts, [nobody, *_sweep_launches(s)])
 
-    Inputs are those of `CHAIN` and `likelihood`, or with an `ordering` those of `PADDED` and `loss`.
+
+@remembered
+def gradients(s: Size, edges: bool, _: Any) -> Recipe:
+    """Return how the gradients of a chain are made of what `sweep` left.
+
+    Inputs: those of `CHAIN`, `weights`, and the gradients; without `edges` only that of the emissions is made.
     """
-    B, L, Lp, many = s.B, s.L, s.Lp, s.Lp > TILE_LABELS
-    shares, together = (Lp // SIDE, SIDE) if many else (1, min(Lp, max(1, 4096 // Lp)))
-    rows, labels = _rows(s), _labels(s)
-    working = {
+    layouts = Layout(_kept(s)), Layout(_gradient_parts(s, edges))
+    return Recipe(f"{CHAIN} weights {SLOPES}", layouts, _gradient_launches(s, "weights", edges))
+
+
+@remembered
+def loss(s: Size, ordering: Ordering, divisor: int, slopes: bool, _: Any) -> Recipe:
+    """Return how the loss of a padded batch is made, and with `slopes` its gradients.
+
+    Inputs: those of `PADDED`, `loss`, and the gradients.
+    """
+    parts = _kept(s) | _sweep_parts(s) | {"likelihood": Part(F64, s.B)}
+    side = min(1024, max(16, triton.next_power_of_2(s.B)))
+    reduce = Launch(scores.reduce, (1,), "likelihood lengths facts loss", s.B, side, divisor, num_warps=4)
+    launches = [_order(s, ordering), *_sweep_launches(s), reduce]
+    if slopes:
+        parts |= _gradient_parts(s, True)
+        launches += _gradient_launches(s, "", True)
+    return Recipe(f"{PADDED} loss {SLOPES if slopes else ''}", (Layout(parts),), launches)
+
+
+def _sweep_parts(s: Size) -> dict[str, Part]:
+    B, Lp = s.B, s.Lp
+    parts = {
         "live": Part(I32, 2 * (Lp // SIDE) ** 2),
         "parts": Part(F64, B * s.parts * 3),
         "sums": Part(F64, B),
-        "reached": Part(F32, B * 2 * Lp if many else 1),
+        "reached": Part(F32, B * 2 * Lp if Lp > TILE_LABELS else 1),
     }
-    if s.moved:
-        working["likelihood"] = Part(F64, B)
-        begin = [_order(s, ordering)] if ordering else []
-        end = [
-            Launch(scores.reduce, (1,), "likelihood lengths facts loss", B,
-                   min(1024, max(16, triton.next_power_of_2(B))), total, divisor, num_warps=4),
-        ]  # fmt: skip
-    else:
-        begin, end = [Launch(order.disown, (triton.cdiv(s.N, 1024),), "owners", s.N, 1024, num_warps=4)], []
     if s.long:
-        working |= {
+        parts |= {
             "matrices": Part(F32, B * s.chunks * Lp * Lp),
             "exponents": Part(I32, B * s.chunks),
             "between": Part(F32, B * 2 * s.chunks * Lp),
         }
-    launches = [
-        *begin,
-        Launch(
-            scores.prepare, (shares + B * s.parts,),
-            f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts",
-            L, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=4,
-        ),
-        *_sweeps(s),
-        Launch(
-            logs.finish, (B,),
-            f"emissions {rows} first lengths transitions start end facts parts sums flags scratch log_z likelihood",
-            L, s.parts, Lp, 16, min(128, triton.next_power_of_2(s.parts)), s.labelled, s.moved,
-            num_warps=1 if Lp <= 32 else 4,
-        ),
-        *end,
-    ]  # fmt: skip
-    inputs = f"{PADDED} loss" if s.moved else f"{CHAIN} likelihood"
-    return Recipe(inputs, (kept(s), Layout(working)), launches)
+    return parts
+
+
+def _sweep_launches(s: Size) -> list[Launch]:
+    """From scores to log Z and the score of the labels."""
+    B, L, Lp = s.B, s.L, s.Lp
+    shares, together = (Lp // LINES, LINES) if Lp > TILE_LABELS else (1, min(Lp, max(1, 4096 // Lp)))
+    rows, labels = _rows(s), _labels(s)
+    prepare = Launch(
+        scores.prepare, (shares + B * s.parts,),
+        f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts",
+        L, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=4,
+    )  # fmt: skip
+    finish = Launch(
+        logs.finish, (B,),
+        f"emissions {rows} first lengths transitions start end facts parts sums flags scratch log_z likelihood",
+        L, s.parts, Lp, 16, min(128, triton.next_power_of_2(s.parts)), s.labelled, s.moved,
+        num_warps=1 if Lp <= 32 else 4,
+    )  # fmt: skip
+    return [prepare, *_sweeps(s), finish]
 
 
 def _sweeps(s: Size) -> list[Launch]:
@@ -207,7 +226,7 @@ def _sweeps(s: Size) -> list[Launch]:
             num_warps=4, num_stages=1,
         )  # fmt: skip
         streamed = B <= STREAMED
-        last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, SIDE, False, streamed, num_warps=8, num_stages=1)
+        last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, LINES, False, streamed, num_warps=16, num_stages=1)
         return [last] if streamed else [blocks, last]
     pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
     last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, 0, pairs, pairs and not s.long, num_warps=warps)
@@ -225,36 +244,39 @@ def _sweeps(s: Size) -> list[Launch]:
     return [wide, last]
 
 
-@remembered
-def gradients(s: Size, each: bool, edges: bool, _: Any) -> Recipe:
-    """Return how gradients are made of what `sweep` left.
+def _pair_shape(s: Size) -> tuple[int, int, int, int]:
+    """Labels of a block, rows read at once, warps, and programs that add up gradients of transitions."""
+    block = min(s.Lp, TILE_LABELS)
+    rows, warps, most = PAIR[block]
+    return block, rows, warps, max(AGAIN, min(triton.cdiv(s.N, rows), most))
 
-    Inputs are those of `CHAIN`, or of `SCORES` for a padded batch, `weights`, and the gradients `gradient by_pair
-    by_start by_end`. With `each` sentences have weights of their own; without `edges` only the gradient of the
-    emissions is made.
-    """
-    B, N, L, Lp = s.B, s.N, s.L, s.Lp
-    rows, labels = _rows(s), _labels(s)
-    block = min(Lp, TILE_LABELS)
-    size, warps, most = PAIR[block]
-    programs = max(AGAIN, min(triton.cdiv(N, size), most))
+
+def _gradient_parts(s: Size, edges: bool) -> dict[str, Part]:
+    slots = _pair_shape(s)[3] * (s.Lp * s.Lp + 2 * s.Lp)
+    return {"onward": Part(F32, s.N * s.L if edges else 1), "slots": Part(F32, slots)}
+
+
+def _gradient_launches(s: Size, weights: str, edges: bool) -> list[Launch]:
+    """From both sweeps to gradients; without the name of `weights`, all sentences have the one in `facts`."""
+    B, N, L, Lp, each = s.B, s.N, s.L, s.Lp, bool(weights)
+    rows, labels, weights = _rows(s), _labels(s), weights or "facts"
+    block, size, warps, programs = _pair_shape(s)
     width, blocks = Lp * Lp + 2 * Lp, triton.cdiv(L, block)
-    working = {"onward": Part(F32, N * L if edges else 1), "slots": Part(F32, programs * width)}
     share, span = max(1, 1024 // Lp), 32 if Lp <= WARP_LABELS else 256
     spread = Launch(
         counts.spread, (max(1, triton.cdiv(N, share)),),
-        f"x states {rows} owners first flags weights facts {labels} potentials gradient onward",
+        f"x states {rows} owners first flags {weights} facts {labels} potentials gradient onward",
         L, N, Lp, share, s.labelled, s.moved, each, edges, num_warps=4,
     )  # fmt: skip
     pair = Launch(
         counts.pair, (programs, blocks, blocks),
-        f"gradient states onward {rows} owners first lengths flags weights facts {labels} potentials start end slots",
+        f"gradient states onward {rows} owners first lengths flags {weights} facts {labels} potentials start end slots",
         L, N, B, triton.cdiv(B, programs), Lp, block, size, programs, s.labelled, s.moved, each,
         num_warps=warps, num_stages=1,
     )  # fmt: skip
     redo = Launch(
         logs.redo, (AGAIN,),
-        f"emissions {rows} first lengths flags weights facts {labels} transitions start end states scratch log_z "
+        f"emissions {rows} first lengths flags {weights} facts {labels} transitions start end states scratch log_z "
         "gradient slots",
         L, N, B, triton.cdiv(B, AGAIN), Lp, 16, s.labelled, s.moved, each, edges, num_warps=1 if Lp <= 32 else 4,
     )  # fmt: skip
@@ -262,9 +284,7 @@ def gradients(s: Size, each: bool, edges: bool, _: Any) -> Recipe:
         counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, 16, span,
         num_warps=4,
     )  # fmt: skip
-    inputs = f"{SCORES if s.moved else CHAIN} weights gradient by_pair by_start by_end"
-    launches = [spread, pair, redo, gather] if edges else [spread, redo]
-    return Recipe(inputs, (kept(s), Layout(working)), launches)
+    return [spread, pair, redo, gather] if edges else [spread, redo]
 
 
 @remembered
@@ -285,7 +305,9 @@ def best_labels(s: Size, ordering: Ordering | None, pad: int, _: Any) -> Recipe:
         "pointers": Part(torch.uint8, N * L if pointed else 1),
     }
     scored = f"emissions {rows} first lengths"
-    pad_transitions = Launch(scores.pad_transitions, (Lp // SIDE,), "transitions padded live", L, Lp, SIDE, num_warps=4)
+    pad_transitions = Launch(
+        scores.pad_transitions, (triton.cdiv(Lp, LINES),), "transitions padded live", L, Lp, min(Lp, LINES), num_warps=4
+    )
     walk = Launch(best.walk, (B,), "first lengths states padded labels", L, Lp, num_warps=1)
     point = Launch(best.point, (triton.cdiv(N, 32),), "states padded pointers", L, N, Lp, 32, num_warps=1)
     if s.long and pointed:
@@ -308,8 +330,8 @@ def best_labels(s: Size, ordering: Ordering | None, pad: int, _: Any) -> Recipe:
         ]  # fmt: skip
     elif Lp > TILE_LABELS:
         launches = [
-            Launch(best.sweep_best_rows, (B,), f"{scored} padded live start end states labels", L, Lp, SIDE, moved,
-                   num_warps=8),
+            Launch(best.sweep_best_rows, (B,), f"{scored} padded live start end states labels", L, Lp, LINES, moved,
+                   num_warps=16),
             walk,
         ]  # fmt: skip
     else:

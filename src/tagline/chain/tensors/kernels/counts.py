@@ -25,9 +25,11 @@ def _level(v):
 
 @triton.jit
 def weight_of(weights, facts, b, inside, EACH: tl.constexpr):
-    """What the gradient of a sentence counts for: a weight, with EACH one of its own, times the factor in `facts`."""
-    weight = tl.load(weights + (b if EACH else b * 0), mask=inside, other=0.0).to(tl.float64)
-    return weight * tl.load(facts + 5)
+    """What the gradient of a sentence counts for: with EACH a weight of its own, otherwise the one in `facts`."""
+    weight = tl.where(inside, tl.load(facts + 5), 0.0)
+    if EACH:
+        weight = tl.load(weights + b, mask=inside, other=0.0)
+    return weight
 
 
 @triton.jit

@@ -69,9 +69,8 @@ def _potentials(
 ):
     """Write E and its transpose ``[2, Lp, Lp]``, exp(start − max) and exp(end − max) ``[2, Lp]``, 0 beyond L.
 
-    facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end, and 1, what
-    gradients are multiplied by. Of several programs each looks at all of T and writes its share of the rows; these R
-    rows are also marked in `live`.
+    facts (float64): max T, the range of its finite entries, whether any is forbidden, max start, max end. Of several
+    programs each looks at all of T and writes its share of the rows; these R rows are also marked in `live`.
     """
     j = tl.arange(0, Lp)
     top, low, holes = float("-inf"), float("inf"), 0
@@ -97,7 +96,6 @@ def _potentials(
         tl.store(facts, top.to(tl.float64))
         tl.store(facts + 1, tl.where(dead, 0.0, top - low).to(tl.float64))
         tl.store(facts + 2, (holes > 0).to(tl.float64))
-        tl.store(facts + 5, 1.0)
         for side in tl.static_range(2):
             if side == 0:
                 ends = tl.load(start + j, mask=j < L, other=float("-inf"))
@@ -186,18 +184,15 @@ def settle(
 
 
 @triton.jit
-def reduce(likelihood, lengths, facts, loss, B, S: tl.constexpr, TOTAL: tl.constexpr, DIVISOR: tl.constexpr):
-    """Write the negative log-likelihoods ``[B]``; with TOTAL their sum over 1, B or the tokens, as DIVISOR says.
+def reduce(likelihood, lengths, facts, loss, B, S: tl.constexpr, DIVISOR: tl.constexpr):
+    """Write the sum of the negative log-likelihoods over 1, B or the tokens, as DIVISOR says.
 
-    What gradients of log-likelihoods are to be multiplied by goes to `facts`.
+    What the gradient of each log-likelihood counts for goes to `facts`.
     """
     total, tokens = tl.zeros([S], tl.float64), tl.zeros([S], tl.int64)
     for low in range(0, B, S):
         b = low + tl.arange(0, S)
-        value = tl.load(likelihood + b, mask=b < B, other=0.0)
-        if not TOTAL:
-            tl.store(loss + b, -value, mask=b < B)
-        total += value
+        total += tl.load(likelihood + b, mask=b < B, other=0.0)
         tokens += tl.load(lengths + b, mask=b < B, other=0)
     share = tl.full([], -1.0, tl.float64)
     if DIVISOR == BY_SENTENCES:
@@ -205,5 +200,4 @@ def reduce(likelihood, lengths, facts, loss, B, S: tl.constexpr, TOTAL: tl.const
     if DIVISOR == BY_TOKENS:
         share = share / tl.maximum(tl.sum(tokens), 1)
     tl.store(facts + 5, share)
-    if TOTAL:
-        tl.store(loss, tl.sum(total) * share)
+    tl.store(loss, tl.sum(total) * share)
