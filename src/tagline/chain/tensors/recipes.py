@@ -331,7 +331,7 @@ def best_labels(s: Size, ordering: Ordering | None, pad: int, _: Any) -> Recipe:
     elif Lp > TILE_LABELS:
         launches = [
             Launch(best.sweep_best_rows, (B,), f"{scored} padded live start end states labels", L, Lp, LINES, moved,
-                   num_warps=16),
+                   num_warps=8),
             walk,
         ]  # fmt: skip
     else:
