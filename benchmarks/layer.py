@@ -369,8 +369,8 @@ def on_gpu(sizes: tuple[tuple[int, int, int], ...], rivals: bool) -> bool:
             met &= called <= most and graph <= bar
             peers = [_rival_ms(call) for call in (other, third)]
             print(
-                f"| {', '.join(map(str, size))} | {work} | {floor:.3f} | {called:.3f} | {most:.3f} | {graph:.3f} | {bar} "
-                f"| {short:.3f} | {peers[0]} | {peers[1]} | {error:.1e} | {peak:.0f} |",
+                f"| {', '.join(map(str, size))} | {work} | {floor:.3f} | {called:.3f} | {most:.3f} | {graph:.3f} "
+                f"| {bar} | {short:.3f} | {peers[0]} | {peers[1]} | {error:.1e} | {peak:.0f} |",
                 flush=True,
             )
     return met
@@ -403,6 +403,7 @@ def on_compiler(size: tuple[int, int, int]) -> bool:
 
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", message="TensorFloat32")  # PyTorch's advice for any matrix product
             cells = [latency(lambda step=step, call=call: step(call))]
             for mode in ("default", "reduce-overhead"):
                 torch._dynamo.reset()

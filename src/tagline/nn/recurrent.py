@@ -115,7 +115,7 @@ class GraphedLSTM:
     def __init__(self) -> None:
         self._recordings: OrderedDict[Any, _Recording] = OrderedDict()
         self._pool: Any = None
-        self._count = 0
+        self._count = 0  # of passes in both directions
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the graphs out of copies: they belong to this process and to these weights."""
@@ -138,9 +138,11 @@ class GraphedLSTM:
         self._count += 1
         return recording, recording.forwards(tokens, lengths), self._count
 
-    def holds(self, number: int) -> bool:
-        """Whether no other forward pass came after the one with this number."""
-        return number == self._count
+    def take(self, number: int) -> bool:
+        """Return whether memory still holds the forward pass with this number; a backward pass uses it up."""
+        held = number == self._count
+        self._count += 1
+        return held
 
     def _recording(self, tokens: Tensor, weights: Sequence[Tensor]) -> _Recording:
         B, T, D = tokens.shape
@@ -172,10 +174,8 @@ class _Replayed(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        if not ctx.owner.holds(ctx.number):
+        if not ctx.owner.take(ctx.number):
             ctx.recording.forwards(*ctx.saved_tensors)
-            ctx.owner._count += 1
-            ctx.number = ctx.owner._count
         slopes = torch._foreach_mul([*ctx.recording.backwards(slope)], 1.0)  # copies, by few launches
         asked = iter(slopes[1:])
         return None, slopes[0], None, *(next(asked) if needed else None for needed in ctx.needs_input_grad[3:])
