@@ -117,6 +117,14 @@ def test_loss_of_awkward_scores(fused: Any, options: Any) -> None:
     check(Case(fused[1], BY_MASK, **options), "mean")
 
 
+def test_tags_of_another_type_have_a_recipe_of_their_own(fused: Any) -> None:
+    """What was prepared for int64 would read two small tags as one."""
+    case = Case(fused[1], BY_MASK)
+    wanted = [masked.loss(case.batch, case.tags, "mean", never) for _ in range(2)]
+    for tags in (case.tags.int(), case.tags.to(torch.int16)):
+        assert torch.equal(masked.loss(case.batch, tags, "mean", never), wanted[1])
+
+
 @pytest.mark.usefixtures("short_chunks")
 def test_loss_in_chunks(fused: Any) -> None:
     check(Case(fused[1], BY_MASK, T=20), "sum")

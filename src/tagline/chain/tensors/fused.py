@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tagline.chain.tensors import recipes
 from tagline.chain.tensors.batched import NO_LABEL
-from tagline.chain.tensors.kernels.launches import alignments
+from tagline.chain.tensors.kernels.launches import signature
 from tagline.chain.tensors.recipes import MOST_LABELS, Ordering, Size
 from tagline.chain.tensors.types import TensorChain, WeightedGradients
 
@@ -41,8 +41,8 @@ def _size(c: TensorChain, labelled: bool) -> Size:
 
 
 def _where(tensors: tuple[Tensor, ...]) -> Any:
-    """What else a recipe depends on: the device, and how tensors lie."""
-    return tensors[0].device, alignments(tensors)
+    """What else a recipe depends on: the device, the types of tensors, and how they lie."""
+    return tensors[0].device, signature(tensors)
 
 
 def _padded_size(emissions: Tensor, labelled: bool) -> Size:

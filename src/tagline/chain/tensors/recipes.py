@@ -89,7 +89,7 @@ class Ordering(NamedTuple):
 
 
 def remembered(build: Callable[..., Recipe]) -> Any:
-    """Make a recipe once for the same arguments, the last of which is what it does not read: device and alignments."""
+    """Make a recipe once for the same arguments, the last of which is what it does not read: device and signature."""
     return lru_cache(MOST_RECIPES)(build)
 
 

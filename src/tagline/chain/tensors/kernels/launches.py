@@ -127,6 +127,6 @@ class Recipe:
         return None
 
 
-def alignments(tensors: Sequence[Tensor]) -> tuple[bool, ...]:
-    """Return which tensors begin at a multiple of 16 bytes."""
-    return tuple([not tensor.data_ptr() & 15 for tensor in tensors])
+def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Return what Triton compiles for: the type of each tensor, and whether it begins at a multiple of 16 bytes."""
+    return tuple([(tensor.dtype, not tensor.data_ptr() & 15) for tensor in tensors])
