@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from tagline.chain import naive  # noqa: E402
-from tagline.chain.tensors import TensorChain, operators, using_tensor_engine  # noqa: E402
+from tagline.chain.tensors import TensorChain, operators, recipes, using_tensor_engine  # noqa: E402
 
 from .tensor_cases import Engine, TensorCase, host, load, make  # noqa: E402
 
@@ -21,15 +22,18 @@ SLOW_HERE = () if torch.cuda.is_available() else pytest.mark.slow
 
 
 @pytest.fixture
-def fused() -> tuple[Engine, Any]:
-    return load("fused")
+def fused() -> Iterator[tuple[Engine, Any]]:
+    """The kernels; recipes are forgotten, as tests change the limits that they follow."""
+    recipes.forget()
+    yield load("fused")
+    recipes.forget()
 
 
 @pytest.fixture
 def short_chunks(fused: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Engine, Any]:
     """Sentences of 10 rows are long, chunks are of 8 steps."""
-    monkeypatch.setattr(fused[0].module, "LONG", 10)
-    monkeypatch.setattr(fused[0].module, "STEPS", 8)
+    monkeypatch.setattr(recipes, "LONG", 10)
+    monkeypatch.setattr(recipes, "STEPS", 8)
     return fused
 
 
@@ -75,7 +79,7 @@ def test_chunks_leave_forbidden_transitions_to_the_sweep(short_chunks: tuple[Eng
 def test_more_labels_than_registers_hold(
     fused: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch, forbidden: float, streamed: int
 ) -> None:
-    monkeypatch.setattr(fused[0].module, "STREAMED", streamed)
+    monkeypatch.setattr(recipes, "STREAMED", streamed)
     check(fused, make(130, (3, 1, 0), seed=1, dtype="float32", forbidden=forbidden))
 
 
@@ -106,7 +110,7 @@ def test_a_wider_tile(fused: tuple[Engine, Any]) -> None:
 
 
 def test_the_way_back_without_pointers(fused: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused[0].module, "POINTED", 0)
+    monkeypatch.setattr(recipes, "POINTED", 0)
     check(fused, make(5, (9, 1, 0, 6), seed=2, dtype="float32"))
 
 

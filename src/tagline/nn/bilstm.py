@@ -3,8 +3,9 @@
     word vector ⊕ case vector ⊕ character vector  →  dropout  →  (BiLSTM → dropout) × layers
 
 Both directions begin with zeros at their own end of a sentence, and padding never matters: sentences are packed; or,
-on a CPU and where they are of like lengths, padded behind the end that a direction comes to last. The vector of a
-spelling is worked out once a batch. References: Lample et al. (2016), Ma and Hovy (2016), Huang et al. (2015).
+on a CPU where they are of like lengths, and on a GPU in training, padded behind the end that a direction comes to last
+(`recurrent`). The vector of a spelling is worked out once a batch. References: Lample et al. (2016), Ma and Hovy
+(2016), Huang et al. (2015).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tagline.nn.batches import WordBatch
 from tagline.nn.characters import CharacterCNN, CharacterLSTM
 from tagline.nn.dropout import VariationalDropout, WordDropout
 from tagline.nn.initialisation import fill_embedding, fill_lstm
+from tagline.nn.recurrent import GraphedLSTM, both_ways, weights_of
 
 CHARACTERS = ("cnn", "lstm", None)
 BIGRAMS = 1 << 16  # rows of their table
@@ -89,6 +91,7 @@ class BiLSTMEncoder(nn.Module):
         for lstm in lstms:
             fill_lstm(lstm)
         self.layers = nn.ModuleList(lstms)
+        self._graphed = [GraphedLSTM() for _ in lstms]
         self.word_dropout = WordDropout(word_dropout)
         self.dropout = VariationalDropout(dropout)
 
@@ -116,9 +119,9 @@ class BiLSTMEncoder(nn.Module):
         if not batch.cells.shape[0]:
             return embedded.new_zeros(B, T, self.size)
         tokens: Tensor = self.dropout(embedded)
-        read = _padded if _may_pad(batch) else _packed
-        for lstm in self.layers:
-            tokens = self.dropout(read(lstm, tokens, batch))  # type: ignore[arg-type]
+        for lstm, graphed in zip(self.layers, self._graphed, strict=True):
+            assert isinstance(lstm, nn.LSTM)
+            tokens = self.dropout(_states(lstm, graphed, tokens, batch))
         return tokens
 
     def _spellings(self, words: Tensor, batch: WordBatch) -> Tensor:
@@ -131,6 +134,15 @@ class BiLSTMEncoder(nn.Module):
         return torch.cat(parts, 1)
 
 
+def _states(lstm: nn.LSTM, graphed: GraphedLSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
+    """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]``; 0 at padding."""
+    if _may_pad(batch):
+        return both_ways(weights_of(lstm), tokens, batch.device_lengths, lstm.training)
+    if graphed.answers(lstm, tokens):
+        return graphed(lstm, tokens, batch.device_lengths)
+    return _packed(lstm, tokens, batch)
+
+
 def _packed(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
     """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]`` in packed order; 0 at padding."""
     B, T, _ = tokens.shape
@@ -138,26 +150,6 @@ def _packed(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
     states: Tensor = lstm(packed)[0].data  # [N, 2 H]
     padded = states.new_zeros(B * T, states.shape[1]).index_copy(0, batch.cells, states)
     return padded.view(B, T, states.shape[1])
-
-
-def _padded(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
-    """Do what `_packed` does: each direction begins at its own end of a sentence and comes to the padding last."""
-    B, T, _ = tokens.shape
-    steps, lengths = torch.arange(T, device=tokens.device)[:, None], batch.device_lengths
-    inside = (steps < lengths)[:, :, None]  # [T, B, 1]
-    turned = torch.where(inside, (lengths - 1 - steps)[:, :, None], steps[:, :, None])
-    ahead, back = lstm.all_weights
-    tokens = tokens.transpose(0, 1)
-    zeros = tokens.new_zeros(1, B, ahead[1].shape[1])
-
-    def one_way(inputs: Tensor, weights: list[nn.Parameter]) -> Tensor:
-        states: Tensor = torch.lstm(inputs, (zeros, zeros), [*weights], True, 1, 0.0, lstm.training, False, False)[0]
-        return states
-
-    first = one_way(tokens, ahead)
-    second = one_way(tokens.gather(0, turned.expand_as(tokens)), back)
-    states = torch.cat([first, second.gather(0, turned.expand_as(second))], 2)
-    return torch.where(inside, states, 0.0).transpose(0, 1)
 
 
 def _may_pad(batch: WordBatch) -> bool:

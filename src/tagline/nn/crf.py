@@ -15,12 +15,14 @@ from torch import Tensor
 
 from tagline.chain import tensors
 from tagline.chain.checks import as_count
-from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
+from tagline.chain.tensors.masked import PaddedBatch
 from tagline.errors import InputError
-from tagline.nn import checks, losses
+from tagline.nn import checks, losses, packing
 from tagline.nn.decoded import Decoded, Ranked, lists_of
 from tagline.nn.losses import Objective
+from tagline.nn.packing import Packing
 from tagline.nn.padded import Extras, PaddedLayer
 from tagline.readers.rules import Rules
 from tagline.types import SpanQuery
@@ -129,6 +131,10 @@ class CRF(PaddedLayer):
             raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
         if tags is None:
             losses.check_needs_none(objective)
+        if objective is losses.nll and tags is not None and reduction != "none":
+            whole = self._as_it_lies(emissions, tags, mask, **extras)
+            if whole is not None:
+                return self._loss_as_it_lies(whole, tags, reduction)
         batch = self._read(emissions, tags, mask, **extras)
         gold = batch.chain.first.new_zeros(batch.chain.num_rows) if batch.labels is None else batch.labels
         if batch.checked:
@@ -139,14 +145,19 @@ class CRF(PaddedLayer):
         value = objective(batch.chain, gold)
         if batch.checked:
             (checks.check_gold if labelled else checks.check_student)(-value.detach())
-        if reduction == "none":
-            return value.to(batch.dtype)
-        if reduction == "mean":
-            return value.mean().to(batch.dtype)
-        total = value.sum()
-        if reduction == "token_mean":
-            total = total / batch.packing.num_tokens().clamp(min=1)
-        return total.to(batch.dtype)
+        return _reduced(value, batch.packing, reduction).to(batch.dtype)
+
+    def _loss_as_it_lies(self, batch: PaddedBatch, tags: Tensor, reduction: str) -> Tensor:
+        """Compute the negative log-likelihood by kernels that read padded batches."""
+        tags = tags if self.batch_first else tags.transpose(0, 1)
+
+        def again(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
+            places = packing.of(batch, tags)
+            chain = places.chain(places.pack(emissions), transitions, start, end)
+            labels = places.pack(tags).to(torch.int64)
+            return _reduced(-batched.log_likelihood(chain, labels), places, reduction).to(emissions.dtype)
+
+        return masked.loss(batch, tags, reduction, again)
 
     def log_partition(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> Tensor:
         """Compute log Z ``[batch]``, the logarithm of the summed exp(score) of all labellings."""
@@ -182,6 +193,10 @@ class CRF(PaddedLayer):
         """
         if pad_tag is None and transforming():
             raise InputError("pad_tag: expected a number inside a transform of torch.func, where lists cannot be made")
+        whole = None if pad_tag is None else self._as_it_lies(emissions.detach(), None, mask, **extras)
+        if pad_tag is not None and whole is not None:
+            tags, scores = masked.best(whole, pad_tag)
+            return Decoded(self._axes(tags), scores)
         batch = self._read(emissions.detach(), None, mask, **extras)
         labels, scores = tensors.viterbi(batch.chain)
         batch.legal(scores)
@@ -247,6 +262,16 @@ class CRF(PaddedLayer):
     def chain(self, emissions: Tensor, mask: Tensor | None = None, **extras: Unpack[Extras]) -> TensorChain:
         """Return the scores as a chain: for your own queries and objectives, or as a teacher for distillation."""
         return self._read(emissions, None, mask, **extras).chain
+
+
+def _reduced(losses: Tensor, places: Packing, reduction: str) -> Tensor:
+    """Reduce the losses of sentences ``[B]``."""
+    if reduction == "none":
+        return losses
+    if reduction == "mean":
+        return losses.mean()
+    total = losses.sum()
+    return total / places.num_tokens().clamp(min=1) if reduction == "token_mean" else total
 
 
 def _uniforms(c: TensorChain, count: int, generator: torch.Generator | None) -> Tensor:

@@ -195,13 +195,13 @@ class GraphedLoss:
             run()
             run()
         torch.cuda.current_stream(like.device).wait_stream(side)
-        with _no_collection(), torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+        with no_collection(), torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
             loss, gradients = run()
         return _Graph(graph, [rows.detach(), labels, first, lengths, weights], loss, gradients, places)
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep the garbage collector away: taking another graph apart ends a recording."""
     before = gc.isenabled()
     gc.disable()

@@ -18,6 +18,7 @@ from torch import Tensor
 from tagline import compiled
 from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import permuted, transforming
+from tagline.chain.tensors.masked import BY_LENGTHS, PaddedBatch
 from tagline.chain.tensors.types import as_array
 
 
@@ -94,6 +95,17 @@ def by_mask(mask: Tensor) -> Packing:
         first, lengths, rows, slots = places
         return Packing((mask.shape[0], mask.shape[1]), first, lengths, mask, rows, slots)
     return _permuted(mask)
+
+
+def of(batch: PaddedBatch, tags: Tensor) -> Packing:
+    """Pack a batch that is otherwise read as it lies, with its tags ``[B, T]``."""
+    B, T = tags.shape
+    if batch.by == BY_LENGTHS and batch.counts is not None:
+        return by_lengths(batch.counts, T)
+    mask = batch.counts if batch.ignored is None else tags != batch.ignored
+    if mask is None:
+        return everything(B, T, tags.device)
+    return _permuted(mask if batch.counts is None or batch.ignored is None else mask & batch.counts)
 
 
 def _grid(B: int, T: int, device: torch.device) -> Tensor:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from tagline.chain import tensors
-from tagline.chain.tensors import TensorChain
+from tagline.chain.tensors import TensorChain, masked
+from tagline.chain.tensors.masked import PaddedBatch
 from tagline.errors import InputError
 from tagline.nn import checks, packing
 from tagline.nn.packing import Packing
@@ -103,6 +104,40 @@ class PaddedLayer(TransitionModule):
         if checked:
             chain = self._look(chain, labels)
         return LayerInput(places, chain, labels, checked, dtype)
+
+    def _as_it_lies(
+        self,
+        emissions: Tensor,
+        tags: Tensor | None,
+        mask: Tensor | None,
+        lengths: Tensor | None = None,
+        allowed: Tensor | None = None,
+        transitions: Tensor | None = None,
+    ) -> PaddedBatch | None:
+        """Return the arguments of a method for kernels that read padded batches; None where a chain must be made."""
+        plain = allowed is None and transitions is None and (tags is None or tags.dtype != torch.bool)
+        if not plain or checks.looks(emissions.device, self.check) or not masked.answers(emissions, self.num_tags):
+            return None
+        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None):
+            return None
+        checks.check_emissions(emissions, self.num_tags, self.batch_first)
+        if tags is not None:
+            checks.check_tags(tags, emissions)
+        counts = lengths if mask is None else checks.as_mask(mask, emissions)
+        by, ignored = masked.BY_MASK if mask is not None else masked.ALL, None
+        if not self.batch_first:
+            emissions = emissions.transpose(0, 1)
+            tags, counts = (None if part is None else part.transpose(0, 1) for part in (tags, counts))
+        if lengths is not None:
+            checks.check_lengths(lengths, emissions, False)
+            by, counts = masked.BY_LENGTHS, lengths.to(emissions.device, torch.int64)
+        elif tags is not None and self.ignore_index:
+            ignored, *others = self.ignore_index
+            for other in others:
+                by, counts = masked.BY_MASK, tags != other if counts is None else counts & (tags != other)
+        return PaddedBatch(
+            as_type(emissions, torch.float32).contiguous(), *self.scores(torch.float32), by, counts, ignored
+        )
 
     def _packing(
         self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None, lengths: Tensor | None, checked: bool

@@ -1,7 +1,8 @@
 """The engine on PyTorch tensors: a `TensorChain` on any device in, answers with gradients out.
 
 `types` holds the chain, `operators` and `queries` the questions; `dispatch` chooses who answers: `native` (the
-compiled core), `fused` (Triton, in `kernels`) or `batched` (plain PyTorch, with `conditionals` built on it).
+compiled core), `fused` (Triton, in `kernels`, launched as `recipes` say) or `batched` (plain PyTorch, with
+`conditionals` built on it). `masked` asks `fused` about padded batches as they lie in memory.
 """
 
 try:

@@ -34,9 +34,11 @@ def _require(name: str, source: str) -> None:
         raise InputError(f'{source}: expected Triton for the engine "fused", got none; pip install triton')
 
 
-@cache
+_TRITON = find_spec("triton") is not None
+
+
 def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    return _TRITON
 
 
 @cache
@@ -120,8 +122,15 @@ def compiled_backend(c: TensorChain) -> ModuleType | None:
     return chosen if chosen.NAME == "native" else None
 
 
+def fused_for(device: torch.device) -> bool:
+    """Whether the kernels of `fused` answer for tensors on a device, where no transform is under way."""
+    if transforming():
+        return False
+    name = _choice.name
+    return name == "fused" or (name == "auto" and device.type == "cuda" and _has_triton())
+
+
 def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
     """Return what `fused.permuted` does; None where Triton is not to answer."""
-    answers = mask.is_cuda and _choice.name in ("auto", "fused") and _has_triton()
-    seen_through = torch.compiler.is_compiling() or transforming()
-    return _module("fused").permuted(mask) if answers and not seen_through else None
+    answers = mask.is_cuda and not torch.compiler.is_compiling() and fused_for(mask.device)
+    return _module("fused").permuted(mask) if answers else None

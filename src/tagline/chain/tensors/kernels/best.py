@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 
 from tagline.chain.tensors.kernels.chunks import steps_of
+from tagline.chain.tensors.kernels.order import place_of
 
 
 @triton.jit
@@ -25,20 +26,33 @@ def _down(v):
 
 
 @triton.jit
-def _climb(v, source, target, n, t1, t2, here, L, PAIRS: tl.constexpr, KEEP: tl.constexpr):
+def _scores(emissions, rows, row, inside, L, Lp: tl.constexpr, MOVED: tl.constexpr):
+    """The emissions of a row, 0 beyond L."""
+    j = tl.arange(0, Lp)
+    cells = emissions + place_of(rows, row, inside, MOVED) * L + j
+    return tl.load(cells, mask=(j < L) & inside, other=0.0)
+
+
+@triton.jit
+def _climb(
+    v, emissions, rows, row, target, n, t1, t2, here, L,
+    Lp: tl.constexpr, PAIRS: tl.constexpr, KEEP: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Sweep from v, the state of the first of n rows, over the others; return the last state and what was subtracted.
 
     KEEP: write the states. PAIRS: the vector lies along rows and columns in turns (`sweeps`); otherwise it is turned
     after each step.
     """
-    x1 = tl.load(source + L, mask=here & (n > 1), other=0.0)
-    x2 = tl.load(source + 2 * L, mask=here & (n > 2), other=0.0)
+    x1 = _scores(emissions, rows, row + 1, n > 1, L, Lp, MOVED)
+    x2 = _scores(emissions, rows, row + 2, n > 2, L, Lp, MOVED)
+    x3 = _scores(emissions, rows, row + 3, n > 3, L, Lp, MOVED)
+    x4 = _scores(emissions, rows, row + 4, n > 4, L, Lp, MOVED)
     taken = (n * 0).to(tl.float64)
     pairs = (n - 1) // 2
     for step in range(pairs):
         t = 2 * step
-        x3 = tl.load(source + (t + 3) * L, mask=here & (t + 3 < n), other=0.0)
-        x4 = tl.load(source + (t + 4) * L, mask=here & (t + 4 < n), other=0.0)
+        x5 = _scores(emissions, rows, row + t + 5, t + 5 < n, L, Lp, MOVED)
+        x6 = _scores(emissions, rows, row + t + 6, t + 6 < n, L, Lp, MOVED)
         down = _down(v)
         turned = tl.max(v[:, None] + t1, axis=0) + (x1 - down)
         again = _down(turned)
@@ -51,7 +65,7 @@ def _climb(v, source, target, n, t1, t2, here, L, PAIRS: tl.constexpr, KEEP: tl.
             tl.store(target + (t + 2) * L, v, mask=here)
         else:
             taken += (down + again).to(tl.float64)
-        x1, x2 = x3, x4
+        x1, x2, x3, x4 = x3, x4, x5, x6
     if 2 * pairs + 1 < n:
         down = _down(v)
         turned = tl.max(v[:, None] + t1, axis=0) + (x1 - down)
@@ -80,7 +94,10 @@ def _settle(v, end, to, here, Lp: tl.constexpr):
 
 
 @triton.jit
-def sweep_best(emissions, first, lengths, padded, start, end, states, labels, L, Lp: tl.constexpr, PAIRS: tl.constexpr):
+def sweep_best(
+    emissions, rows, first, lengths, padded, start, end, states, labels, L,
+    Lp: tl.constexpr, PAIRS: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Write the states ``[N, L]`` and the last label of each sentence."""
     b = tl.program_id(0)
     n = tl.load(lengths + b).to(tl.int32)
@@ -89,17 +106,24 @@ def sweep_best(emissions, first, lengths, padded, start, end, states, labels, L,
         here = j < L
         t1, t2 = _tiles(padded, Lp)
         row = tl.load(first + b)
-        source, target = emissions + row * L + j, states + row * L + j
-        v = tl.load(start + j, mask=here, other=float("-inf")) + tl.load(source, mask=here, other=0.0)
+        target = states + row * L + j
+        v = tl.load(start + j, mask=here, other=float("-inf"))
+        v += _scores(emissions, rows, row, n > 0, L, Lp, MOVED)
         tl.store(target, v, mask=here)
-        v, _ = _climb(v, source, target, n, t1, t2, here, L, PAIRS, True)
+        # Tokens that are neighbours need no table: what waits for two loads a step takes a third longer.
+        top, last = place_of(rows, row, n > 0, MOVED), place_of(rows, row + n - 1, n > 0, MOVED)
+        if last - top == n - 1:
+            v, _ = _climb(v, emissions, rows, top, target, n, t1, t2, here, L, Lp, PAIRS, True, False)
+        else:
+            v, _ = _climb(v, emissions, rows, row, target, n, t1, t2, here, L, Lp, PAIRS, True, True)
         _settle(v, end, labels + row + n - 1, here, Lp)
 
 
 @triton.jit
 def sweep_best_rows(
-    emissions, first, lengths, padded, live, start, end, states, labels, L, Lp: tl.constexpr, K: tl.constexpr
-):
+    emissions, rows, first, lengths, padded, live, start, end, states, labels, L,
+    Lp: tl.constexpr, K: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Write what `sweep_best` does, for more labels than registers hold: K rows of T at a time.
 
     Blocks of T ``[K, K]`` that `live` marks as forbidden are not read.
@@ -110,13 +134,14 @@ def sweep_best_rows(
         j, k = tl.arange(0, Lp), tl.arange(0, K)
         here = j < L
         row = tl.load(first + b)
-        v = tl.load(start + j, mask=here, other=float("-inf")) + tl.load(emissions + row * L + j, mask=here, other=0.0)
+        v = tl.load(start + j, mask=here, other=float("-inf"))
+        v += _scores(emissions, rows, row, n > 0, L, Lp, MOVED)
         tl.store(states + row * L + j, v, mask=here)
         for t in range(1, n):
             tl.debug_barrier()
             down = _down(v)
             last, this = states + (row + t - 1) * L, (row + t) * L
-            own = tl.load(emissions + this + j, mask=here, other=0.0)
+            own = _scores(emissions, rows, row + t, t < n, L, Lp, MOVED)
             most = tl.full([K, Lp], float("-inf"), tl.float32)
             for i0 in range(0, L, K):
                 filled = tl.load(live + (i0 // K) * (Lp // K) + j // K) > 0
@@ -229,8 +254,9 @@ def walk(first, lengths, states, padded, labels, L, Lp: tl.constexpr):
 
 @triton.jit
 def multiply_best(
-    emissions, first, lengths, padded, matrices, deductions, L, chunks, Lp: tl.constexpr, S: tl.constexpr
-):
+    emissions, rows, first, lengths, padded, matrices, deductions, L, chunks,
+    Lp: tl.constexpr, S: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Write how well label i before a chunk leads to each at its end, a row of ``[Lp, Lp]``, less a deduction."""
     b, c, i = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     _, steps = steps_of(lengths, b, c, S)
@@ -238,9 +264,9 @@ def multiply_best(
         j = tl.arange(0, Lp)
         here = j < L
         t1, t2 = _tiles(padded, Lp)
-        source = emissions + (tl.load(first + b) + c * S + 1) * L + j
-        v = tl.load(padded + i * Lp + j) + tl.load(source, mask=here, other=0.0)
-        v, taken = _climb(v, source, source, steps, t1, t2, here, L, True, False)
+        row = tl.load(first + b) + c * S + 1
+        v = tl.load(padded + i * Lp + j) + _scores(emissions, rows, row, steps > 0, L, Lp, MOVED)
+        v, taken = _climb(v, emissions, rows, row, matrices + j, steps, t1, t2, here, L, Lp, True, False, MOVED)
         place = (b * chunks + c).to(tl.int64)
         tl.store(matrices + (place * Lp + i) * Lp + j, v)
         tl.store(deductions + place * Lp + i, taken)
@@ -248,8 +274,8 @@ def multiply_best(
 
 @triton.jit
 def stride_best(
-    emissions, first, lengths, start, end, matrices, deductions, between, labels, L, chunks,
-    Lp: tl.constexpr, S: tl.constexpr,
+    emissions, rows, first, lengths, start, end, matrices, deductions, between, labels, L, chunks,
+    Lp: tl.constexpr, S: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write the states before chunks ``[B, chunks, Lp]``, and each sentence's last label."""
     b = tl.program_id(0)
@@ -263,7 +289,7 @@ def stride_best(
         row = tl.load(first + b)
         place = (b * chunks).to(tl.int64)
         v = tl.load(start + j, mask=here, other=float("-inf"))
-        v += tl.load(emissions + row * L + j, mask=here, other=0.0)
+        v += _scores(emissions, rows, row, n > 0, L, Lp, MOVED)
         m = tl.load(matrices + place * Lp * Lp + tile, mask=both & (count > 0), other=float("-inf"))
         o = tl.load(deductions + place * Lp + j, mask=here & (count > 0), other=0.0)
         for c in range(0, count):
@@ -278,7 +304,10 @@ def stride_best(
 
 
 @triton.jit
-def fill_best(emissions, first, lengths, padded, between, states, L, chunks, Lp: tl.constexpr, S: tl.constexpr):
+def fill_best(
+    emissions, rows, first, lengths, padded, between, states, L, chunks,
+    Lp: tl.constexpr, S: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Write the states of the rows of each chunk but its last, ``[N, L]``: the chunk after writes that."""
     b, c = tl.program_id(0), tl.program_id(1)
     _, steps = steps_of(lengths, b, c, S)
@@ -289,7 +318,7 @@ def fill_best(emissions, first, lengths, padded, between, states, L, chunks, Lp:
         row = tl.load(first + b) + c * S
         v = tl.load(between + (b * chunks + c).to(tl.int64) * Lp + j)
         tl.store(states + row * L + j, v, mask=here)
-        _climb(v, emissions + row * L + j, states + row * L + j, steps, t1, t2, here, L, True, True)
+        _climb(v, emissions, rows, row, states + row * L + j, steps, t1, t2, here, L, Lp, True, True, MOVED)
 
 
 @triton.jit

@@ -12,6 +12,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tagline.chain.tensors.kernels.order import place_of
 from tagline.chain.tensors.kernels.sweeps import rescale, split
 
 
@@ -23,37 +24,48 @@ def _level(v):
 
 
 @triton.jit
+def weight_of(weights, facts, b, inside, EACH: tl.constexpr):
+    """What the gradient of a sentence counts for: with EACH a weight of its own, otherwise the one in `facts`."""
+    weight = tl.where(inside, tl.load(facts + 5), 0.0)
+    if EACH:
+        weight = tl.load(weights + b, mask=inside, other=0.0)
+    return weight
+
+
+@triton.jit
 def spread(
-    x, states, owners, first, flags, weights, labels, potentials, gradient, onward, L, N,
-    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, EDGES: tl.constexpr,
+    x, states, rows, owners, first, flags, weights, facts, labels, potentials, gradient, onward, L, N,
+    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, EACH: tl.constexpr,
+    EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of the emissions, and y_t · weight / c_t (0 where nothing leads into a row).
 
     The gradient is of Σ_b weight_b · log Z_b, with LABELLED of Σ_b weight_b · (score of the labels − log Z_b). It is 0
     in rows of no sentence and of flagged ones.
     """
-    rows = tl.program_id(0) * R + tl.arange(0, R)
-    b = tl.load(owners + rows, mask=rows < N, other=-1)
+    row = tl.program_id(0) * R + tl.arange(0, R)
+    b = tl.load(owners + row, mask=row < N, other=-1)
     inside = b >= 0
     j = tl.arange(0, Lp)
     here = (j < L)[None, :]
-    cells = rows[:, None].to(tl.int64) * L + j[None, :]
-    valid = inside[:, None] & here
+    cells = row[:, None].to(tl.int64) * L + j[None, :]
+    kin = inside & (tl.load(flags + 2 * b, mask=inside, other=1) == 0)
+    valid = kin[:, None] & here
     v = _level(tl.load(states + cells, mask=valid, other=0.0))
     y = _level(tl.load(states + N * L + cells, mask=valid, other=0.0))
     own = tl.load(x + cells, mask=valid, other=1.0)
-    kin = inside & (tl.load(flags + 2 * b, mask=inside, other=1) == 0)
-    g = tl.where(kin, tl.load(weights + b, mask=inside, other=0.0).to(tl.float32), 0.0)
+    g = tl.where(kin, weight_of(weights, facts, b, inside, EACH).to(tl.float32), 0.0)
     both = tl.where(own > 0, y / own, 0.0) * v
     mass = tl.sum(both, axis=1)
-    used = tl.where(kin[:, None], both * tl.where(mass > 0, g / mass, 0.0)[:, None], 0.0)
+    used = both * tl.where(mass > 0, g / mass, 0.0)[:, None]
     if LABELLED:
-        label = tl.load(labels + rows, mask=inside, other=-1)
+        label = tl.load(labels + row, mask=inside, other=-1)
         used = tl.where((label[:, None] == j[None, :]) & (own > 0), g[:, None], 0.0) - used
-    written = (rows < N)[:, None] & here
-    tl.store(gradient + cells, used, mask=written)
+    written = (row < N)[:, None] & here
+    place = place_of(rows, row, row < N, MOVED)
+    tl.store(gradient + place[:, None] * L + j[None, :], used, mask=written)
     if EDGES:
-        led = kin & (rows > tl.load(first + b, mask=inside, other=0))
+        led = kin & (row > tl.load(first + b, mask=inside, other=0))
         before = tl.load(states + cells - L, mask=led[:, None] & here, other=0.0)
         k = tl.argmax(both, axis=1)
         arrived = tl.sum(before * tl.load(potentials + Lp * Lp + k[:, None] * Lp + j[None, :]), axis=1)
@@ -64,7 +76,7 @@ def spread(
 
 
 @triton.jit
-def _ends(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp: tl.constexpr):
+def _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid, Lp: tl.constexpr, MOVED: tl.constexpr):
     """Add up the gradients of start and end over a share of the sentences, behind the transitions in a slot."""
     j = tl.arange(0, Lp)
     here = (j < L)[None, :]
@@ -75,8 +87,9 @@ def _ends(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp: tl.
         n = tl.load(lengths + b, mask=b < upto, other=0)
         filled = (n > 0)[:, None] & here
         row = tl.load(first + b, mask=n > 0, other=0)
-        at_start += tl.load(gradient + row[:, None] * L + j[None, :], mask=filled, other=0.0)
-        at_end += tl.load(gradient + (row + n - 1)[:, None] * L + j[None, :], mask=filled, other=0.0)
+        top, last = place_of(rows, row, n > 0, MOVED), place_of(rows, row + n - 1, n > 0, MOVED)
+        at_start += tl.load(gradient + top[:, None] * L + j[None, :], mask=filled, other=0.0)
+        at_end += tl.load(gradient + last[:, None] * L + j[None, :], mask=filled, other=0.0)
     slot = slots + pid * (Lp * Lp + 2 * Lp) + Lp * Lp + j
     may_start = tl.load(start + j, mask=j < L, other=0.0) > float("-inf")
     may_end = tl.load(end + j, mask=j < L, other=0.0) > float("-inf")
@@ -86,8 +99,9 @@ def _ends(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp: tl.
 
 @triton.jit
 def pair(
-    gradient, states, onward, owners, first, lengths, flags, weights, labels, potentials, start, end, slots,
-    L, N, B, share, Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, LABELLED: tl.constexpr,
+    gradient, states, onward, rows, owners, first, lengths, flags, weights, facts, labels, potentials, start, end,
+    slots, L, N, B, share, Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, LABELLED: tl.constexpr,
+    MOVED: tl.constexpr, EACH: tl.constexpr,
 ):  # fmt: skip
     """Add up a block ``[K, K]`` of the gradient of the transitions over a share of the rows, in its slot.
 
@@ -95,27 +109,27 @@ def pair(
     """
     pid = tl.program_id(0)
     if (tl.program_id(1) == 0) & (tl.program_id(2) == 0):
-        _ends(gradient, first, lengths, start, end, slots, L, B, share, pid, Lp)
+        _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid, Lp, MOVED)
     i, j = tl.program_id(1) * K + tl.arange(0, K), tl.program_id(2) * K + tl.arange(0, K)
     pairs = tl.zeros([K, K], tl.float32)
     for top in range(pid * R, N, P * R):
-        rows = top + tl.arange(0, R)
-        b = tl.load(owners + rows, mask=rows < N, other=-1)
-        led = (b >= 0) & (rows > tl.load(first + b, mask=b >= 0, other=0))
+        row = top + tl.arange(0, R)
+        b = tl.load(owners + row, mask=row < N, other=-1)
+        led = (b >= 0) & (row > tl.load(first + b, mask=b >= 0, other=0))
         led &= tl.load(flags + 2 * b, mask=led, other=1) == 0
-        places = rows[:, None].to(tl.int64) * L
-        onto = tl.load(onward + places + j[None, :], mask=led[:, None] & (j < L)[None, :], other=0.0)
-        before = tl.load(states + places - L + i[None, :], mask=led[:, None] & (i < L)[None, :], other=0.0)
+        cells = row[:, None].to(tl.int64) * L
+        onto = tl.load(onward + cells + j[None, :], mask=led[:, None] & (j < L)[None, :], other=0.0)
+        before = tl.load(states + cells - L + i[None, :], mask=led[:, None] & (i < L)[None, :], other=0.0)
         high, low = split(onto)
         before_high, before_low = split(tl.trans(before))
         pairs = tl.dot(before_low, high, pairs, input_precision="tf32")
         pairs = tl.dot(before_high, low, pairs, input_precision="tf32")
         pairs = tl.dot(before_high, high, pairs, input_precision="tf32")
         if LABELLED:
-            label = tl.load(labels + rows, mask=led, other=-1)
-            last = tl.load(labels + rows - 1, mask=led, other=-1)
+            label = tl.load(labels + row, mask=led, other=-1)
+            last = tl.load(labels + row - 1, mask=led, other=-1)
             ratio = tl.load(potentials + last * Lp + label, mask=led, other=0.0)
-            part = tl.load(weights + b, mask=led, other=0.0).to(tl.float32)
+            part = weight_of(weights, facts, b, led, EACH).to(tl.float32)
             part = tl.where(ratio > 0, -part / tl.where(ratio > 0, ratio, 1.0), 0.0)
             high, low = split(tl.where(label[:, None] == j[None, :], part[:, None], 0.0))
             came = (last[None, :] == i[:, None]).to(tl.float32)
@@ -129,8 +143,8 @@ def pair(
 
 
 @triton.jit
-def gather(slots, gradients, P, L, Lp: tl.constexpr, S: tl.constexpr, M: tl.constexpr):
-    """Sum P slots, M numbers a program: transitions, start and end ``[L + 2, L]``."""
+def gather(slots, by_pair, by_start, by_end, P, L, Lp: tl.constexpr, S: tl.constexpr, M: tl.constexpr):
+    """Sum P slots, M numbers a program: the gradients of transitions, start and end."""
     k = tl.program_id(0) * M + tl.arange(0, M)
     i, j = k // Lp, k % Lp
     here = (j < L) & ((i < L) | (i >= Lp)) & (i < Lp + 2)
@@ -139,5 +153,7 @@ def gather(slots, gradients, P, L, Lp: tl.constexpr, S: tl.constexpr, M: tl.cons
         rows = p + tl.arange(0, S)
         valid = (rows < P)[:, None] & here[None, :]
         total += tl.load(slots + rows[:, None] * (Lp * Lp + 2 * Lp) + k[None, :], mask=valid, other=0.0)
-    row = tl.where(i < Lp, i, L + i - Lp)
-    tl.store(gradients + row * L + j, tl.sum(total, axis=0), mask=here)
+    sums = tl.sum(total, axis=0)
+    tl.store(by_pair + i * L + j, sums, mask=here & (i < L))
+    tl.store(by_start + j, sums, mask=here & (i == Lp))
+    tl.store(by_end + j, sums, mask=here & (i == Lp + 1))

@@ -11,6 +11,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tagline.chain.tensors.kernels.counts import weight_of
+from tagline.chain.tensors.kernels.order import place_of
+
 GUARD = tl.constexpr(60.0)
 
 
@@ -40,10 +43,10 @@ def _advance(alpha, transitions, e, to, L, Lp: tl.constexpr, J: tl.constexpr):
 
 @triton.jit
 def finish(
-    emissions, first, lengths, transitions, start, end, facts, parts, sums, flags, scratch, log_z, likelihood,
-    L, chunks, Lp: tl.constexpr, J: tl.constexpr, C: tl.constexpr, LABELLED: tl.constexpr,
+    emissions, rows, first, lengths, transitions, start, end, facts, parts, sums, flags, scratch, log_z, likelihood,
+    L, chunks, Lp: tl.constexpr, J: tl.constexpr, C: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
-    """Put log Z ``[B]`` and log p(labels) ``[B]`` together, and settle which sentences are flagged."""
+    """Put log Z ``[B]`` together, with LABELLED log p(labels), otherwise log Z again, and settle who is flagged."""
     b = tl.program_id(0)
     n = tl.load(lengths + b)
     top, gold, worst = tl.zeros([C], tl.float64), tl.zeros([C], tl.float64), tl.zeros([C], tl.float64)
@@ -60,12 +63,13 @@ def finish(
     j = tl.arange(0, Lp)
     z = (n * 0).to(tl.float64)
     if flagged:
-        row = emissions + tl.load(first + b) * L
+        row = tl.load(first + b)
+        place = place_of(rows, row, n > 0, MOVED)
         alpha = tl.load(start + j, mask=j < L, other=float("-inf")).to(tl.float64)
-        alpha += tl.load(row + j, mask=j < L, other=0.0).to(tl.float64)
+        alpha += tl.load(emissions + place * L + j, mask=j < L, other=0.0).to(tl.float64)
         for t in range(1, n):
             to = scratch + (2 * b + t % 2) * Lp
-            _advance(alpha, transitions, row + t * L, to, L, Lp, J)
+            _advance(alpha, transitions, emissions + place_of(rows, row + t, t < n, MOVED) * L, to, L, Lp, J)
             alpha = tl.load(to + j, mask=j < L, other=float("-inf"))
         z = _total(alpha + tl.load(end + j, mask=j < L, other=float("-inf")).to(tl.float64))
     elif n > 0:
@@ -74,13 +78,15 @@ def finish(
     tl.store(log_z + b, z)
     if LABELLED:
         score = tl.sum(gold)
-        tl.store(likelihood + b, tl.where(score == float("-inf"), score, score - z))
+        z = tl.where(score == float("-inf"), score, score - z)
+    tl.store(likelihood + b, z)
 
 
 @triton.jit
 def redo(
-    emissions, first, lengths, flags, weights, labels, transitions, start, end, states, scratch, log_z, gradient, slots,
-    L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, EDGES: tl.constexpr,
+    emissions, rows, first, lengths, flags, weights, facts, labels, transitions, start, end, states, scratch, log_z,
+    gradient, slots, L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
+    EACH: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write what `counts.spread` does for the flagged ones in a share of the sentences, and add to its slot."""
     pid = tl.program_id(0)
@@ -96,23 +102,27 @@ def redo(
             if (tl.load(flags + 2 * b) != 0) & (tl.load(log_z + b) > float("-inf")):
                 row = tl.load(first + b)
                 n = tl.load(lengths + b)
-                _forwards(emissions, transitions, start, states, work, row, n, L, N, Lp, J)
+                _forwards(emissions, rows, transitions, start, states, work, row, n, L, N, Lp, J, MOVED)
                 _backwards(
-                    emissions, labels, transitions, end, states, work, gradient, slot, row, n, tl.load(log_z + b),
-                    tl.load(weights + b).to(tl.float64), L, N, Lp, J, LABELLED, EDGES,
+                    emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n,
+                    tl.load(log_z + b), weight_of(weights, facts, b, n > 0, EACH), L, N, Lp, J, LABELLED, MOVED, EDGES,
                 )  # fmt: skip
 
 
 @triton.jit
-def _forwards(emissions, transitions, start, states, work, row, n, L, N, Lp: tl.constexpr, J: tl.constexpr):
+def _forwards(
+    emissions, rows, transitions, start, states, work, row, n, L, N,
+    Lp: tl.constexpr, J: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
     """Write log α of a sentence as two float32 numbers."""
     j = tl.arange(0, Lp)
     inner = j < L
     alpha = tl.load(start + j, mask=inner, other=float("-inf")).to(tl.float64)
-    alpha += tl.load(emissions + row * L + j, mask=inner, other=0.0).to(tl.float64)
+    alpha += tl.load(emissions + place_of(rows, row, n > 0, MOVED) * L + j, mask=inner, other=0.0).to(tl.float64)
     for t in range(0, n):
         if t > 0:
-            _advance(alpha, transitions, emissions + (row + t) * L, work + (t % 2) * Lp, L, Lp, J)
+            own = emissions + place_of(rows, row + t, t < n, MOVED) * L
+            _advance(alpha, transitions, own, work + (t % 2) * Lp, L, Lp, J)
             alpha = tl.load(work + (t % 2) * Lp + j, mask=inner, other=float("-inf"))
         high = alpha.to(tl.float32)
         rest = tl.where(alpha == float("-inf"), 0.0, alpha - high.to(tl.float64))
@@ -130,8 +140,8 @@ def _stored(states, cells, inner, L, N):
 
 @triton.jit
 def _backwards(
-    emissions, labels, transitions, end, states, work, gradient, slot, row, n, z, g, L, N,
-    Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, EDGES: tl.constexpr,
+    emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n, z, g, L, N,
+    Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of a sentence's emissions, and add to the slot."""
     j = tl.arange(0, Lp)
@@ -140,13 +150,14 @@ def _backwards(
     for back in range(0, n):
         t = n - 1 - back
         cells = (row + t) * L + j
-        own = tl.load(emissions + cells, mask=inner, other=float("-inf")).to(tl.float64)
+        token = place_of(rows, row + t, t < n, MOVED) * L + j
+        own = tl.load(emissions + token, mask=inner, other=float("-inf")).to(tl.float64)
         used = g * tl.exp(_stored(states, cells, inner, L, N) + beta - z)
         if LABELLED:
             label = tl.load(labels + row + t)
             before = tl.load(labels + row + t - 1, mask=t > 0, other=-1)
             used = tl.where((j == label) & (own > float("-inf")), g, 0.0) - used
-        tl.store(gradient + cells, used.to(tl.float32), mask=inner)
+        tl.store(gradient + token, used.to(tl.float32), mask=inner)
         if t == 0:
             _add(slot + Lp * Lp + j, used, inner)
         if t == n - 1:

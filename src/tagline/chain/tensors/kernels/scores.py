@@ -10,9 +10,12 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tagline.chain.tensors.kernels.order import place_of
+
 LOG2_E = tl.constexpr(1.4426950408889634)
 LN_2_HIGH = tl.constexpr(0.693145751953125)  # 15 bits: times a whole number below 2^8 it is exact
 LN_2_LOW = tl.constexpr(1.42860682030941723212e-6)
+BY_ONE, BY_SENTENCES, BY_TOKENS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 
 
 @triton.jit
@@ -35,8 +38,9 @@ def exponential(d):
 
 @triton.jit
 def prepare(
-    emissions, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, L, chunks,
-    Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    emissions, rows, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, L,
+    chunks, Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write what `_potentials` does in the first P programs, M rows at a time, and what `_rows` does in the others."""
     pid = tl.program_id(0) - P
@@ -44,8 +48,8 @@ def prepare(
         _potentials(transitions, start, end, potentials, facts, live, pid + P, L, Lp, M, P)
     else:
         _rows(
-            pid // chunks, pid % chunks, emissions, first, lengths, labels, transitions, start, end, x, owners, parts,
-            L, chunks, Lp, R, LABELLED,
+            pid // chunks, pid % chunks, emissions, rows, first, lengths, labels, transitions, start, end, x, owners,
+            parts, L, chunks, Lp, R, LABELLED, MOVED,
         )  # fmt: skip
 
 
@@ -105,8 +109,8 @@ def _potentials(
 
 @triton.jit
 def _rows(
-    b, c, emissions, first, lengths, labels, transitions, start, end, x, owners, parts, L, chunks,
-    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    b, c, emissions, rows, first, lengths, labels, transitions, start, end, x, owners, parts, L, chunks,
+    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write x and the owner of R rows of a sentence.
 
@@ -114,31 +118,31 @@ def _rows(
     """
     n = tl.load(lengths + b)
     t = c * R + tl.arange(0, R)
-    rows = tl.load(first + b) + t
+    row = tl.load(first + b) + t
     inside = t < n
+    place = place_of(rows, row, inside, MOVED)
     j = tl.arange(0, Lp)
-    cells = rows[:, None] * L + j[None, :]
     valid = inside[:, None] & (j < L)[None, :]
-    e = tl.load(emissions + cells, mask=valid, other=float("-inf"))
+    e = tl.load(emissions + place[:, None] * L + j[None, :], mask=valid, other=float("-inf"))
     top = tl.max(e, axis=1)
     low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
     top = tl.where(top == float("-inf"), 0.0, top)
-    tl.store(x + cells, exponential(e - top[:, None]), mask=valid)
-    tl.store(owners + rows, tl.zeros([R], tl.int32) + b, mask=inside)
+    tl.store(x + row[:, None] * L + j[None, :], exponential(e - top[:, None]), mask=valid)
+    tl.store(owners + row, tl.zeros([R], tl.int32) + b, mask=inside)
     part = parts + (b * chunks + c) * 3
     tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
     tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
     if LABELLED:
-        tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, rows, t, n, L)))
+        tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, row, place, t, n, L)))
 
 
 @triton.jit
-def _along(emissions, labels, transitions, start, end, rows, t, n, L):
+def _along(emissions, labels, transitions, start, end, row, place, t, n, L):
     """The scores that the labels of some rows use, float64; 0 for rows outside."""
     inside = t < n
-    label = tl.load(labels + rows, mask=inside, other=0)
-    before = tl.load(labels + rows - 1, mask=inside & (t > 0), other=0)
-    used = tl.load(emissions + rows * L + label, mask=inside, other=0.0).to(tl.float64)
+    label = tl.load(labels + row, mask=inside, other=0)
+    before = tl.load(labels + row - 1, mask=inside & (t > 0), other=0)
+    used = tl.load(emissions + place * L + label, mask=inside, other=0.0).to(tl.float64)
     used += tl.load(transitions + before * L + label, mask=inside & (t > 0), other=0.0).to(tl.float64)
     used += tl.load(start + label, mask=inside & (t == 0), other=0.0).to(tl.float64)
     used += tl.load(end + label, mask=inside & (t == n - 1), other=0.0).to(tl.float64)
@@ -157,13 +161,43 @@ def pad_transitions(transitions, padded, live, L, Lp: tl.constexpr, R: tl.conste
 
 
 @triton.jit
-def score_labels(emissions, first, lengths, labels, transitions, start, end, scores, L, R: tl.constexpr):
-    """Write the score of each sentence's labels ``[B]``, float64."""
+def settle(
+    emissions, rows, first, lengths, labels, transitions, start, end, scores, tags, L, T, pad,
+    R: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
+    """Write the score of each sentence's labels ``[B]``; if tokens were moved, also all tags, `pad` at the others."""
     b = tl.program_id(0)
     n = tl.load(lengths + b)
     top = tl.load(first + b)
     total = tl.zeros([R], tl.float64)
-    for t0 in range(0, n, R):
+    upto = n
+    if MOVED:
+        upto = n * 0 + T
+    for t0 in range(0, upto, R):
         t = t0 + tl.arange(0, R)
-        total += _along(emissions, labels, transitions, start, end, top + t, t, n, L)
+        place = place_of(rows, top + t, t < T, MOVED)
+        total += _along(emissions, labels, transitions, start, end, top + t, place, t, n, L)
+        if MOVED:
+            tag = tl.load(labels + top + t, mask=t < n, other=0)
+            tl.store(tags + place, tl.where(t < n, tag, pad), mask=t < T)
     tl.store(scores + b, tl.sum(total))
+
+
+@triton.jit
+def reduce(likelihood, lengths, facts, loss, B, S: tl.constexpr, DIVISOR: tl.constexpr):
+    """Write the sum of the negative log-likelihoods over 1, B or the tokens, as DIVISOR says.
+
+    What the gradient of each log-likelihood counts for goes to `facts`.
+    """
+    total, tokens = tl.zeros([S], tl.float64), tl.zeros([S], tl.int64)
+    for low in range(0, B, S):
+        b = low + tl.arange(0, S)
+        total += tl.load(likelihood + b, mask=b < B, other=0.0)
+        tokens += tl.load(lengths + b, mask=b < B, other=0)
+    share = tl.full([], -1.0, tl.float64)
+    if DIVISOR == BY_SENTENCES:
+        share = share / B
+    if DIVISOR == BY_TOKENS:
+        share = share / tl.maximum(tl.sum(tokens), 1)
+    tl.store(facts + 5, share)
+    tl.store(loss, tl.sum(total) * share)

@@ -9,7 +9,7 @@ within `logs.GUARD` nats a step; with forbidden transitions the labels that can 
 sentence in which one of them dies out is flagged.
 
 A program takes one sentence and direction, with E in registers. Where there are more labels than registers hold, E is
-read anew at every step, but for its blocks without a legal pair (`sweep_rows`). Reading is what that costs: where there
+read anew at every step, but for its blocks without a legal pair (`along_rows`). Reading is what that costs: where there
 are many sentences and nothing is forbidden, a program takes several, and a step is a product on tensor cores, block by
 block (`sweep_blocks`).
 """
@@ -102,13 +102,61 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
 
 
 @triton.jit
+def _over_rows(row, reached, matrix, live, j, L, Lp: tl.constexpr, K: tl.constexpr, TRACK: tl.constexpr):
+    """v · E of a row v, and with TRACK the labels that those of `reached` lead to, K rows of E at a time.
+
+    Blocks of E ``[K, K]`` that `live` marks as empty are not read.
+    """
+    k = tl.arange(0, K)
+    total = tl.zeros([K, Lp], tl.float32)
+    led = tl.zeros([K, Lp], tl.float32)
+    for i0 in range(0, L, K):
+        filled = tl.load(live + (i0 // K) * (Lp // K) + j // K) > 0
+        a = tl.load(matrix + (i0 + k)[:, None] * Lp + j[None, :], mask=filled[None, :], other=0.0)
+        total += tl.load(row + i0 + k, mask=i0 + k < L, other=0.0)[:, None] * a
+        if TRACK:
+            led = tl.maximum(led, tl.where(a > 0, tl.load(reached + i0 + k)[:, None], 0.0))
+    return tl.sum(total, axis=0), tl.max(led, axis=0)
+
+
+@triton.jit
+def along_rows(
+    v, source, target, reached, step, n, last, matrix, live, L, Lp: tl.constexpr, K: tl.constexpr, TRACK: tl.constexpr
+):
+    """What `along` does, with E in memory; `reached` ``[Lp]`` is scratch."""
+    j = tl.arange(0, Lp)
+    here = j < L
+    shifts, faded = n * 0, n * 0
+    reach = (v > 0).to(tl.float32)
+    most = tl.max(v)
+    for t in range(1, n):
+        if TRACK:
+            faded |= _faded(v, reach, most)
+            tl.store(reached + j, reach)
+        tl.debug_barrier()  # what was stored for this step is there
+        x = tl.load(source + t * step + j, mask=here, other=0.0)
+        s, scale = rescale(most)
+        shifts += s
+        v, led = _over_rows(target + (t - 1) * step, reached, matrix, live, j, L, Lp, K, TRACK)
+        v *= x * scale
+        reach = tl.where(x > 0, led, 0.0)
+        tl.debug_barrier()  # nobody reads the last step any more
+        tl.store(target + t * step + j, v, mask=here)
+        most = tl.max(v)
+    if TRACK:
+        faded |= _faded(v, reach, most)
+    return tl.sum(v * last), shifts, faded
+
+
+@triton.jit
 def sweep(
-    x, first, lengths, potentials, facts, states, sums, flags, L, N,
-    Lp: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
+    x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N,
+    Lp: tl.constexpr, K: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
 ):  # fmt: skip
     """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``, and flags ``[B, 2]``.
 
-    Without FREE, and where no transition is forbidden, only the flags: another kernel does the rest.
+    Without FREE, and where no transition is forbidden, only the flags: another kernel does the rest. K is 0 where E
+    lies in registers; otherwise so many of its rows are read at once, and `reached` is scratch ``[B, 2, Lp]``.
     """
     b, backward = tl.program_id(0), tl.program_id(1)
     n = tl.load(lengths + b).to(tl.int32)
@@ -117,20 +165,31 @@ def sweep(
     if (n > 0) & (track | FREE):
         j = tl.arange(0, Lp)
         here = j < L
-        tile = j[:, None] * Lp + j[None, :]
-        a1 = tl.load(potentials + backward * Lp * Lp + tile)
-        a2 = tl.load(potentials + (1 - backward) * Lp * Lp + tile)
         last = tl.load(potentials + 2 * Lp * Lp + (1 - backward) * Lp + j)
         row = tl.load(first + b) + backward * (n - 1)
-        source = x + row * L + j
-        target = states + backward.to(tl.int64) * N * L + row * L + j
-        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j) * tl.load(source, mask=here, other=0.0)
-        tl.store(target, v, mask=here)
+        source = x + row * L
+        target = states + backward.to(tl.int64) * N * L + row * L
+        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j) * tl.load(source + j, mask=here, other=0.0)
+        tl.store(target + j, v, mask=here)
         step = (1 - 2 * backward) * L
-        if track or not FREE:
-            total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, PAIRS, True)
+        matrix = potentials + backward * Lp * Lp
+        if K > 0:
+            blocks = live + backward * (Lp // K) * (Lp // K)
+            own = reached + (2 * b + backward) * Lp
+            if track:
+                total, shifts, faded = along_rows(v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, True)
+            else:
+                total, shifts, faded = along_rows(
+                    v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, False
+                )
         else:
-            total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, PAIRS, False)
+            tile = j[:, None] * Lp + j[None, :]
+            a1 = tl.load(matrix + tile)
+            a2 = tl.load(potentials + (1 - backward) * Lp * Lp + tile)
+            if track or not FREE:
+                total, shifts, faded = along(v, source + j, target + j, step, n, last, a1, a2, here, PAIRS, True)
+            else:
+                total, shifts, faded = along(v, source + j, target + j, step, n, last, a1, a2, here, PAIRS, False)
         if backward == 0:
             tl.store(sums + b, tl.log(total.to(tl.float64)) - shifts.to(tl.float64) * LN_2)
     tl.store(flags + 2 * b + backward, faded)
@@ -168,88 +227,6 @@ def sweep_wide(x, first, lengths, potentials, facts, states, sums, L, N, Lp: tl.
             last = tl.load(potentials + 2 * Lp * Lp + Lp + j)[None, :]
             total = tl.log(tl.sum(v * last, axis=1).to(tl.float64)) - shifts.to(tl.float64) * LN_2
             tl.store(sums + b, total, mask=n > 0)
-
-
-@triton.jit
-def _over_rows(row, reached, matrix, live, j, L, Lp: tl.constexpr, K: tl.constexpr, TRACK: tl.constexpr):
-    """v · E of a row v, and with TRACK the labels that those of `reached` lead to, K rows of E at a time.
-
-    Blocks of E ``[K, K]`` that `live` marks as empty are not read.
-    """
-    k = tl.arange(0, K)
-    total = tl.zeros([K, Lp], tl.float32)
-    led = tl.zeros([K, Lp], tl.float32)
-    for i0 in range(0, L, K):
-        filled = tl.load(live + (i0 // K) * (Lp // K) + j // K) > 0
-        a = tl.load(matrix + (i0 + k)[:, None] * Lp + j[None, :], mask=filled[None, :], other=0.0)
-        total += tl.load(row + i0 + k, mask=i0 + k < L, other=0.0)[:, None] * a
-        if TRACK:
-            led = tl.maximum(led, tl.where(a > 0, tl.load(reached + i0 + k)[:, None], 0.0))
-    return tl.sum(total, axis=0), tl.max(led, axis=0)
-
-
-@triton.jit
-def _along_rows(
-    v, source, target, reached, step, n, last, matrix, live, L, Lp: tl.constexpr, K: tl.constexpr, TRACK: tl.constexpr
-):
-    """What `along` does, with E in memory; `reached` ``[Lp]`` is scratch."""
-    j = tl.arange(0, Lp)
-    here = j < L
-    shifts, faded = n * 0, n * 0
-    reach = (v > 0).to(tl.float32)
-    most = tl.max(v)
-    for t in range(1, n):
-        if TRACK:
-            faded |= _faded(v, reach, most)
-            tl.store(reached + j, reach)
-        tl.debug_barrier()  # what was stored for this step is there
-        x = tl.load(source + t * step + j, mask=here, other=0.0)
-        s, scale = rescale(most)
-        shifts += s
-        v, led = _over_rows(target + (t - 1) * step, reached, matrix, live, j, L, Lp, K, TRACK)
-        v *= x * scale
-        reach = tl.where(x > 0, led, 0.0)
-        tl.debug_barrier()  # nobody reads the last step any more
-        tl.store(target + t * step + j, v, mask=here)
-        most = tl.max(v)
-    if TRACK:
-        faded |= _faded(v, reach, most)
-    return tl.sum(v * last), shifts, faded
-
-
-@triton.jit
-def sweep_rows(
-    x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N,
-    Lp: tl.constexpr, K: tl.constexpr, FREE: tl.constexpr,
-):  # fmt: skip
-    """Write what `sweep` does, for more labels than registers hold; without FREE only where a transition is forbidden.
-
-    reached: scratch ``[B, 2, Lp]``.
-    """
-    b, backward = tl.program_id(0), tl.program_id(1)
-    n = tl.load(lengths + b).to(tl.int32)
-    faded = n * 0
-    track = tl.load(facts + 2) > 0
-    if (n > 0) & (track | FREE):
-        j = tl.arange(0, Lp)
-        here = j < L
-        matrix = potentials + backward * Lp * Lp
-        blocks = live + backward * (Lp // K) * (Lp // K)
-        last = tl.load(potentials + 2 * Lp * Lp + (1 - backward) * Lp + j)
-        row = tl.load(first + b) + backward * (n - 1)
-        source = x + row * L
-        target = states + backward.to(tl.int64) * N * L + row * L
-        own = reached + (2 * b + backward) * Lp
-        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j) * tl.load(source + j, mask=here, other=0.0)
-        tl.store(target + j, v, mask=here)
-        step = (1 - 2 * backward) * L
-        if track:
-            total, shifts, faded = _along_rows(v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, True)
-        else:
-            total, shifts, faded = _along_rows(v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, False)
-        if backward == 0:
-            tl.store(sums + b, tl.log(total.to(tl.float64)) - shifts.to(tl.float64) * LN_2)
-    tl.store(flags + 2 * b + backward, faded)
 
 
 @triton.jit
