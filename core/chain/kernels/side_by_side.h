@@ -13,12 +13,20 @@ inline Counts<Real> all_lanes(int64_t value) {
     return Counts<Real>{} + typename Lanes<Real>::Index(value);
 }
 
+// Whether some lane of a comparison's result, 0 or −1 each, is true.
 template <class Real>
 inline bool any(Counts<Real> lanes) {
-    Counts<Real> folded = lanes;
+#if defined(TAGLINE_WIDE_64)
+    return _mm512_test_epi32_mask((__m512i)lanes, (__m512i)lanes) != 0;
+#elif defined(TAGLINE_WIDE_32)
+    return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
+#elif defined(__x86_64__)
+    return !_mm_testz_si128((__m128i)lanes, (__m128i)lanes);
+#else
     typename Lanes<Real>::Index bits = 0;
-    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= folded[k];
+    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= lanes[k];
     return bits != 0;
+#endif
 }
 
 // The exponents of positive normal numbers, and the powers of two by minus an exponent.
@@ -126,13 +134,25 @@ TAGLINE_INLINED inline void multiply_abreast_tile(const Real* v, const Real* mat
     });
 }
 
-// Tiles of as many labels as there are registers for, then of half as many.
-template <int kSums, int kLabels, class Real, class Emit>
-TAGLINE_INLINED inline int64_t multiply_abreast_range(const Real* v, const Real* matrix, int64_t L, int64_t S,
-                                                      int64_t j, int64_t end, const Emit& emit) {
-    for (; j + kLabels <= end; j += kLabels) multiply_abreast_tile<kSums, kLabels>(v, matrix, L, S, j, emit);
-    if constexpr (kLabels > 1) j = multiply_abreast_range<kSums, kLabels / 2>(v, matrix, L, S, j, end, emit);
-    return j;
+// Call tile<size>(j) for labels begin … end − 1 in tiles of at most kMost, all of about the same size: a narrow one would
+// wait for its own sums.
+template <int kMost, class Tile>
+TAGLINE_INLINED inline void in_tiles(int64_t begin, int64_t end, const Tile& tile) {
+    for (int64_t j = begin, tiles = (end - begin + kMost - 1) / kMost; tiles > 0; --tiles) {
+        const int64_t size = (end - j + tiles - 1) / tiles;
+        repeat<kMost>([&]<int k>() TAGLINE_INLINED {
+            if (size == k + 1) tile.template operator()<k + 1>(j);
+        });
+        j += size;
+    }
+}
+
+template <int kSums, int kMost, class Real, class Emit>
+TAGLINE_INLINED inline void multiply_abreast_range(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
+                                                   int64_t end, const Emit& emit) {
+    in_tiles<kMost>(j, end, [&]<int kLabels>(int64_t from) TAGLINE_INLINED {
+        multiply_abreast_tile<kSums, kLabels>(v, matrix, L, S, from, emit);
+    });
 }
 
 // v [L, W], matrix [L, S]; emit(j, lanes) is called for each label.
@@ -142,17 +162,47 @@ TAGLINE_INLINED inline void multiply_abreast(const Real* v, const Real* matrix, 
     constexpr int kRegisters = kVectorBytes == 64 ? 24 : 12;
     const int64_t vectors = S / Lanes<Real>::width;
     const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width, tiled = whole < L ? whole : L;
-    int64_t j = 0;
-    if constexpr (kTile == 4)
-        j = multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
-    else
-        j = multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
-    if (j == L) return;
-    switch (sums_at<Real>(j, L)) {
-        case 4: multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, j, L, emit); break;
-        case 2: multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, L, emit); break;
-        default: multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, L, emit);
+    constexpr int kWholeSums = kTile == 4 ? 1 : 2;
+    if (tiled > 0) multiply_abreast_range<kWholeSums, kTile == 4 ? 16 : 6>(v, matrix, L, S, 0, tiled, emit);
+    if (tiled == L) return;
+    const int sums = sums_at<Real>(tiled, L);
+    if (sums == 4) return multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, tiled, L, emit);
+    if constexpr (kTile == 4) {
+        if (sums == 2) return multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, tiled, L, emit);
+        multiply_abreast_range<1, 16>(v, matrix, L, S, tiled, L, emit);
     }
+}
+
+// One step of it: a vector is W / kSpan sums of kSpan lanes each, and becomes half as many lanes a sum of two vectors.
+template <int kSpan, int kCount, class Real>
+TAGLINE_INLINED inline Vec<Real> join_lanes(Vec<Real>* parts) {
+    constexpr int W = Lanes<Real>::width, kHalf = kSpan / 2, kNext = (kCount + 1) / 2;
+    if constexpr (kSpan == 1) {
+        return parts[0];
+    } else {
+        Counts<Real> low, high;
+        for (int k = 0; k < W; ++k) {
+            low[k] = typename Lanes<Real>::Index(k / kHalf * kSpan + k % kHalf);
+            high[k] = low[k] + kHalf;
+        }
+        repeat<kNext>([&]<int k>() TAGLINE_INLINED {
+            const Vec<Real> left = parts[2 * k], right = parts[2 * k + 1 < kCount ? 2 * k + 1 : 2 * k];
+            parts[k] = __builtin_shuffle(left, right, low) + __builtin_shuffle(left, right, high);
+        });
+        return join_lanes<kHalf, kNext, Real>(parts);
+    }
+}
+
+// Sums over the lanes of each of n vectors, in the first n lanes: neighbours are joined half by half.
+template <int n, class Real>
+TAGLINE_INLINED inline Vec<Real> sums_of_lanes(const Vec<Real>* vectors) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> parts[W];
+    repeat<W>([&]<int k>() TAGLINE_INLINED {
+        if constexpr (k < n) parts[k] = vectors[k];
+        else parts[k] = Vec<Real>{};
+    });
+    return join_lanes<W, n, Real>(parts);
 }
 
 // Rows of W sentences at token t, turned: label by label, with zeros where a sentence has ended.
@@ -174,12 +224,22 @@ struct RowsAbreast {
         }
     }
 
-    TAGLINE_INLINED void load(int64_t t, int64_t L, Real* out) const {
+    // take(j, lanes) is called for each label, for some of them twice.
+    template <class Take>
+    TAGLINE_INLINED void load(int64_t t, int64_t L, const Take& take) const {
         const Real* row[W];
         for (int g = 0; g < W; ++g) row[g] = t < lengths[g] ? rows[g] + t * L : nothing;
         constexpr int P = kPart<Real>;
-        int64_t j = 0;
-        for (; j + P <= L; j += P) {
+        if (L < P) {
+            for (int64_t j = 0; j < L; ++j) {
+                Vec<Real> lanes;
+                for (int g = 0; g < W; ++g) lanes[g] = row[g][j];
+                take(j, lanes);
+            }
+            return;
+        }
+        for (int64_t next = 0; next < L; next += P) {
+            const int64_t j = next + P <= L ? next : L - P;
             Vec<Real> block[P];
             repeat<P>([&]<int r>() TAGLINE_INLINED {
                 const Real* parts[kParts<Real>];
@@ -187,9 +247,7 @@ struct RowsAbreast {
                 block[r] = join_parts<Real>(parts);
             });
             turn_parts<Real>(block);
-            repeat<P>([&]<int k>() TAGLINE_INLINED { at(out + (j + k) * W, 0) = block[k]; });
+            repeat<P>([&]<int k>() TAGLINE_INLINED { take(j + k, block[k]); });
         }
-        for (; j < L; ++j)
-            for (int g = 0; g < W; ++g) out[j * W + g] = row[g][j];
     }
 };
