@@ -52,13 +52,13 @@ private:
 
 template <class Real>
 double path_score(const Scores<Real>& s, const int64_t* y) {
-    double total = 0;
+    double between = 0, emitted = 0;  // two sums: neither waits for the other
     for (int64_t t = 0; t < s.T; ++t) {
         const Real* transitions = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
-        total += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
-        total += s.emissions[row_at(s, t) * s.L + y[t]];
+        between += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
+        emitted += s.emissions[row_at(s, t) * s.L + y[t]];
     }
-    return s.T ? total + s.end[y[s.T - 1]] : 0.0;
+    return s.T ? between + emitted + s.end[y[s.T - 1]] : 0.0;
 }
 
 // Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while
@@ -153,14 +153,15 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
     if (want.transition_counts) negate(want.transition_counts, L * L);
     negate(want.start_counts, L);
     negate(want.end_counts, L);
+    std::vector<int64_t> pairs(want.transition_counts ? size_t(L * L) : 0);
     for (int64_t b = 0; b < batch.B; ++b) {
         const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
         if (first == last) continue;
         want.start_counts[labels[first]] += 1;
         want.end_counts[labels[last - 1]] += 1;
-        for (int64_t n = first + 1; want.transition_counts && n < last; ++n)
-            want.transition_counts[labels[n - 1] * L + labels[n]] += 1;
+        for (int64_t n = first + 1; want.transition_counts && n < last; ++n) ++pairs[size_t(labels[n - 1] * L + labels[n])];
     }
+    for (size_t k = 0; k < pairs.size(); ++k) want.transition_counts[k] += double(pairs[k]);
     return outcome;
 }
 
