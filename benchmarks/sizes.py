@@ -1,8 +1,8 @@
 """The engine at many sizes: is anything slower than it was?
 
 One sentence, two and 64; 2 to 300 labels; 5 to 8,192 tokens a sentence; float32, one thread, CPU seconds, the median
-of a few samples. `chain.py --sizes --save FILE` keeps the times, `chain.py --sizes --against FILE` prints how many times
-as fast the same call is now. To compare with an earlier commit, run this program with that commit's Python.
+of a few samples. `chain.py --sizes --save FILE` keeps the times, `chain.py --sizes --against FILE` prints how many
+times as fast the same call is now. To compare with an earlier commit, run this program with that commit's Python.
 """
 
 from __future__ import annotations
