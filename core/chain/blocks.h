@@ -14,7 +14,7 @@ namespace tagline {
 
 constexpr int64_t kMostBlocks = 32;
 constexpr int64_t kSmallWork = 100'000;    // label pairs; below it, waking a thread costs more than it saves
-constexpr int64_t kBriefWork = 50'000'000;  // below it, all is done before anybody would want to interrupt
+constexpr int64_t kBriefWork = 5'000'000;  // below it, all is done before anybody would want to interrupt
 
 struct Blocks {
     std::vector<int64_t> offsets;  // sentences of block k: offsets[k] … offsets[k + 1] − 1
