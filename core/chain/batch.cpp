@@ -153,15 +153,14 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
     if (want.transition_counts) negate(want.transition_counts, L * L);
     negate(want.start_counts, L);
     negate(want.end_counts, L);
-    std::vector<int64_t> pairs(want.transition_counts ? size_t(L * L) : 0);
     for (int64_t b = 0; b < batch.B; ++b) {
         const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
         if (first == last) continue;
         want.start_counts[labels[first]] += 1;
         want.end_counts[labels[last - 1]] += 1;
-        for (int64_t n = first + 1; want.transition_counts && n < last; ++n) ++pairs[size_t(labels[n - 1] * L + labels[n])];
+        for (int64_t n = first + 1; want.transition_counts && n < last; ++n)
+            want.transition_counts[labels[n - 1] * L + labels[n]] += 1;
     }
-    for (size_t k = 0; k < pairs.size(); ++k) want.transition_counts[k] += double(pairs[k]);
     return outcome;
 }
 
