@@ -29,7 +29,6 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ import agreement
 import numpy as np
 import padded_numpy
 import pytorch_crf
+import sizes
 import timing
 from numpy.typing import NDArray
 from padded_numpy import NumpyRival
@@ -136,8 +136,8 @@ def tagline_contender(case: Case, work: str) -> Contender:
 
 def tagline_decode(case: Case) -> list[list[int]]:
     """The best labels of each sentence as lists, from the raw arrays."""
-    labels, offsets = engine.viterbi(Chain(**case.arrays)).labels.tolist(), case.arrays["offsets"].tolist()
-    return [labels[first:last] for first, last in pairwise(offsets)]
+    chain = Chain(**case.arrays)
+    return engine.label_lists(engine.viterbi(chain).labels, chain.offsets)
 
 
 def numpy_rivals(case: Case) -> dict[str, NumpyRival]:
@@ -270,12 +270,18 @@ def write_json(path: Path, results: Results, facts: list[str], limits: dict[int,
 
 def machine_facts() -> list[str]:
     """What the numbers were measured on and with."""
-    variant = f" ({compiled.cpu()})" if compiled.cpu() else ""
     return [
         f"machine:  {timing.machine()}",
-        f"engine:   tagline {tagline.__version__}, {engine.engine()}{variant}",
+        f"engine:   tagline {tagline.__version__}, {engine.engine()}, {instructions()}",
         f"versions: {timing.versions(('numpy', 'scipy', 'torch', 'pytorch-crf'))}",
     ]
+
+
+def instructions() -> str:
+    """The instruction set that the figures belong to."""
+    names = {"v4": "AVX-512", "v3": "AVX2", "v2": "SSE4.2"}
+    variant = compiled.cpu()
+    return "no compiled core" if variant is None else f"{names.get(variant, 'plain vectors')} ({variant})"
 
 
 def threads_in_words(count: int) -> str:
@@ -299,8 +305,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=_positive, nargs="+", metavar="T", help="numbers of threads (1 2)")
     parser.add_argument("--sentences", type=_positive, metavar="B", help="chains in the batch (1000)")
     parser.add_argument("--quick", action="store_true", help="a smoke test under 10 s: 40 chains, L = 22")
+    parser.add_argument("--sizes", action="store_true", help="many sizes on one thread instead; see sizes.py")
+    parser.add_argument("--save", type=Path, metavar="PATH", help="with --sizes: keep the times there")
+    parser.add_argument("--against", type=Path, metavar="PATH", help="with --sizes: compare with the times kept there")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write all samples there")
     options = parser.parse_args(arguments)
+    if not options.sizes and (options.save or options.against):
+        parser.error("--save and --against belong to --sizes")
     options.labels = options.labels or ([BAR_LABELS] if options.quick else [9, 22, 45, 128])
     options.threads = options.threads or [1, 2]
     options.sentences = options.sentences or (40 if options.quick else 1000)
@@ -320,6 +331,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     absent = pytorch_crf.missing()
     facts, neighbours = machine_facts(), timing.Neighbours()
     print("\n".join([*facts, *([absent] if absent else [])]))
+    if options.sizes:
+        timing.set_threads(1)
+        sizes.run(options.save, options.against)
+        return 0
     limits: dict[int, MachineSpeed] = {}
     results: Results = {}
     for threads in dict.fromkeys(options.threads):
@@ -336,7 +351,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except agreement.DisagreementError as error:
                 say(f"{case}: {error}; no times are reported for answers that differ")
                 return 1
-            print(f"\n{case}: {options.sentences} chains, {case.chain.num_tokens} tokens\n{table(taken)}", flush=True)
+            what = f"{options.sentences} chains, {case.chain.num_tokens} tokens, {instructions()}"
+            print(f"\n{case}: {what}\n{table(taken)}", flush=True)
             results |= taken
     print("\n" + "\n".join([*summary(results), str(neighbours)]))
     if options.json:

@@ -52,13 +52,13 @@ private:
 
 template <class Real>
 double path_score(const Scores<Real>& s, const int64_t* y) {
-    double total = 0;
+    double between = 0, emitted = 0;  // two sums: neither waits for the other
     for (int64_t t = 0; t < s.T; ++t) {
         const Real* transitions = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
-        total += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
-        total += s.emissions[row_at(s, t) * s.L + y[t]];
+        between += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
+        emitted += s.emissions[row_at(s, t) * s.L + y[t]];
     }
-    return s.T ? total + s.end[y[s.T - 1]] : 0.0;
+    return s.T ? between + emitted + s.end[y[s.T - 1]] : 0.0;
 }
 
 // Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while

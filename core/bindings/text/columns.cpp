@@ -55,6 +55,20 @@ nb::list new_list(int64_t size) {
     return nb::steal<nb::list>(list);
 }
 
+// The garbage collector would look at every list again and again, and none can be garbage yet.
+class NoCollection {
+public:
+    NoCollection() : was_enabled_(PyGC_Disable()) {}
+    ~NoCollection() {
+        if (was_enabled_) PyGC_Enable();
+    }
+    NoCollection(const NoCollection&) = delete;
+    NoCollection& operator=(const NoCollection&) = delete;
+
+private:
+    const int was_enabled_;
+};
+
 nb::list lists_of(const nb::tuple& words, const Array& numbers, const Array& offsets) {
     const int64_t* number = checked<int64_t>("numbers", numbers, {-1});
     const int64_t* begins = checked<int64_t>("offsets", offsets, {-1});
@@ -63,6 +77,7 @@ nb::list lists_of(const nb::tuple& words, const Array& numbers, const Array& off
         throw nb::value_error("offsets: expected to rise from 0 to the number of numbers, got something else");
     if (std::any_of(number, number + numbers.size(), [&](int64_t n) { return n < 0 || n >= size; }))
         throw nb::value_error("numbers: expected numbers of words, got others");
+    const NoCollection while_lists_are_made;
     nb::list lists = new_list(B);
     for (int64_t b = 0; b < B; ++b) {
         const int64_t length = begins[b + 1] - begins[b];

@@ -6,7 +6,8 @@
 //
 // Every lane adds in the order in which forward_backward.h adds for a sentence alone (`sums_at`, `mass`), so that log Z
 // and marginals have the same bits in either way: which one is faster may decide, and a sentence's answers do not depend
-// on its company. Only sums over sentences differ in the last bits.
+// on its company. Only sums over sentences differ in the last bits. When a lane is rescaled makes no difference: every
+// scale is a power of two, and where no label is watched all numbers are normal (steps_without_rescale).
 //
 // Only the common case is handled: shared transitions, finite emissions. A lane that meets anything else, or falls out
 // of range, comes back as Status::guard with nothing added to any sum, and forward_backward.h answers for it.
@@ -61,15 +62,15 @@ private:
     RowsAbreast<Real> rows;
     Counts<Real> lengths;
     bool all;  // not log Z alone
-    Real *x, *alpha, *beta;  // [T, L, W]; two rows of beta where log Z is all. write_posterior turns x_t into w_t
+    Real *x, *alpha, *beta;  // [T, L, W]; two rows of beta where log Z is all. A step of β turns x_t into x_t ⊙ β_t
     Real* emission_power;    // [T, W]
     Index *alpha_exponent, *beta_exponent;   // [T, W]
     Real* masses;                            // [T, W] Σ_j α_t(j) β_t(j)
-    Real* w;                                 // [L, W]
+    Real* w;                                 // [L, W] scaled x_t or x_t ⊙ β_t
     uint64_t *reach_front, *reach_back;      // [T] the labels that can be reached, by the distance from an end
     Counts<Real> failed{};   // −1 where the sentence needs another way
     Counts<Real> guarded{};  // −1 where labels that can be reached are watched
-    Counts<Real> rest{};     // steps from one rescale to the next, less 1
+    int64_t rest = 1;        // steps from one rescale to the next
     bool watch = false;      // some lane is guarded
 
     Counts<Real>& exponents(Index* of, int64_t t) { return reinterpret_cast<Counts<Real>*>(of)[t]; }
@@ -84,18 +85,22 @@ private:
         Vec<Real> lowest{}, largest{};
         for (int64_t t = 0; t < T; ++t) {
             Real* out = x + t * row;
-            rows.load(t, L, out);
-            Vec<Real> high = at(out, 0);
-            for (int64_t j = 1; j < L; ++j) high = larger(high, at(out, j));
+            Vec<Real> high = splat(Real(-__builtin_inf())), low = -high;
+            rows.load(t, L, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+                at(out, j) = lanes;
+                high = larger(high, lanes);
+                low = smaller(low, lanes);
+            });
             largest = larger(largest, larger(high, -high));
             const Vec<Real> power = powers_in<Real>(high);
+            lowest = smaller(lowest, powers_in<Real>(low) - power);
             at(emission_power, t) = power;
             const Powers<Real> powers(power);
-            for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp(at(out, j), lowest);
+            for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp_in_range(at(out, j));
             if (t < rows.lengths[W - 1]) continue;
             for (int64_t j = 0; j < L; ++j) at(out, j) = lengths > Index(t) ? at(out, j) : Vec<Real>{};  // else α grows
         }
-        for (int g = 0; g < count; ++g) settle_range(g, lowest[g], largest[g]);
+        settle_ranges(lowest, largest);
         if (any<Real>(failed)) {
             for (int64_t n = 0; n < T * L; ++n) at(x, n) = failed ? Vec<Real>{} : at(x, n);
             for (int64_t t = 0; t < T; ++t) at(emission_power, t) = failed ? Vec<Real>{} : at(emission_power, t);
@@ -103,18 +108,22 @@ private:
         if (watch) find_reach();
     }
 
-    // What the trellis of a sentence alone would settle.
-    void settle_range(int g, Real lowest, Real largest) {
-        const Real range = Real(1 - kLn2 * lowest);
+    // What the trellis of a sentence alone would settle; `rest` is the fewest steps that a lane asks for.
+    void settle_ranges(Vec<Real> lowest, Vec<Real> largest) {
         const Real transition_range = larger_of(shared.transitions.range(), shared.edge_range);
         const bool forbidden = shared.forbidden || shared.transitions.forbidden;
-        const bool fits = range <= ExpLimits<Real>::kEmissionRange && largest <= kLargestScore<Real> &&
-                          largest * Real(T) < Real(0x1p28);  // powers of two are added up in 32 bits
-        const bool watched = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
-        failed[g] = fits ? 0 : -1;
-        guarded[g] = watched ? -1 : 0;
-        rest[g] = Index(watched ? 0 : steps_without_rescale(range, transition_range, L) - 1);
-        watch |= watched;
+        Real widest = 0;
+        for (int g = 0; g < count; ++g) {
+            const Real range = Real(1 - kLn2 * lowest[g]);
+            const bool fits = range <= ExpLimits<Real>::kEmissionRange && largest[g] <= kLargestScore<Real> &&
+                              largest[g] * Real(T) < Real(0x1p28);  // powers of two are added up in 32 bits
+            const bool watched = forbidden || !(range + transition_range <= ExpLimits<Real>::kFiniteRange);
+            failed[g] = fits ? 0 : -1;
+            guarded[g] = fits && watched ? -1 : 0;
+            widest = larger_of(widest, fits ? range : Real(0));
+        }
+        watch = any<Real>(guarded);
+        rest = watch ? 1 : steps_without_rescale(widest, transition_range, L);
     }
 
     // The labels that can be reached are the same for all sentences: their emissions are finite.
@@ -142,23 +151,19 @@ private:
 
     bool forward() {
         const int64_t last = last_alpha();
-        Vec<Real> high{};
-        for (int64_t j = 0; j < L; ++j) high = larger(high, at(alpha, j) = splat(shared.start[j]) * at(x, j));
+        for (int64_t j = 0; j < L; ++j) at(alpha, j) = splat(shared.start[j]) * at(x, j);
         exponents(alpha_exponent, 0) = Counts<Real>{};
-        Vec<Real> largest = settle(alpha, high, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
+        Counts<Real> next = settle(alpha, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
         for (int64_t t = 1; t <= last; ++t) {
-            const Counts<Real> exponent = exponents_of<Real>(largest);
-            exponents(alpha_exponent, t) = exponent;
-            const Vec<Real> scale = powers_of_minus<Real>(exponent);
-            const Real* emitted = x + t * row;
+            const bool scaled = due(t - 1);
+            exponents(alpha_exponent, t) = scaled ? next : Counts<Real>{};
+            const Real* emitted = scaled ? scaled_row(x + t * row, next) : x + t * row;
             Real* out = alpha + t * row;
-            high = Vec<Real>{};
             multiply_abreast(alpha + (t - 1) * row, shared.into, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
-                const Vec<Real> value = lanes * (at(emitted, j) * scale);
-                at(out, j) = value;
-                high = larger(high, value);
+                at(out, j) = lanes * at(emitted, j);
             });
-            largest = settle(out, high, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
+            if (due(t))
+                next = settle(out, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
             if (stopped(t)) return false;
         }
         return true;
@@ -167,52 +172,57 @@ private:
     // A sentence enters at its own last token; until then its β is 0.
     bool backward() {
         const int64_t first = first_beta();
-        Vec<Real> largest = splat(Real(1));
+        Counts<Real> next{};
         for (int64_t t = T - 1; t >= first; --t) {
-            Real* out = beta_row(t);
-            Vec<Real> high{};
-            Counts<Real> exponent{};
-            if (t < T - 1) {
-                exponent = exponents_of<Real>(largest);
-                const Vec<Real> scale = powers_of_minus<Real>(exponent);
-                const Real *emitted = x + (t + 1) * row, *before = beta_row(t + 1);
-                for (int64_t j = 0; j < L; ++j) at(w, j) = at(emitted, j) * at(before, j) * scale;
-                multiply_abreast(w, shared.out_of, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
-                    at(out, j) = lanes;
-                    high = larger(high, lanes);
-                });
-            }
+            Real *out = beta_row(t), *emitted = x + t * row;
             const Counts<Real> enters = lengths == Index(t + 1);
-            if (any<Real>(enters)) high = enter(enters, t, out, high);
-            exponents(beta_exponent, t) = exponent;
-            largest = settle(out, high, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
-                             reach_back);
+            const bool entering = any<Real>(enters);
+            const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+                if (entering) lanes += enters ? splat(shared.end[j]) : Vec<Real>{};  // what has not entered is 0
+                at(out, j) = lanes;
+                at(emitted, j) *= lanes;
+            };
+            exponents(beta_exponent, t) = Counts<Real>{};
+            if (t == T - 1) {
+                for (int64_t j = 0; j < L; ++j) emit(j, Vec<Real>{});
+            } else {
+                const bool scaled = due(T - 2 - t);
+                if (scaled) exponents(beta_exponent, t) = next;
+                const Real* weighed = scaled ? scaled_row(x + (t + 1) * row, next) : x + (t + 1) * row;
+                multiply_abreast(weighed, shared.out_of, L, S, emit);
+            }
+            if (due(T - 1 - t))
+                next = settle(out, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
+                               reach_back, emitted);
             if (t <= last_alpha()) at(masses, t) = mass(alpha + t * row, out);
             if (stopped(t)) return false;
         }
         return true;
     }
 
-    Vec<Real> enter(Counts<Real> enters, int64_t t, Real* out, Vec<Real> high) const {
-        for (int64_t j = 0; j < L; ++j) {
-            const Vec<Real> end = enters ? splat(shared.end[j]) : Vec<Real>{};
-            at(out, j) = t < T - 1 ? at(out, j) + end : end;  // what has not entered is 0
-            high = larger(high, end);
-        }
-        return high;
+    bool due(int64_t step) const { return (step & (rest - 1)) == 0; }
+
+    const Real* scaled_row(const Real* from, Counts<Real> exponent) const {
+        const Vec<Real> scale = powers_of_minus<Real>(exponent);
+        for (int64_t j = 0; j < L; ++j) at(w, j) = at(from, j) * scale;
+        return w;
     }
 
-    // Rescale and check the lanes that are due, `distance` steps from their end; what the next step divides by.
-    Vec<Real> settle(Real* values, Vec<Real> high, Counts<Real> active, Counts<Real> distance,
-                     Counts<Real>& exponent, const uint64_t* reach) {
-        const Counts<Real> due = active & ~failed & ((distance & rest) == 0);
-        const Counts<Real> small = due & ~(high >= Real(0x1p-16));
-        if (any<Real>(small)) high = raise(values, high, small, exponent);
-        if (watch) check_reach(values, high, due & guarded & ~failed, distance, reach);
-        return due ? high : splat(Real(1));
+    // Bring lanes that fell far down back to size and check them, `distance` steps from their end; the exponents that
+    // the next step takes off. `product` is scaled along with the values.
+    Counts<Real> settle(Real* values, Counts<Real> active, Counts<Real> distance, Counts<Real>& exponent,
+                     const uint64_t* reach, Real* product = nullptr) {
+        Vec<Real> high{};
+        for (int64_t j = 0; j < L; ++j) high = larger(high, at(values, j));
+        active &= ~failed;
+        const Counts<Real> small = active & ~(high >= Real(0x1p-16));
+        if (any<Real>(small)) high = raise(values, high, small, exponent, product);
+        if (watch) check_reach(values, high, active & guarded & ~failed, distance, reach);
+        return active & exponents_of<Real>(high);
     }
 
-    TAGLINE_APART Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent) {
+    TAGLINE_APART Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent,
+                                              Real* product) {
         for (int g = 0; g < W; ++g) {
             if (!small[g]) continue;
             if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {
@@ -223,6 +233,7 @@ private:
             const int k = exponent_of(Real(high[g]));
             const Real scale = power_of_two(-k, Real());
             for (int64_t j = 0; j < L; ++j) values[j * W + g] *= scale;
+            for (int64_t j = 0; product && j < L; ++j) product[j * W + g] *= scale;
             exponent[g] += k;
             high[g] *= scale;
         }
@@ -286,9 +297,9 @@ private:
     int64_t first_beta() const { return all ? 0 : rows.lengths[count - 1] / 2; }
 
     void write_posterior() {
+        constexpr Real least = Real(ExpLimits<Real>::kLeastMass);
         for (int64_t t = 0; t < T; ++t) {
-            const Vec<Real> c = at(masses, t), edge = c / powers_of_minus<Real>(exponents(alpha_exponent, t));
-            constexpr Real least = Real(ExpLimits<Real>::kLeastMass);
+            const Vec<Real> c = at(masses, t), edge = c * powers_of_minus<Real>(-exponents(alpha_exponent, t));
             failed |= (lengths > Index(t)) & ~(c >= least);
             if (t > 0) failed |= (lengths > Index(t)) & ~(edge >= least);
         }
@@ -296,6 +307,7 @@ private:
             for (int64_t n = 0; n < T * L; ++n) {
                 at(alpha, n) = failed ? Vec<Real>{} : at(alpha, n);
                 at(beta, n) = failed ? Vec<Real>{} : at(beta, n);
+                at(x, n) = failed ? Vec<Real>{} : at(x, n);
             }
         alignas(64) Real p[kMostLabelsAbreast * W];
         for (int64_t begin = 0; begin < T; begin += kTokensBetweenFlushes) {
@@ -305,12 +317,12 @@ private:
                 const Vec<Real> c = here ? at(masses, t) : splat(Real(1));
                 const Vec<Real> share = here ? Real(1) / c : Vec<Real>{};
                 const Vec<Real> edge_share = share * powers_of_minus<Real>(exponents(alpha_exponent, t));
+                const Vec<Real> signed_share = want[0].negative_nodes ? -share : share;
                 const Real *a = alpha + t * row, *b = beta + t * row;
                 Real* weighed = x + t * row;
                 for (int64_t j = 0; j < L; ++j) {
-                    const Vec<Real> probability = at(a, j) * at(b, j) * share;
-                    at(p, j) = want[0].negative_nodes ? -probability : probability;
-                    at(weighed, j) = at(b, j) * (at(weighed, j) * edge_share);
+                    at(p, j) = at(a, j) * at(b, j) * signed_share;
+                    at(weighed, j) *= edge_share;
                 }
                 if (want[0].nodes) store_nodes(p, t, here);
                 if (t == 0 && want[0].start_counts) add_ends(p, here, want[0].start_counts);
@@ -322,23 +334,20 @@ private:
 
     void store_nodes(const Real* p, int64_t t, Counts<Real> here) const {
         constexpr int P = kPart<Real>;
-        alignas(64) Real unused[P];
+        alignas(64) Real unused[kMostLabelsAbreast];
         Real* out[W];
-        for (int g = 0; g < W; ++g) out[g] = here[g] ? want[g].nodes + t * L : nullptr;
-        int64_t j = 0;
-        for (; j + P <= L; j += P) {
+        for (int g = 0; g < W; ++g) out[g] = here[g] ? want[g].nodes + t * L : unused;
+        for (int64_t j = 0; L < P && j < L; ++j)
+            for (int g = 0; g < W; ++g) out[g][j] = p[j * W + g];
+        for (int64_t next = 0; L >= P && next < L; next += P) {
+            const int64_t j = next + P <= L ? next : L - P;
             Vec<Real> block[P];
             repeat<P>([&]<int k>() TAGLINE_INLINED { block[k] = at(p, j + k); });
             turn_parts<Real>(block);
             repeat<P>([&]<int r>() TAGLINE_INLINED {
-                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED {
-                    store_part<Real>(block[r], q, out[q * P + r] ? out[q * P + r] + j : unused);
-                });
+                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { store_part<Real>(block[r], q, out[q * P + r] + j); });
             });
         }
-        for (; j < L; ++j)
-            for (int g = 0; g < W; ++g)
-                if (out[g]) out[g][j] = p[j * W + g];
     }
 
     void add_ends(const Real* p, Counts<Real> here, double* counts) const {
@@ -349,18 +358,9 @@ private:
 
     // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t over tokens first … last − 1 of all lanes.
     void add_products(int64_t first, int64_t last) {
-        constexpr int kRows = kTile;
-        int64_t i = 0;
-        for (; i + kRows <= L; i += kRows) add_rows<kRows>(first, last, i);
-        for (; i < L; ++i) add_rows<1>(first, last, i);
-    }
-
-    template <int kRows>
-    void add_rows(int64_t first, int64_t last, int64_t i) {
-        int64_t j = 0;
-        for (; j + 6 <= L; j += 6) add_tile<kRows, 6>(first, last, i, j);
-        for (; j + 3 <= L; j += 3) add_tile<kRows, 3>(first, last, i, j);
-        for (; j < L; ++j) add_tile<kRows, 1>(first, last, i, j);
+        in_tiles<kTile>(0, L, [&]<int kRows>(int64_t i) {
+            in_tiles<6>(0, L, [&]<int kColumns>(int64_t j) { add_tile<kRows, kColumns>(first, last, i, j); });
+        });
     }
 
     template <int kRows, int kColumns>
@@ -376,10 +376,15 @@ private:
                 repeat<kRows>([&]<int r>() TAGLINE_INLINED { sums[r * kColumns + k] += u[r] * v; });
             });
         }
+        constexpr int kTogether = kColumns < W ? kColumns : W;  // sums that fit a vector
         repeat<kRows>([&]<int r>() TAGLINE_INLINED {
-            repeat<kColumns>([&]<int k>() TAGLINE_INLINED {
-                want[0].transition_counts[(i + r) * L + j + k] +=
-                    double(sum_of(sums[r * kColumns + k])) * double(shared.into[(i + r) * S + j + k]);
+            const Real* factors = shared.into + (i + r) * S + j;
+            double* counts = want[0].transition_counts + (i + r) * L + j;
+            repeat<(kColumns + kTogether - 1) / kTogether>([&]<int part>() TAGLINE_INLINED {
+                constexpr int kBegin = part * kTogether;
+                constexpr int kCount = kColumns - kBegin < kTogether ? kColumns - kBegin : kTogether;
+                const Vec<Real> totals = sums_of_lanes<kCount, Real>(sums + r * kColumns + kBegin);
+                for (int k = 0; k < kCount; ++k) counts[kBegin + k] += double(totals[k]) * double(factors[kBegin + k]);
             });
         });
     }

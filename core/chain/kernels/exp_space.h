@@ -43,8 +43,11 @@ inline int64_t steps_without_rescale(Real range, Real transition_range, int64_t 
     return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
 }
 
-// log of a sum, from which powers of two were taken.
-inline double log_of(double mass, int64_t powers) { return __builtin_log(mass) + double(powers) * kLn2; }
+// log of a sum, from which powers of two were taken: the same bits however many of them are still in the mass.
+inline double log_of(double mass, int64_t powers) {
+    const int k = exponent_of(mass);
+    return __builtin_log(mass * power_of_two(-k, double())) + double(powers + k) * kLn2;
+}
 
 // What the sentences of a batch share.
 template <class Real>

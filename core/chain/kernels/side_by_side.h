@@ -13,14 +13,20 @@ inline Counts<Real> all_lanes(int64_t value) {
     return Counts<Real>{} + typename Lanes<Real>::Index(value);
 }
 
+// Whether some lane of a comparison's result, 0 or −1 each, is true.
 template <class Real>
 inline bool any(Counts<Real> lanes) {
-#if defined(TAGLINE_ARM)
+#if defined(TAGLINE_WIDE_64)
+    return _mm512_test_epi32_mask((__m512i)lanes, (__m512i)lanes) != 0;
+#elif defined(TAGLINE_WIDE_32)
+    return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
+#elif defined(__x86_64__)
+    return !_mm_testz_si128((__m128i)lanes, (__m128i)lanes);
+#elif defined(TAGLINE_ARM)
     return vmaxvq_u32((uint32x4_t)lanes) != 0;
 #else
-    Counts<Real> folded = lanes;
     typename Lanes<Real>::Index bits = 0;
-    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= folded[k];
+    for (int k = 0; k < Lanes<Real>::width; ++k) bits |= lanes[k];
     return bits != 0;
 #endif
 }
@@ -76,34 +82,37 @@ TAGLINE_INLINED inline void store_part(Vec<Real> v, [[maybe_unused]] int q, Real
 #endif
 }
 
-// Which lane of two vectors comes k-th where the numbers of each part's first half (or second) stand in turns.
-template <class Real, bool kSecond>
-constexpr int interleaved(int k) {
-    constexpr int W = Lanes<Real>::width, P = kPart<Real>;
-    return k / P * P + k % P / 2 + k % 2 * W + (kSecond ? P / 2 : 0);
-}
-
+// Lanes of two vectors: the k-th is number Order::at(k) of both, a's before b's.
 #if defined(TAGLINE_CONSTANT_SHUFFLES)
 template <class Int, Int... k>
 struct Places {
-    template <class Real, bool kSecond>
-    TAGLINE_INLINED static Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
-        return __builtin_shufflevector(a, b, interleaved<Real, kSecond>(k)...);
+    template <class Order, class Real>
+    TAGLINE_INLINED static Vec<Real> pick(Vec<Real> a, Vec<Real> b) {
+        return __builtin_shufflevector(a, b, Order::at(k)...);
     }
 };
 
-template <class Real, bool kSecond>
-TAGLINE_INLINED inline Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
-    return __make_integer_seq<Places, int, Lanes<Real>::width>::template interleave<Real, kSecond>(a, b);
+template <class Order, class Real>
+TAGLINE_INLINED inline Vec<Real> shuffled(Vec<Real> a, Vec<Real> b) {
+    return __make_integer_seq<Places, int, Lanes<Real>::width>::template pick<Order, Real>(a, b);
 }
 #else
-template <class Real, bool kSecond>
-TAGLINE_INLINED inline Vec<Real> interleave(Vec<Real> a, Vec<Real> b) {
+template <class Order, class Real>
+TAGLINE_INLINED inline Vec<Real> shuffled(Vec<Real> a, Vec<Real> b) {
     Counts<Real> lanes;
-    for (int k = 0; k < Lanes<Real>::width; ++k) lanes[k] = interleaved<Real, kSecond>(k);
+    for (int k = 0; k < Lanes<Real>::width; ++k) lanes[k] = Order::at(k);
     return __builtin_shuffle(a, b, lanes);
 }
 #endif
+
+// The numbers of each part's first half (or second), in turns.
+template <class Real, bool kSecond>
+struct Interleaved {
+    static constexpr int at(int k) {
+        constexpr int W = Lanes<Real>::width, P = kPart<Real>;
+        return k / P * P + k % P / 2 + k % 2 * W + (kSecond ? P / 2 : 0);
+    }
+};
 
 // kPart vectors as matrices, part by part: each is turned around.
 template <class Real>
@@ -112,8 +121,8 @@ TAGLINE_INLINED inline void turn_parts(Vec<Real>* v) {
     for (int step = 1; step < P; step *= 2) {
         Vec<Real> turned[P];
         repeat<P / 2>([&]<int k>() TAGLINE_INLINED {
-            turned[2 * k] = interleave<Real, false>(v[k], v[k + P / 2]);
-            turned[2 * k + 1] = interleave<Real, true>(v[k], v[k + P / 2]);
+            turned[2 * k] = shuffled<Interleaved<Real, false>, Real>(v[k], v[k + P / 2]);
+            turned[2 * k + 1] = shuffled<Interleaved<Real, true>, Real>(v[k], v[k + P / 2]);
         });
         repeat<P>([&]<int k>() TAGLINE_INLINED { v[k] = turned[k]; });
     }
@@ -154,13 +163,25 @@ TAGLINE_INLINED inline void multiply_abreast_tile(const Real* v, const Real* mat
     });
 }
 
-// Tiles of as many labels as there are registers for, then of half as many.
-template <int kSums, int kLabels, class Real, class Emit>
-TAGLINE_INLINED inline int64_t multiply_abreast_range(const Real* v, const Real* matrix, int64_t L, int64_t S,
-                                                      int64_t j, int64_t end, const Emit& emit) {
-    for (; j + kLabels <= end; j += kLabels) multiply_abreast_tile<kSums, kLabels>(v, matrix, L, S, j, emit);
-    if constexpr (kLabels > 1) j = multiply_abreast_range<kSums, kLabels / 2>(v, matrix, L, S, j, end, emit);
-    return j;
+// Call tile<size>(j) for labels begin … end − 1 in tiles of at most kMost, all of about the same size: a narrow one would
+// wait for its own sums.
+template <int kMost, class Tile>
+TAGLINE_INLINED inline void in_tiles(int64_t begin, int64_t end, const Tile& tile) {
+    for (int64_t j = begin, tiles = (end - begin + kMost - 1) / kMost; tiles > 0; --tiles) {
+        const int64_t size = (end - j + tiles - 1) / tiles;
+        repeat<kMost>([&]<int k>() TAGLINE_INLINED {
+            if (size == k + 1) tile.template operator()<k + 1>(j);
+        });
+        j += size;
+    }
+}
+
+template <int kSums, int kMost, class Real, class Emit>
+TAGLINE_INLINED inline void multiply_abreast_range(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
+                                                   int64_t end, const Emit& emit) {
+    in_tiles<kMost>(j, end, [&]<int kLabels>(int64_t from) TAGLINE_INLINED {
+        multiply_abreast_tile<kSums, kLabels>(v, matrix, L, S, from, emit);
+    });
 }
 
 // v [L, W], matrix [L, S]; emit(j, lanes) is called for each label.
@@ -169,17 +190,51 @@ TAGLINE_INLINED inline void multiply_abreast(const Real* v, const Real* matrix, 
                                              const Emit& emit) {
     const int64_t vectors = S / Lanes<Real>::width;
     const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width, tiled = whole < L ? whole : L;
-    int64_t j = 0;
-    if constexpr (kTile == 4)
-        j = multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
-    else
-        j = multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, tiled, emit);
-    if (j == L) return;
-    switch (sums_at<Real>(j, L)) {
-        case 4: multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, j, L, emit); break;
-        case 2: multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, j, L, emit); break;
-        default: multiply_abreast_range<1, kRegisters / 2>(v, matrix, L, S, j, L, emit);
+    constexpr int kWholeSums = kTile == 4 ? 1 : 2;
+    if (tiled > 0) multiply_abreast_range<kWholeSums, kTile == 4 ? 16 : 6>(v, matrix, L, S, 0, tiled, emit);
+    if (tiled == L) return;
+    const int sums = sums_at<Real>(tiled, L);
+    if (sums == 4) return multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, tiled, L, emit);
+    if constexpr (kTile == 4) {
+        if (sums == 2) return multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, tiled, L, emit);
+        multiply_abreast_range<1, 16>(v, matrix, L, S, tiled, L, emit);
     }
+}
+
+// The first half (or second) of every kSpan lanes.
+template <int kSpan, bool kSecond>
+struct Halves {
+    static constexpr int at(int k) {
+        constexpr int kHalf = kSpan / 2;
+        return k / kHalf * kSpan + k % kHalf + (kSecond ? kHalf : 0);
+    }
+};
+
+// One step of it: a vector is W / kSpan sums of kSpan lanes each, and becomes half as many lanes a sum of two vectors.
+template <int kSpan, int kCount, class Real>
+TAGLINE_INLINED inline Vec<Real> join_lanes(Vec<Real>* parts) {
+    constexpr int kNext = (kCount + 1) / 2;
+    if constexpr (kSpan == 1) {
+        return parts[0];
+    } else {
+        repeat<kNext>([&]<int k>() TAGLINE_INLINED {
+            const Vec<Real> left = parts[2 * k], right = parts[2 * k + 1 < kCount ? 2 * k + 1 : 2 * k];
+            parts[k] = shuffled<Halves<kSpan, false>, Real>(left, right) + shuffled<Halves<kSpan, true>, Real>(left, right);
+        });
+        return join_lanes<kSpan / 2, kNext, Real>(parts);
+    }
+}
+
+// Sums over the lanes of each of n vectors, in the first n lanes: neighbours are joined half by half.
+template <int n, class Real>
+TAGLINE_INLINED inline Vec<Real> sums_of_lanes(const Vec<Real>* vectors) {
+    constexpr int W = Lanes<Real>::width;
+    Vec<Real> parts[W];
+    repeat<W>([&]<int k>() TAGLINE_INLINED {
+        if constexpr (k < n) parts[k] = vectors[k];
+        else parts[k] = Vec<Real>{};
+    });
+    return join_lanes<W, n, Real>(parts);
 }
 
 // Rows of W sentences at token t, turned: label by label, with zeros where a sentence has ended.
@@ -201,12 +256,22 @@ struct RowsAbreast {
         }
     }
 
-    TAGLINE_INLINED void load(int64_t t, int64_t L, Real* out) const {
+    // take(j, lanes) is called for each label, for some of them twice.
+    template <class Take>
+    TAGLINE_INLINED void load(int64_t t, int64_t L, const Take& take) const {
         const Real* row[W];
         for (int g = 0; g < W; ++g) row[g] = t < lengths[g] ? rows[g] + t * L : nothing;
         constexpr int P = kPart<Real>;
-        int64_t j = 0;
-        for (; j + P <= L; j += P) {
+        if (L < P) {
+            for (int64_t j = 0; j < L; ++j) {
+                Vec<Real> lanes;
+                for (int g = 0; g < W; ++g) lanes[g] = row[g][j];
+                take(j, lanes);
+            }
+            return;
+        }
+        for (int64_t next = 0; next < L; next += P) {
+            const int64_t j = next + P <= L ? next : L - P;
             Vec<Real> block[P];
             repeat<P>([&]<int r>() TAGLINE_INLINED {
                 const Real* parts[kParts<Real>];
@@ -214,9 +279,7 @@ struct RowsAbreast {
                 block[r] = join_parts<Real>(parts);
             });
             turn_parts<Real>(block);
-            repeat<P>([&]<int k>() TAGLINE_INLINED { at(out + (j + k) * W, 0) = block[k]; });
+            repeat<P>([&]<int k>() TAGLINE_INLINED { take(j + k, block[k]); });
         }
-        for (; j < L; ++j)
-            for (int g = 0; g < W; ++g) out[j * W + g] = row[g][j];
     }
 };

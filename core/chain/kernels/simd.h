@@ -360,6 +360,14 @@ public:
         return below >= E::kLeastPower ? (Vec<Real>)scaled : Vec<Real>{};
     }
 
+    // The same where k − K is known to be above kLeastPower; any number comes out where it is not.
+    Vec<Real> exp_in_range(Vec<Real> v) const {
+        typedef Exp<Real> E;
+        const Vec<Real> rounded = v * Real(kLog2E) + E::kShifter, k = rounded - E::kShifter;
+        const Vec<Real> r = (v - k * E::kLn2High) - k * E::kLn2Low;
+        return (Vec<Real>)((Bits)E::polynomial(r) + (((Bits)rounded - bits_) << E::kMantissa));
+    }
+
     Vec<Real> exp(Vec<Real> v) const {
         Vec<Real> lowest{};
         return exp(v, lowest);

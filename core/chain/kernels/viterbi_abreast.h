@@ -4,6 +4,17 @@
 // Only δ is kept here, too: the label before is found again by δ_(t−1)(i) + T(i, y_t), with T(·, y_t) picked lane by
 // lane. A lane in which rounding may have decided comes back as Status::guard, and viterbi.h answers for it.
 
+// 1 in all lanes, which the compiler does not know: a + b as a·1 + b is the same number, and some processors add in the
+// units that find maxima, so that twice as many pairs go through where multiply-adds do the adding (Zen 4).
+template <class Real>
+inline Vec<Real> hidden_one() {
+    Vec<Real> one = splat(Real(1));
+#if defined(__FMA__)
+    __asm__("" : "+x"(one));
+#endif
+    return one;
+}
+
 // δ'_j = max_i (v_i + M_ij) for labels j … j + kLabels − 1, lane by lane.
 template <int kLabels, class Real, class Emit>
 TAGLINE_INLINED inline void maximise_abreast_tile(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
@@ -11,19 +22,13 @@ TAGLINE_INLINED inline void maximise_abreast_tile(const Real* v, const Real* mat
     constexpr int W = Lanes<Real>::width;
     Vec<Real> high[kLabels];
     repeat<kLabels>([&]<int k>() TAGLINE_INLINED { high[k] = MaxPlus::first<Vec<Real>>(); });
+    const Vec<Real> one = hidden_one<Real>();
     for (int64_t i = 0; i < L; ++i) {
         const Vec<Real> left = at(v + i * W, 0);
         const Real* row = matrix + i * S + j;
-        repeat<kLabels>([&]<int k>() TAGLINE_INLINED { high[k] = MaxPlus::step(high[k], left, splat(row[k])); });
+        repeat<kLabels>([&]<int k>() TAGLINE_INLINED { high[k] = larger(left * one + splat(row[k]), high[k]); });
     }
     repeat<kLabels>([&]<int k>() TAGLINE_INLINED { emit(j + k, high[k]); });
-}
-
-template <int kLabels, class Real, class Emit>
-TAGLINE_INLINED inline void maximise_abreast(const Real* v, const Real* matrix, int64_t L, int64_t S, int64_t j,
-                                             const Emit& emit) {
-    for (; j + kLabels <= L; j += kLabels) maximise_abreast_tile<kLabels>(v, matrix, L, S, j, emit);
-    if constexpr (kLabels > 1) maximise_abreast<kLabels / 2>(v, matrix, L, S, j, emit);
 }
 
 // row[index] lane by lane.
@@ -95,7 +100,7 @@ private:
 
     void step(int64_t t) {
         Real* out = delta + t * row;
-        rows.load(t, L, emitted);
+        rows.load(t, L, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED { at(emitted, j) = lanes; });
         Vec<Real> high = splat(Real(-__builtin_inf()));
         const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
             at(out, j) = lanes + (kCentred<Real> ? at(emitted, j) - best : at(emitted, j));
@@ -104,7 +109,9 @@ private:
         if (t == 0)
             for (int64_t j = 0; j < L; ++j) emit(j, splat(shared.start[j]));
         else
-            maximise_abreast<kRegisters / 2>(out - row, shared.into, L, S, 0, emit);
+            in_tiles<kRegisters / 2>(0, L, [&]<int kLabels>(int64_t j) TAGLINE_INLINED {
+                maximise_abreast_tile<kLabels>(out - row, shared.into, L, S, j, emit);
+            });
         if constexpr (kCentred<Real>) settle(t, high);
     }
 
@@ -140,20 +147,19 @@ private:
         failed |= last & ~(high > Real(-__builtin_inf()));  // no labelling, or none that can be told from others
     }
 
-    // The first label within `margin` of the largest score; a lane with another one there fails.
+    // The first label with the largest score; a lane with another one within `margin` of it fails.
     template <class Score>
     TAGLINE_INLINED Vec<Real> choose(Counts<Real> active, Vec<Real> margin, Counts<Real>& label, const Score& score) {
-        Vec<Real> high = splat(Real(-__builtin_inf()));
-        for (int64_t i = 0; i < L; ++i) high = larger(high, at(emitted, i) = score(i));
-        const Vec<Real> least = high - margin;
-        Counts<Real> first = all_lanes<Real>(0), number{};
-        for (int64_t i = L - 1; i >= 0; --i) {
-            const Counts<Real> near = at(emitted, i) >= least;
-            first = near ? all_lanes<Real>(i) : first;
-            number -= near;
+        Vec<Real> high = score(0), second = splat(Real(-__builtin_inf()));
+        Counts<Real> first{};
+        for (int64_t i = 1; i < L; ++i) {
+            const Vec<Real> value = score(i);
+            second = larger(second, smaller(value, high));
+            first = value > high ? all_lanes<Real>(i) : first;
+            high = larger(high, value);
         }
         label = active ? first : label;
-        if constexpr (kCentred<Real>) failed |= active & (number != 1);
+        if constexpr (kCentred<Real>) failed |= active & ~(second < high - margin);
         return high;
     }
 };

@@ -28,6 +28,7 @@ from tagline.chain.dispatch import (
     viterbi,
     viterbi_table,
 )
+from tagline.chain.lists import label_lists
 
 __all__ = [
     "ENGINES",
@@ -41,6 +42,7 @@ __all__ = [
     "forward",
     "gradients",
     "k_best",
+    "label_lists",
     "log_partition",
     "marginals",
     "max_marginal",

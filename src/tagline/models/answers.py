@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline import compiled
+from tagline.chain.lists import label_lists
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report, evaluate
@@ -89,7 +89,7 @@ class AnswerArrays:
     @cached_property
     def labellings(self) -> list[list[str]]:
         """The labels of each sentence, as names."""
-        return lists_of(self.names, self.labels, self.offsets)
+        return label_lists(self.labels, self.offsets, self.names)
 
 
 class PerSentence(list[Any]):
@@ -176,7 +176,7 @@ class ChainModel(TextModel, DescribedModel):
         ranks = Ranks(k_best, "k_best") if k_best else None
         for chain in self._scored(X, known=known, **inputs):
             best = self._questions.viterbi(chain).labels
-            labellings = lists_of(names, best, chain.offsets)
+            labellings = label_lists(best, chain.offsets, names)
             nodes: Any = chain.split(self._questions.marginals(chain).nodes) if marginals else repeat(None)
             entities: Any = repeat(None)
             if reading is not None:
@@ -252,7 +252,7 @@ class ChainModel(TextModel, DescribedModel):
         X = as_sentences(X)
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
-            labellings.extend(lists_of(self.labels_, self._questions.viterbi(chain).labels, chain.offsets))
+            labellings.extend(label_lists(self._questions.viterbi(chain).labels, chain.offsets, self.labels_))
         return PerSentence(self._finished(X, labellings, known))
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
@@ -318,7 +318,7 @@ class ChainModel(TextModel, DescribedModel):
         out: list[list[list[str]]] = []
         for chain in self._scored(X, known=known, **inputs):
             drawn = self._questions.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
-            rows = [lists_of(self.labels_, labels, chain.offsets) for labels in drawn]
+            rows = [label_lists(labels, chain.offsets, self.labels_) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
 
@@ -425,15 +425,6 @@ def _labellings(names: Sequence[Any], ranked: Iterable[Any]) -> list[list[Labell
         facts = zip(labels, paths.probabilities.tolist(), paths.scores.tolist(), strict=True)
         out.append([Labelling(*fact) for fact in facts])
     return out
-
-
-def lists_of(names: Sequence[Any], labels: IntArray, offsets: IntArray) -> list[list[Any]]:
-    """Return the names of labels ``[N]``, a list for each sentence."""
-    if compiled.core is not None:
-        rows: list[list[Any]] = compiled.core.lists_of(tuple(names), np.ascontiguousarray(labels, np.int64), offsets)
-        return rows
-    flat = np.array(names, object)[labels].tolist()
-    return [flat[first:last] for first, last in pairwise(offsets.tolist())]
 
 
 def _wrapped(**inputs: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline import chain as engine
 from tagline.chain import symbols
 from tagline.errors import InputError
-from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence, lists_of
+from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence
 from tagline.models.contract import Input
 from tagline.models.entities import Entity
 from tagline.models.explanations import Explanation, explain_chain
@@ -216,7 +216,7 @@ class HMMAnswers(ChainModel):
         """States as lists, or as one array where the observations came as one."""
         p = self._fitted()
         if not observed.flat:
-            return PerSentence(lists_of(self.labels_, states, observed.offsets))
+            return PerSentence(engine.label_lists(states, observed.offsets, self.labels_))
         return states if p.numbers else np.array(p.labels, object)[states]
 
     def _beside(self, X: Any, y: Any, inputs: Any) -> tuple[LabelledTokens, list[list[str]]]:
@@ -228,7 +228,7 @@ class HMMAnswers(ChainModel):
         labelled = read_labels(X, y) if states is None else states.labelled
         chains = self._observed_chains(observed, inputs.get("known"))
         best = np.concatenate([np.zeros(0, np.int64), *(engine.viterbi(chain).labels for chain in chains)])
-        return labelled, lists_of(p.labels, best, observed.offsets)
+        return labelled, engine.label_lists(best, observed.offsets, p.labels)
 
     @property
     def input_(self) -> Input:

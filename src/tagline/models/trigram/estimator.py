@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from tagline.chain.lists import label_lists
 from tagline.errors import InputError
-from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence, lists_of
+from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence
 from tagline.models.entities import Entity
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, TrainingFacts
@@ -208,7 +209,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     def _best(self, asked: _Question) -> list[list[str]]:
         p = self._fitted()
         states, _ = p.trigrams.best(*asked.arguments)
-        return lists_of(p.labels, states % len(p.labels), asked.offsets)
+        return label_lists(states % len(p.labels), asked.offsets, p.labels)
 
     def answer(
         self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
@@ -295,7 +296,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         p, asked = self._fitted(), self._question(X, known)
         uniforms = random.random((draws.of_draws(asked.offsets), len(asked.words)))
         drawn = p.trigrams.sample(*asked.arguments, uniforms) % len(p.labels)  # [n, N]
-        rows = [lists_of(p.labels, labels, asked.offsets) for labels in drawn]
+        rows = [label_lists(labels, asked.offsets, p.labels) for labels in drawn]
         return [[row[b] for row in rows] for b in range(len(asked.offsets) - 1)]
 
     def log_likelihood(self, X: Any, y: Any = None) -> Float64Array:  # type: ignore[override]

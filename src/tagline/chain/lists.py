@@ -1,0 +1,29 @@
+"""Labels as lists: what the engine answers in one array ``[N]``, cut into a Python list for each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tagline import compiled
+from tagline.types import IntArray
+
+
+def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None = None) -> list[list[Any]]:
+    """Return the labels ``[N]`` of each sentence as a list, by their names where there are some.
+
+    >>> from tagline import Chain, chain
+    >>> two = Chain([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]], [[0.0, 0.0]] * 2, offsets=[0, 2, 3])
+    >>> best = chain.viterbi(two).labels
+    >>> chain.label_lists(best, two.offsets), chain.label_lists(best, two.offsets, ["O", "B"])
+    ([[0, 1], [0]], [['O', 'B'], ['O']])
+    """
+    words = tuple(names) if names is not None else tuple(range(int(labels.max(initial=-1)) + 1))
+    if compiled.core is not None:
+        rows: list[list[Any]] = compiled.core.lists_of(words, np.ascontiguousarray(labels, np.int64), offsets)
+        return rows
+    flat = [words[label] for label in labels.tolist()]
+    return [flat[first:last] for first, last in pairwise(offsets.tolist())]
