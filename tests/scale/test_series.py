@@ -53,7 +53,14 @@ def bits(hmm: HMM) -> tuple[Any, ...]:
     return [array.tobytes() for array in arrays], hmm.objective_, len(hmm.training_log_), hmm.stop_reason_
 
 
-@pytest.mark.parametrize("family", ["categorical", "gaussian", "poisson", "bernoulli", "multinomial"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "categorical",
+        "gaussian",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("poisson", "bernoulli", "multinomial")),
+    ],
+)
 def test_the_bits_of_one_process(cluster: Any, tmp_path: Path, family: str) -> None:
     X, lengths = write_tables(tmp_path, family)
     settings: dict[str, Any] = {"emission": family, "max_iterations": 6, "n_init": 2}
