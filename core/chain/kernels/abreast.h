@@ -6,8 +6,8 @@
 //
 // Every lane adds in the order in which forward_backward.h adds for a sentence alone (`sums_at`, `mass`), so that log Z
 // and marginals have the same bits in either way: which one is faster may decide, and a sentence's answers do not depend
-// on its company. Only sums over sentences differ in the last bits. When a lane is rescaled makes no difference: every
-// scale is a power of two, and where no label is watched all numbers are normal (steps_without_rescale).
+// on its company. Only sums over sentences differ in the last bits. Where lanes rest between rescales, when they are
+// rescaled makes no difference (steps_without_rescale); where they do not, all is done in the order of a sentence alone.
 //
 // Only the common case is handled: shared transitions, finite emissions. A lane that meets anything else, or falls out
 // of range, comes back as Status::guard with nothing added to any sum, and forward_backward.h answers for it.
@@ -176,11 +176,11 @@ private:
         for (int64_t t = T - 1; t >= first; --t) {
             Real *out = beta_row(t), *emitted = x + t * row;
             const Counts<Real> enters = lengths == Index(t + 1);
-            const bool entering = any<Real>(enters);
+            const bool entering = any<Real>(enters), later = rest == 1;  // a small β is raised before x is weighed by it
             const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
                 if (entering) lanes += enters ? splat(shared.end[j]) : Vec<Real>{};  // what has not entered is 0
                 at(out, j) = lanes;
-                at(emitted, j) *= lanes;
+                if (!later) at(emitted, j) *= lanes;
             };
             exponents(beta_exponent, t) = Counts<Real>{};
             if (t == T - 1) {
@@ -193,7 +193,8 @@ private:
             }
             if (due(T - 1 - t))
                 next = settle(out, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
-                               reach_back, emitted);
+                               reach_back, later ? nullptr : emitted);
+            for (int64_t j = 0; later && j < L; ++j) at(emitted, j) *= at(out, j);
             if (t <= last_alpha()) at(masses, t) = mass(alpha + t * row, out);
             if (stopped(t)) return false;
         }
@@ -222,7 +223,7 @@ private:
     }
 
     TAGLINE_APART Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent,
-                                              Real* product) {
+                                  Real* product) {
         for (int g = 0; g < W; ++g) {
             if (!small[g]) continue;
             if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {

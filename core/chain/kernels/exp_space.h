@@ -11,6 +11,7 @@ struct ExpLimits<float> {
     static constexpr float kLeastLabel = 0x1p-48f;
     static constexpr float kLeastMaximum = 0x1p-64f;  // of a step, before its rescale
     static constexpr double kLeastMass = 0x1p-100;    // Σ over an edge, before the rescale
+    static constexpr int64_t kMaximumBits = 63, kMassBits = 99;  // with a bit for rounding
     static constexpr float kLeastNats = 85;           // exp(−85) is still a normal number,
     static constexpr int64_t kGrowthBits = 48;        // and 2^(2·48) · L is still finite
 };
@@ -22,6 +23,7 @@ struct ExpLimits<double> {
     static constexpr double kLeastLabel = 0x1p-400;
     static constexpr double kLeastMaximum = 0x1p-500;
     static constexpr double kLeastMass = 0x1p-900;
+    static constexpr int64_t kMaximumBits = 499, kMassBits = 899;
     static constexpr double kLeastNats = 700;
     static constexpr int64_t kGrowthBits = 400;
 };
@@ -29,18 +31,33 @@ struct ExpLimits<double> {
 constexpr double kFaint = 0x1p-990;   // of finite emissions there
 constexpr double kFloor = 0x1p-1000;  // of reachable labels where expected counts are asked for, see expected_counts.h
 
-// Without forbidden scores a step shrinks the maximum by exp(−transition_range)/2 at most and lets it grow by 2 L
-// at most, and labels lie within `range` + transition_range of it: so many steps fit between the ends of what Real
-// can hold, with room for products of α and β.
+// The nats between 1 and a limit above.
+template <class Real>
+constexpr Real nats_to(int64_t bits) {
+    return Real(double(bits) * kLn2);
+}
+
+// So many steps may pass from one rescale to the next that neither their number nor where they begin changes a bit: all
+// numbers stay normal, and no limit is reached, so that a rescale only moves powers of two. Without forbidden scores a
+// step shrinks the maximum by exp(−transition_range)/2 at most and lets it grow by 2 L at most; labels lie within
+// `range` + transition_range of it, those of β within transition_range.
 template <class Real>
 inline int64_t steps_without_rescale(Real range, Real transition_range, int64_t L) {
-    const Real shrink = (ExpLimits<Real>::kLeastNats - range - transition_range) / (transition_range + Real(kLn2));
-    int64_t steps = 8;
-    if (shrink < Real(steps)) steps = int64_t(shrink);
+    typedef ExpLimits<Real> Limits;
+    const Real shrink = transition_range + Real(kLn2);
     int64_t bits = 1;
     while ((int64_t(1) << bits) < 2 * L) ++bits;
-    if (steps * bits > ExpLimits<Real>::kGrowthBits) steps = ExpLimits<Real>::kGrowthBits / bits;
-    return steps < 2 ? 1 : steps < 4 ? 2 : steps < 8 ? 4 : 8;
+    int64_t steps = 8;
+    for (; steps > 1; steps /= 2) {
+        const Real fall = Real(steps) * shrink;
+        if (steps * bits <= Limits::kGrowthBits &&                                             // α β stays finite
+            range + nats_to<Real>(steps * bits) <= Limits::kLeastNats &&                       // x over such growth
+            fall <= nats_to<Real>(Limits::kMaximumBits) &&                                     // kLeastMaximum
+            2 * fall + shrink + transition_range <= nats_to<Real>(Limits::kMassBits) &&        // kLeastMass of an edge
+            2 * fall + 2 * transition_range + range <= Limits::kLeastNats)                     // α_j β_j
+            break;
+    }
+    return steps;
 }
 
 // log of a sum, from which powers of two were taken: the same bits however many of them are still in the mass.
