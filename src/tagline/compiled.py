@@ -33,7 +33,7 @@ def _other_copy() -> str:
     """Return the file of another copy of the core in this process, whose types ours would be confused with."""
     spec = find_spec("tagline._core")
     ours = "" if spec is None else str(spec.origin)
-    first = sys.__dict__.setdefault("_tagline_core", ours)
+    first = sys.__dict__.get("_tagline_core", ours)
     return "" if ours in ("", first) else str(first)
 
 
@@ -47,7 +47,9 @@ def _find() -> tuple[ModuleType | None, str, str]:
     try:
         if other := _other_copy():
             return None, f"another copy is loaded, {other}", "use one copy in a process"
-        return import_module("tagline._core"), "", ""
+        core = import_module("tagline._core")
+        sys.__dict__["_tagline_core"] = str(core.__file__)
+        return core, "", ""
     except ImportError as error:
         refused = "this processor" in str(error)
         return None, str(error), "take another machine" if refused else _BUILD

@@ -31,7 +31,7 @@ def deprecated(name: str, *, since: str, instead: str) -> None:
     >>> print(heard[0].message)
     old() goes in tagline 0.4: use new()
     """
-    major, minor = since.split(".")
+    major, minor = since.split(".")[:2]
     warnings.warn(f"{name} goes in tagline {major}.{int(minor) + 2}: {instead}", FutureWarning, stacklevel=3)
 
 

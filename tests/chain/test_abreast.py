@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline import compiled
+from tagline import chain, compiled
 from tagline.chain import naive
 from tagline.types import Chain
 from tests.chain.cases import sentence_alone
@@ -128,3 +128,27 @@ def test_one_long_sentence_among_short_ones(variant: str) -> None:
     chain = Chain(*(part.astype(np.float32) for part in scores), offsets=offsets)
     log_z = [native.log_partition(sentence_alone(chain, b))[0] for b in range(chain.num_sentences)]
     np.testing.assert_array_equal(native.log_partition(chain), log_z)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("transitions", "narrow", "wide"), [(7, 15, 45), (6, 10, 50), (10, 20, 40), (3, 20, 60), (30, 5, 25)]
+)
+def test_a_wider_neighbour_changes_no_bit(dtype: Any, transitions: float, narrow: float, wide: float) -> None:
+    """It is rescaled more often, and so are the others then: no limit and no rounding may tell."""
+    rng = np.random.default_rng(0)
+    factor = 1 if dtype == np.float32 else 8
+    for L, T, B in ((2, 15, 16), (3, 9, 8)):
+        matrix = np.full((L, L), -transitions * factor) + rng.uniform(-0.01, 0.01, (L, L))
+        matrix[0, 0] = 0
+        rows = rng.uniform(-0.3, 0.3, (B, T, L))
+        rows[:, :, 0] -= narrow * factor
+        rows[-1, :, 0] -= (wide - narrow) * factor
+        ends = np.zeros((2, L), dtype)
+        rows, matrix = rows.astype(dtype), matrix.astype(dtype)
+        together = Chain(rows.reshape(B * T, L), matrix, *ends, np.arange(B + 1) * T)
+        found, log_z = chain.marginals(together), chain.log_partition(together)
+        for b in range(B):
+            alone = Chain(rows[b], matrix, *ends)
+            np.testing.assert_array_equal(found.nodes[b * T : (b + 1) * T], chain.marginals(alone).nodes)
+            assert chain.log_partition(alone)[0] == log_z[b]

@@ -9,6 +9,7 @@ import pytest
 
 from tagline import compiled
 from tagline.chain import label_lists
+from tagline.errors import InputError
 
 OFFSETS = np.array([0, 2, 2, 5])
 LABELS = np.array([1, 0, 2, 2, 0])
@@ -31,7 +32,34 @@ def test_the_garbage_collector_is_left_as_it_was(enabled: bool) -> None:
         (gc.enable if enabled else gc.disable)()
         label_lists(LABELS, OFFSETS)
         with pytest.raises(ValueError, match="numbers"):
-            label_lists(LABELS, OFFSETS, ["O"])
+            compiled.core.lists_of(("O",), LABELS, OFFSETS)  # type: ignore[union-attr]
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+@pytest.mark.parametrize("core", [True, False])
+@pytest.mark.parametrize(
+    ("labels", "offsets", "message"),
+    [
+        ([-1, 0], [0, 2], "labels: expected 0 to 1, got -1 to 0"),
+        ([0, 2], [0, 2], "labels: expected 0 to 1, got 0 to 2"),
+        ([0.0, 1.7], [0, 2], "labels: expected whole numbers"),
+        ([0, 1], [0, 3], "offsets: expected .* from 0 to 2"),
+        ([0, 1], [1, 2], "offsets: expected .* from 0 to 2"),
+        ([0, 1], [0, 2, 1, 2], "offsets: expected .* from 0 to 2"),
+        ([0, 1], [], "offsets: expected .* from 0 to 2"),
+    ],
+)
+def test_wrong_arguments(
+    core: bool, labels: list[float], offsets: list[int], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not core:
+        monkeypatch.setattr(compiled, "core", None)
+    with pytest.raises(InputError, match=message):
+        label_lists(np.array(labels), np.array(offsets, np.int64), ["O", "B"])
+
+
+def test_lists_and_other_types_are_taken() -> None:
+    assert label_lists([1, 0], [0, 1, 2]) == [[1], [0]]  # type: ignore[arg-type]
+    assert label_lists(np.array([1, 9, 0], np.int32)[::2], np.array([0, 1, 2], np.int32)) == [[1], [0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ torch = pytest.importorskip("torch")
 from tagline import InputError, NoPathError  # noqa: E402
 from tagline import chain as engine  # noqa: E402
 from tagline.chain import naive  # noqa: E402
-from tagline.nn import CRF, using_tensor_engine  # noqa: E402
+from tagline.nn import CRF, checks, using_tensor_engine  # noqa: E402
 from tagline.readers.schemes import legal  # noqa: E402
 from tagline.types import Chain  # noqa: E402
 from tests.chain.golden import GOLDEN, assert_golden  # noqa: E402
@@ -149,6 +150,29 @@ def test_lengths_say_the_same_as_a_mask() -> None:
         crf.decode(emissions, lengths=lengths + T)
     with pytest.raises(InputError, match="lengths: expected None where a mask is given"):
         crf.decode(emissions, mask, lengths=lengths)
+
+
+@pytest.mark.parametrize("engine", ["batched", "fused"])
+def test_batch_second_with_lengths(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    if engine == "fused" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("needs Triton's interpreter")
+    monkeypatch.setattr(checks, "looks", lambda device, check: False)
+    emissions, tags, lengths = torch.randn(3, 4, L), torch.randint(0, L, (3, 4)), torch.tensor([4, 1, 3])
+    crf = CRF(L)
+    other = CRF(L, batch_first=False)
+    other.load_state_dict(crf.state_dict())
+    with using_tensor_engine(engine):
+        found = other.loss(emissions.transpose(0, 1), tags.t(), lengths=lengths)
+        best = other.decode(emissions.transpose(0, 1), lengths=lengths, pad_tag=torch.tensor(-1))
+    torch.testing.assert_close(found, crf.loss(emissions, tags, lengths=lengths))
+    assert torch.equal(best.tags.t(), crf.decode(emissions, lengths=lengths, pad_tag=-1).tags)
+
+
+@pytest.mark.parametrize("pad_tag", [-1.5, "x", 2**70])
+def test_a_pad_tag_that_is_no_number(pad_tag: Any) -> None:
+    with pytest.raises(InputError, match="pad_tag: expected"):
+        CRF(L).decode(torch.zeros(1, 2, L), pad_tag=pad_tag)
 
 
 def test_batch_second() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagline import compiled
+from tagline.errors import InputError
 from tagline.types import IntArray
 
 
@@ -21,7 +22,22 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
     >>> chain.label_lists(best, two.offsets), chain.label_lists(best, two.offsets, ["O", "B"])
     ([[0, 1], [0]], [['O', 'B'], ['O']])
     """
+    labels, offsets = np.asarray(labels), np.ascontiguousarray(offsets, np.int64)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise InputError(f"labels: expected whole numbers [N], got {labels.dtype} {list(labels.shape)}")
+    if (
+        offsets.ndim != 1
+        or not len(offsets)
+        or offsets[0]
+        or offsets[-1] != len(labels)
+        or (np.diff(offsets) < 0).any()
+    ):
+        raise InputError(
+            f"offsets: expected [B + 1] numbers that rise from 0 to {len(labels)}, got {list(offsets[:8])}"
+        )
     words = tuple(names) if names is not None else tuple(range(int(labels.max(initial=-1)) + 1))
+    if len(labels) and not 0 <= labels.min() <= labels.max() < len(words):
+        raise InputError(f"labels: expected 0 to {len(words) - 1}, got {labels.min()} to {labels.max()}")
     if compiled.core is not None:
         rows: list[list[Any]] = compiled.core.lists_of(words, np.ascontiguousarray(labels, np.int64), offsets)
         return rows

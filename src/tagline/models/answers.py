@@ -413,6 +413,11 @@ def _shifted(characters: Characters, first: int) -> Characters:
 def _numbered(names: tuple[str, ...], labellings: Sequence[Sequence[Any]]) -> AnswerArrays:
     """Labellings by the numbers of their labels."""
     numbers = {name: number for number, name in enumerate(names)}
+    if strange := {str(label) for row in labellings for label in row} - numbers.keys():
+        raise InputError(
+            f"the dictionary of this model: expected types that labels have, got one for {min(strange)}; train anew "
+            "without its phrases"
+        )
     labels = np.array([numbers[str(label)] for row in labellings for label in row], np.int64)
     return AnswerArrays(names, offsets_of([len(row) for row in labellings]), labels)
 

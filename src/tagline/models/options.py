@@ -209,7 +209,7 @@ _TABLE = (
     Option(
         "order",
         int,
-        "2: weights of label triples, too, as the training data show them; training begins with order 1.",
+        "2: weights of label triples, too, as the training data show them.",
         least=1,
         most=2,
     ),

@@ -8,7 +8,9 @@ inside a transform of `torch.func`.
 from __future__ import annotations
 
 import math
+import operator
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -179,3 +181,14 @@ def warn_of_probabilities(rows: Tensor) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def as_pad_tag(pad_tag: Any) -> int:
+    """Return the number that stands at padding."""
+    try:
+        number = operator.index(pad_tag)
+    except TypeError:
+        raise InputError(f"pad_tag: expected a whole number, got {pad_tag!r}") from None
+    if not -(2**63) <= number < 2**63:
+        raise InputError(f"pad_tag: expected a number of 64 bits, got {number}")
+    return number

@@ -123,7 +123,10 @@ class PaddedLayer(TransitionModule):
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         if tags is not None:
             checks.check_tags(tags, emissions)
-        counts = lengths if mask is None else checks.as_mask(mask, emissions)
+        scores = self.scores(torch.float32)
+        if any(part is not None and part.device != emissions.device for part in (tags, mask, *scores)):
+            return None  # kernels take addresses as they are; PyTorch says what is wrong
+        counts = None if mask is None else checks.as_mask(mask, emissions)
         by, ignored = masked.BY_MASK if mask is not None else masked.ALL, None
         if not self.batch_first:
             emissions = emissions.transpose(0, 1)
@@ -135,9 +138,7 @@ class PaddedLayer(TransitionModule):
             ignored, *others = self.ignore_index
             for other in others:
                 by, counts = masked.BY_MASK, tags != other if counts is None else counts & (tags != other)
-        return PaddedBatch(
-            as_type(emissions, torch.float32).contiguous(), *self.scores(torch.float32), by, counts, ignored
-        )
+        return PaddedBatch(as_type(emissions, torch.float32).contiguous(), *scores, by, counts, ignored)
 
     def _packing(
         self, emissions: Tensor, tags: Tensor | None, mask: Tensor | None, lengths: Tensor | None, checked: bool

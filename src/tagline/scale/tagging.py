@@ -9,7 +9,6 @@ takes its place whole or not at all, so one that is there is finished: a run tha
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
@@ -136,10 +135,16 @@ def _facts(shard: Shard) -> list[Any]:
     return [os.path.realpath(shard.source), shard.size, shard.changed]
 
 
-def forget(folder: str) -> None:
-    """Remove the record of a run, where there is one: the answers in the folder are no longer of that run."""
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(folder, RECORD))
+def forget(target: str) -> None:
+    """Take a file that was written by other means out of the record of its folder's run, where there is one."""
+    path = os.path.join(os.path.dirname(target), RECORD)
+    try:
+        record = _read_record(path)
+    except InputError:
+        return
+    if record is not None and record["inputs"].pop(os.path.basename(target), None) is not None:
+        with open_target(path) as stream:
+            stream.write(json.dumps(record, ensure_ascii=False, indent=1).encode())
 
 
 def _read_record(path: str) -> Any:

@@ -218,7 +218,18 @@ def test_a_dictionary_under_the_model_keeps_what_is_known() -> None:
     known = [[None, "O"], None]
     assert crf.predict(asked) == [["O", "B-LOC"], ["B-LOC"]]
     assert crf.predict(asked, known=known) == [["O", "O"], ["B-LOC"]]
+    assert crf.predict(asked[:1], known=[np.array([None, "O"], object)]) == [["O", "O"]]
     assert [list(answer.labels) for answer in crf.answer(asked, known=known, marginals=True)] == [["O", "O"], ["B-LOC"]]
     assert crf.answer_arrays(asked, known=known, spans=True).labellings == [["O", "O"], ["B-LOC"]]
     with pytest.raises(InputError, match=r'expected types that labels have \(priority "under"\), LOC, got TOWN'):
         CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "TOWN"}, priority="under")).fit(X, y)
+
+
+def test_a_model_whose_dictionary_has_a_type_without_labels() -> None:
+    X, y = [["in", "Ulm"], ["a", "dog"]] * 5, [["O", "B-LOC"], ["O", "O"]] * 5
+    crf = CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "LOC"}, priority="under")).fit(X, y)
+    crf._extraction.dictionary = Dictionary({"Bonn": "GPE"}, priority="under")
+    with pytest.raises(
+        InputError, match="the dictionary of this model: expected types that labels have, got one for B-GPE"
+    ):
+        crf.answer_arrays([["in", "Bonn"]], spans=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from dataclasses import replace
 from typing import Annotated
 
@@ -153,8 +152,6 @@ def command(
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
     if url is not None and tokens == "auto":
         source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
-    for folder in {os.path.dirname(target) for target, _ in targets if target is not None}:
-        forget(folder)  # a run on Ray must not take what is written now for its own
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
     with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
         skip = meter.skip if lenient else None
@@ -163,6 +160,7 @@ def command(
             meter.begin(inputs)
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None:
+                forget(target)  # a run on Ray must not take it for its own
                 meter.say(f"wrote {target}")
     if meter.skipped:
         say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)

@@ -44,7 +44,7 @@ def command(
     """Try settings of a model on a dev set, and save the best model.
 
     Settings are drawn at random. All are trained for a few passes; the best third goes on for three times as many, and
-    so on. Features are compiled once for all trials. The table goes to stdout; the folder keeps all trials, the table
+    so on. Features of column files are compiled once. The table goes to stdout; the folder keeps all trials, the table
     and a picture of which settings mattered. Stopped by Ctrl-C or killed, the same command goes on.
 
     \b

@@ -135,8 +135,8 @@ HELP = {
         "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
     ),
     "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
-    "2: weights of label triples, too, as the training data show them; training begins with order 1.": (
-        "2：再给训练数据中出现过的标签三元组各一个权重；训练从一阶模型开始。"
+    "2: weights of label triples, too, as the training data show them.": (
+        "2：再给训练数据中出现过的标签三元组各一个权重。"
     ),
     "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, none.": (
         "配合 --order 2：一阶模型认为某个词元的某标签概率低于此值时不再考虑，例如 0.001；0 表示不剪枝。"
@@ -302,9 +302,9 @@ HELP = {
     "With --ray: so many processes; one a processor by default.": "与 --ray 一起：进程数；默认每个处理器一个。",
     "Try settings of a model on a dev set, and save the best model.": "在开发集上试各种设置，保存最好的模型。",
     "Settings are drawn at random. All are trained for a few passes; the best third goes on for three times as many, "
-    "and so on. Features are compiled once for all trials. The table goes to stdout; the folder keeps all trials, the "
+    "and so on. Features of column files are compiled once. The table goes to stdout; the folder keeps all trials, the "
     "table and a picture of which settings mattered. Stopped by Ctrl-C or killed, the same command goes on.": (
-        "设置随机抽取。先全部训练少数几遍；最好的三分之一再训练三倍的遍数，依此类推。特征只编译一次，供所有试验共用。"
+        "设置随机抽取。先全部训练少数几遍；最好的三分之一再训练三倍的遍数，依此类推。列文件的特征只编译一次。"
         "结果表写到标准输出；目录中保存所有试验、结果表和一张说明哪些设置重要的图。按 Ctrl-C 或被终止后，"
         "用同一命令即可接着做。"
     ),

@@ -248,10 +248,10 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
         )
     labels = complete_labels({*used_labels(labelled), *more}, scheme)
     if dictionary is not None and dictionary.priority == "under":
-        known = {label[2:] for label in labels if label[1:2] in ("-", "_")}
+        known = sorted({label[2:] for label in labels if label[1:2] in ("-", "_")})
         if strange := [kind for kind in dictionary.types if kind not in known]:
             raise InputError(
-                f'dictionary: expected types that labels have (priority "under"), {", ".join(sorted(known))}, got '
+                f'dictionary: expected types that labels have (priority "under"), {", ".join(known) or "here none"}, got '
                 f"{strange[0]}; leave its phrases out, or label some sentences with it"
             )
     return labels

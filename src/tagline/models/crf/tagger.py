@@ -258,7 +258,7 @@ class CRFTagger(ChainModel):
             return labellings
         held = None
         if known is not None:
-            rows = (row or [None] * len(labels) for row, labels in zip(known, labellings, strict=True))
+            rows = ([None] * len(labels) if row is None else row for row, labels in zip(known, labellings, strict=True))
             held = np.array([label is not None for row in rows for label in row], np.bool_)
         filled = dictionary.fill(tokens_as_corpus(X), labellings, str(self.parameters_.scheme), held=held)
         assert isinstance(filled, list)
