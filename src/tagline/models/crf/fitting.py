@@ -251,8 +251,8 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
         known = sorted({label[2:] for label in labels if label[1:2] in ("-", "_")})
         if strange := [kind for kind in dictionary.types if kind not in known]:
             raise InputError(
-                f'dictionary: expected types that labels have (priority "under"), {", ".join(known) or "here none"}, got '
-                f"{strange[0]}; leave its phrases out, or label some sentences with it"
+                f'dictionary: expected types that labels have (priority "under"), {", ".join(known) or "here none"}, '
+                f"got {strange[0]}; leave its phrases out, or label some sentences with it"
             )
     return labels
 
