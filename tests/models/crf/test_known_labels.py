@@ -226,10 +226,10 @@ def test_a_dictionary_under_the_model_keeps_what_is_known() -> None:
 
 
 def test_a_model_whose_dictionary_has_a_type_without_labels() -> None:
-    X, y = [["in", "Ulm"], ["a", "dog"], ["a", "cat"]] * 5, [["O", "B-LOC"], ["O", "O"], ["O", "O"]] * 5
-    crf = CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "LOC"}, priority="under")).fit(X, y)
+    X, y = [["in", "Rome"], ["it", "is", "he"]], [["O", "B-LOC"], ["O", "O", "O"]]
+    crf = CRF("U00:%x[0,0]\nB", scheme="IOB2", dictionary=Dictionary({"Bonn": "LOC"}, priority="under")).fit(X, y)
     crf._extraction.dictionary = Dictionary({"Bonn": "GPE"}, priority="under")
     with pytest.raises(
         InputError, match="the dictionary of this model: expected types that labels have, got one for B-GPE"
     ):
-        crf.answer_arrays([["dog", "Bonn"]])
+        crf.answer_arrays([["it", "is", "Bonn"]])
