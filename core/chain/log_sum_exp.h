@@ -20,4 +20,10 @@ inline double log_sum_exp(const double* terms, size_t count) {
 
 inline double log_sum_exp(const std::vector<double>& terms) { return log_sum_exp(terms.data(), terms.size()); }
 
+// exp(log_part − log_all), at most 1. Both were rounded on ways of their own: what is as near as that is all of it.
+inline double part_of(double log_part, double log_all) {
+    const double gap = log_part - log_all;
+    return gap >= -0x1p-49 * std::max(1.0, std::abs(log_all)) ? 1.0 : std::exp(gap);
+}
+
 }  // namespace tagline

@@ -55,7 +55,7 @@ Outcome span_probability(const Batch<double>& batch, const std::vector<SpanQuery
         const int64_t cell = batch.offsets[query.sentence] * batch.L;
         const double inside = log_inside(batch.sentence(query.sentence), log_alpha.data() + cell,
                                          log_beta.data() + cell, query, allowed + query.row * batch.L);
-        out[m] = std::exp(std::min(inside - log_z[size_t(query.sentence)], 0.0));
+        out[m] = part_of(inside, log_z[size_t(query.sentence)]);
     }
     return asked;
 }

@@ -165,8 +165,7 @@ Outcome whole_span_probability(const Batch<Real>& batch, const PlacedSpans& span
                 if (status[g] != Status::done) continue;
                 const Lattice lattice{scores[g], want[g].log_alpha, want[g].log_beta, reading};
                 for (int64_t m = firsts[size_t(sentences[g])]; m < firsts[size_t(sentences[g]) + 1]; ++m)
-                    out[m] = std::exp(std::min(
-                        inside.of(lattice, spans.start[m], spans.end[m], spans.type[m]) - members[g].log_z, 0.0));
+                    out[m] = part_of(inside.of(lattice, spans.start[m], spans.end[m], spans.type[m]), members[g].log_z);
             }
             return true;
         });
