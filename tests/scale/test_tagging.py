@@ -147,6 +147,9 @@ class TestErrors:
     ) -> None:
         out = tmp_path / "out"
         assert tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", out, "--ray").code == 0
+        kept = (out / RECORD).read_bytes()
+        assert tagline("tag", "-q", "-m", model, corpus / "part01.txt", "-o", out / "other.txt").code == 0
+        assert (out / RECORD).read_bytes() == kept  # that file is none of the run
         assert tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", f"{out}/", "--marginals").code == 0
         assert not (out / RECORD).exists()
         line = line_of(tagline("tag", "-q", "-m", model, corpus / "part00.txt", "-o", out, "--ray"))

@@ -142,9 +142,13 @@ def forget(target: str) -> None:
         record = _read_record(path)
     except InputError:
         return
-    if record is not None and record["inputs"].pop(os.path.basename(target), None) is not None:
-        with open_target(path) as stream:
-            stream.write(json.dumps(record, ensure_ascii=False, indent=1).encode())
+    if record is None or record["inputs"].pop(os.path.basename(target), None) is None:
+        return
+    if not record["inputs"]:
+        os.unlink(path)
+        return
+    with open_target(path) as stream:
+        stream.write(json.dumps(record, ensure_ascii=False, indent=1).encode())
 
 
 def _read_record(path: str) -> Any:
