@@ -40,7 +40,6 @@ LIBRARIES = {
         ("fastapi", "starlette", "uvicorn", "pydantic", "pydantic_core", "prometheus_client"), ("serving",)
     ),
     "ray": ("scale",),
-    "typer": ("cli",),
     "rich": ("training", "cli"),
 }
 

@@ -205,27 +205,3 @@ def test_doctor_and_a_broken_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     (problem,) = health.examine().problems
     assert problem.startswith("torch: expected it to be imported, got M")  # what is missing, in words of Python or ours
     assert problem.endswith("; install it again")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_words(shell: str) -> None:
-    code = (
-        f"import sys; sys.argv = ['tagline', '--show-completion', {shell!r}]\n"
-        "import shellingham\nfrom tagline.cli import main\n"
-        f"shellingham.detect_shell = lambda: ({shell!r}, {shell!r})\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "_TAGLINE_COMPLETE" in done.stdout
-
-
-def test_words_are_completed_without_heavy_imports() -> None:
-    code = (
-        "import os, sys\nos.environ |= {'_TAGLINE_COMPLETE': 'complete_bash', 'COMP_WORDS': 'tagline in', "
-        "'COMP_CWORD': '1', '_TYPER_COMPLETE_ARGS': 'tagline in'}\n"
-        "from tagline.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(*sorted({'torch', 'sklearn'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["inspect", "info"], done

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-import typer
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 from tagline.cli import foreign, language
+from tagline.cli.app import COMMANDS, PROGRAM, command_named
+from tagline.cli.arguments import Command, Parameter
+from tagline.cli.usage import call_of
 
 WORDS = {
     "en": {
@@ -41,7 +42,7 @@ SUBCOMMANDS = {"crfsuite": ("learn", "tag", "dump")}  # they have a help of thei
 
 
 def paragraphs(text: str) -> Iterator[nodes.Node]:
-    """Turn the help of a command into nodes; what begins with a backspace is shown as it stands, by Typer too."""
+    """Turn the help of a command into nodes; what begins with a backspace is shown as it stands."""
     for block in text.split("\n\n"):
         if block.startswith("\b"):
             title, *lines = block.strip("\b\n").split("\n")
@@ -53,16 +54,6 @@ def paragraphs(text: str) -> Iterator[nodes.Node]:
 
 def code(text: str) -> nodes.literal_block:
     return nodes.literal_block(text, text, language="text")
-
-
-def name_of_type(parameter: Any) -> str:
-    """Name what an option takes: nothing for a switch."""
-    if getattr(parameter, "is_flag", False):
-        return ""
-    if parameter.metavar:
-        return str(parameter.metavar)
-    kind = parameter.type_descriptor.annotation
-    return str(getattr(kind, "__name__", kind)).upper().replace("STR", "TEXT").replace("INT", "NUMBER")
 
 
 class Commands(Directive):
@@ -79,15 +70,9 @@ class Commands(Directive):
             language.use("en")
 
     def sections(self) -> Iterator[nodes.Node]:
-        from tagline.cli.app import make_app
-
-        group = typer.main.get_command(make_app())
-        whole = typer.Context(group, info_name="tagline")  # type: ignore[arg-type]
-        yield from self.parameters(group, "tagline")
-        for name in group.list_commands(whole):  # type: ignore[attr-defined]
-            command = group.get_command(whole, name)  # type: ignore[attr-defined]
-            if name not in foreign.TOOLS:
-                yield self.section(name, self.command(command, typer.Context(command, parent=whole, info_name=name)))
+        yield from self.parameters(PROGRAM, "tagline")
+        for name in COMMANDS:
+            yield self.section(name, self.command(command_named(name), name))
         others = [self.section(name, self.tool(name)) for name in foreign.TOOLS]
         yield self.section("", others, title=self.words["others"], identifier="other-tools")
 
@@ -99,38 +84,35 @@ class Commands(Directive):
         self.state.document.note_explicit_target(section)
         return section
 
-    def command(self, command: Any, context: typer.Context) -> Iterator[nodes.Node]:
-        yield code(re.split("[:：]", command.get_usage(context), maxsplit=1)[1].strip())
-        yield from paragraphs(command.help)
-        yield from self.parameters(command, context.info_name or "")
+    def command(self, command: Command, name: str) -> Iterator[nodes.Node]:
+        yield code(call_of(command))
+        yield from paragraphs(language.paragraphs(command.help))
+        yield from self.parameters(command, name)
 
-    def parameters(self, command: Any, name: str) -> Iterator[nodes.Node]:
+    def parameters(self, command: Command, name: str) -> Iterator[nodes.Node]:
         """List the arguments, then the options by the panels in which ``--help`` shows them."""
 
-        def panel(parameter: Any) -> str:
-            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            return parameter.rich_help_panel or self.words[usual]
+        def panel(parameter: Parameter) -> str:
+            usual = "Options" if parameter.flags else "Arguments"
+            return language.phrase(parameter.panel) or self.words[usual]
 
-        shown = [parameter for parameter in command.params if not parameter.hidden]
-        order = list(dict.fromkeys(map(panel, shown)))
-        for title, parameters in groupby(sorted(shown, key=lambda p: order.index(panel(p))), panel):
+        order = list(dict.fromkeys(map(panel, command.parameters)))
+        for title, parameters in groupby(sorted(command.parameters, key=lambda p: order.index(panel(p))), panel):
             yield nodes.rubric(text=title)
             yield nodes.definition_list("", *(self.option(parameter, name) for parameter in parameters))
 
-    def option(self, parameter: Any, command: str) -> nodes.definition_list_item:
-        spellings = sorted([*parameter.opts, *parameter.secondary_opts], key=lambda name: -len(name))
-        if parameter.param_type_name == "argument":
-            spellings = [parameter.metavar or parameter.name]
+    def option(self, parameter: Parameter, command: str) -> nodes.definition_list_item:
+        spellings = sorted([*parameter.flags, *parameter.off], key=lambda name: -len(name)) or [parameter.shown]
         term = nodes.term("", "", ids=[f"{command}-{parameter.name}".replace("_", "-")], classes=["option"])
         for place, spelling in enumerate(spellings):
             term += [*([nodes.Text(", ")] if place else []), nodes.literal(text=spelling)]
-        if parameter.param_type_name != "argument" and (kind := name_of_type(parameter)):
-            term += [nodes.Text(" "), nodes.emphasis(text=kind)]
-        definition = nodes.definition("", *paragraphs_of_option(parameter.help or ""))
+        if parameter.flags and parameter.shown:
+            term += [nodes.Text(" "), nodes.emphasis(text=parameter.shown)]
+        definition = nodes.definition("", *paragraphs_of_option(language.phrase(parameter.help)))
         facts = nodes.paragraph(classes=["facts"])
         if parameter.required:
             facts += nodes.Text(self.words["required"])
-        elif parameter.default not in (None, False, "", [], ()) and not callable(parameter.default):
+        elif parameter.default not in (None, False, ""):
             facts += [nodes.Text(self.words["default"]), nodes.literal(text=str(parameter.default))]
         if facts.children:
             definition += facts

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from dataclasses import dataclass
+from unittest.mock import patch
 
-from typer.testing import CliRunner
-
-from tagline.cli.app import make_app
+from tagline.cli.app import run
 from tagline.errors import TaglineError
 
 
@@ -21,12 +22,23 @@ class Done:
 
 def tagline(*words: object, input: str | bytes | None = None) -> Done:
     """Run a command; an error meant for users becomes its line, anything else is raised."""
-    result = CliRunner().invoke(make_app(), [str(word) for word in words], input=input)
-    error = result.exception
-    if error is not None and not isinstance(error, TaglineError | OSError | SystemExit):
-        raise error
-    said = f"tagline: {error}\n" if isinstance(error, TaglineError | OSError) else ""
-    return Done(result.exit_code, result.stdout, result.stderr + said)
+    given = input.encode() if isinstance(input, str) else input or b""
+    texts = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (given, b"", b"")]
+    code, said = 0, ""
+    with patch.multiple(sys, stdin=texts[0], stdout=texts[1], stderr=texts[2]):
+        try:
+            run([str(word) for word in words])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        except (TaglineError, OSError) as error:
+            code, said = 1, f"tagline: {error}\n"
+        out, err = (_written(text) for text in texts[1:])
+    return Done(code, out, err + said)
+
+
+def _written(text: io.TextIOWrapper) -> str:
+    text.flush()
+    return text.buffer.getvalue().decode()  # type: ignore[attr-defined]  # it is a BytesIO
 
 
 def line_of(done: Done) -> str:

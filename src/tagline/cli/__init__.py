@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
-    """Run the command line; errors meant for users end it with one line and exit code 1."""
-    from tagline.cli.foreign import TOOLS, run
+    """Run the command line; errors meant for users end it with one line and exit code 1, or 2 for a wrong call."""
+    from tagline.cli.foreign import TOOLS
+    from tagline.cli.foreign import run as run_foreign
     from tagline.cli.language import asked_for, phrase, use
     from tagline.errors import TaglineError
 
+    words = sys.argv[1:]
     use(asked_for())
-    if sys.argv[1:] and sys.argv[1] in TOOLS:
-        sys.exit(run(sys.argv[1], sys.argv[2:]))
+    if words and words[0] in TOOLS:
+        sys.exit(run_foreign(words[0], words[1:]))
     try:
-        from tagline.cli.app import make_app
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        sys.exit(f"tagline: the command line needs {error.name}; install it with: pip install typer rich")
-    try:
-        make_app()(prog_name="tagline")
+        if shell := os.environ.get("_TAGLINE_COMPLETE"):
+            from tagline.cli.completion import answer
+
+            return answer(shell, words)
+        from tagline.cli.app import run
+
+        run(words)
     except TaglineError as error:
         sys.exit(f"tagline: {phrase(str(error))}")
     except ImportError as error:
         sys.exit(f"tagline: {phrase(_missing(error))}")
     except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still has to write when it ends
         sys.exit(1)
     except OSError as error:
         sys.exit(f"tagline: {error.filename or 'file'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
-# What models need beyond the base package, and the name under which pip installs it.
-_EXTRAS = {"torch": "torch", "transformers": "transformers", "tokenizers": "transformers"}
+# What commands need, and what pip installs for it; the base package has rich, but source files alone do not.
+_SOURCES = {"torch": "'tagline[torch]'", "rich": "rich"}
+_SOURCES |= dict.fromkeys(("transformers", "tokenizers"), "'tagline[transformers]'")
 
 
 def _missing(error: ImportError) -> str:
     """Say how to install what is missing; an error of another kind is raised again."""
     package = (error.name or "").partition(".")[0]
-    if package in _EXTRAS:
-        return f"this needs the package {package}; install it with: pip install 'tagline[{_EXTRAS[package]}]'"
+    if package in _SOURCES:
+        return f"this needs the package {package}; install it with: pip install {_SOURCES[package]}"
     if "pip install" not in str(error):
         raise error
     return str(error)

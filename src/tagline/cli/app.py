@@ -4,47 +4,96 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import sys
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Annotated
 
-import typer
-
 import tagline
-from tagline.cli.foreign import PANEL, TOOLS, listed
-from tagline.cli.language import group_class
-from tagline.cli.options import Command
-from tagline.cli.speech import say
+from tagline.cli import foreign
+from tagline.cli.arguments import HELP, Command, UsageError, option, scan, unknown
+from tagline.cli.speech import put, say
+from tagline.cli.usage import complain, show_help
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
     *("tune", "describe", "eval", "cluster", "convert-tags", "convert-model"),
 )
-
-_AS_THEY_STAND = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-
-def make_app() -> typer.Typer:
-    """Put the commands together; those of models that were registered are in them."""
-    app = typer.Typer(
-        help="Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs.",
-        cls=group_class(),
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(common)
-    for name in COMMANDS:
-        module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
-        app.command(name, cls=Command)(module.make() if hasattr(module, "make") else module.command)
-    for name in TOOLS:  # their arguments are read by themselves, before this is asked
-        app.command(name, rich_help_panel=PANEL, add_help_option=False, context_settings=_AS_THEY_STAND)(listed(name))
-    return app
+SHELLS = re.compile("bash|zsh|fish")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def program(
+    version: Annotated[bool, option("--version", help="Print the version and stop.")] = False,
+    install_completion: Annotated[
+        str | None,
+        option(
+            help="Let bash, zsh or fish complete commands and options; left out: $SHELL.",
+            metavar="[SHELL]",
+            alone=SHELLS,
+        ),
+    ] = None,
+    show_completion: Annotated[
+        str | None, option(help="Print what --install-completion writes.", metavar="[SHELL]", alone=SHELLS)
+    ] = None,
+) -> None:
+    """Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs."""
+    if version:
         say(f"tagline {tagline.__version__}")
-        raise typer.Exit
+    elif install_completion is not None or show_completion is not None:
+        from tagline.cli import completion
+
+        if show_completion is not None:
+            put(completion.script_for(show_completion))
+        else:
+            for path in completion.install(install_completion or ""):
+                say(f"wrote {path}", err=True)
+            say("completion works in shells that are started from now on", err=True)
+    else:
+        return
+    raise SystemExit(0)
+
+
+PROGRAM = Command("tagline", program)
+
+
+def command_named(name: str) -> Command:
+    """Return a command; those of models that were registered have their options in it."""
+    if name not in COMMANDS:
+        raise unknown("command", name, (*COMMANDS, *foreign.TOOLS))
+    module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
+    return Command(f"tagline {name}", module.make() if hasattr(module, "make") else module.command)
+
+
+def lists() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """List the commands and those of other tools, with what each does."""
+    yield "Commands", [(name, command_named(name).help) for name in COMMANDS]
+    yield foreign.PANEL, [(name, text) for name, (_, _, text) in foreign.TOOLS.items()]
+
+
+def run(words: Sequence[str]) -> None:
+    """Do what words say: run a command, or show help; words that cannot be meant end it with exit code 2."""
+    prepare()
+    command = PROGRAM
+    try:
+        if not words:
+            show_help(PROGRAM, lists())
+            raise SystemExit(2)
+        _, rest = scan([*PROGRAM.parameters, HELP], words, until_word=True)
+        if not PROGRAM.run(words[: len(words) - len(rest)]):
+            show_help(PROGRAM, lists())
+            return
+        if not rest:
+            raise UsageError("Missing command.")
+        name, *own = rest
+        if name in foreign.TOOLS:
+            raise SystemExit(foreign.run(name, own))
+        command = command_named(name)
+        if not command.run(own):
+            show_help(command)
+    except UsageError as error:
+        complain(command, str(error), of_commands=command is PROGRAM)
+        raise SystemExit(2) from None
 
 
 class _Warnings(logging.Handler):
@@ -68,12 +117,8 @@ class _Encodings(logging.Handler):
             say(f"{text}; --encoding says otherwise", err=True)
 
 
-def common(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Options before the command."""
+def prepare() -> None:
+    """Let streams take any text, and let warnings of the library be said."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # files and pipes get UTF-8, a terminal what it can show
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")

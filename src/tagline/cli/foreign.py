@@ -7,12 +7,7 @@ Such a command starts without our command line, and without the libraries that i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import typer
 
 PANEL = "Commands of other tools"
 
@@ -49,18 +44,6 @@ def _say(text: str) -> None:
     from tagline.cli.speech import say
 
     say(text, err=True)
-
-
-def listed(name: str) -> Callable[[typer.Context], None]:
-    """Make the entry of a tool in ``tagline --help``."""
-    import typer
-
-    def command(context: typer.Context) -> None:
-        raise typer.Exit(run(name, context.args))
-
-    command.__annotations__ = {"context": typer.Context, "return": None}  # Typer resolves no names of this scope
-    command.__doc__ = TOOLS[name][2]
-    return command
 
 
 def crf_learn() -> None:

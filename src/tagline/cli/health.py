@@ -14,7 +14,7 @@ from tagline import compiled
 from tagline.errors import TaglineError
 from tagline.models.registry import is_installed
 
-BASE = ("numpy", "scikit-learn", "safetensors", "typer", "rich")
+BASE = ("numpy", "scikit-learn", "safetensors", "rich")
 EXTRAS = {
     "torch": ("torch",),
     "transformers": ("transformers", "tokenizers"),

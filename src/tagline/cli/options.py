@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-import typer
-from typer.core import TyperCommand
-
+from tagline.cli.arguments import option
 from tagline.models.options import DATA, Option
 
 MESSAGES, SCALE = "Messages", "Several machines"
@@ -23,34 +21,31 @@ TOKENIZERS = {
     "treebank": "words as English treebanks have them: Anna | 's | do | n't | Dr.",
 }
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AsJson = Annotated[bool, option("--json", help="Print JSON instead of text.")]
 Encoding = Annotated[
     str,
-    typer.Option(
-        help="Of the input; auto: UTF-8, or GB18030 where it is that. What is written is UTF-8.", rich_help_panel=DATA
-    ),
+    option(help="Of the input; auto: UTF-8, or GB18030 where it is that. What is written is UTF-8.", panel=DATA),
 ]
-Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Skip broken sentences and report them.", rich_help_panel=DATA)
-]
+Lenient = Annotated[bool, option("--lenient", help="Skip broken sentences and report them.", panel=DATA)]
 Ray = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--ray",
         help="Work on Ray: at this address, such as 10.0.0.1:6379, or started on this machine without one.",
         metavar="[ADDRESS]",
-        rich_help_panel=SCALE,
+        alone=_ADDRESS,
+        panel=SCALE,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(help="With --ray: so many processes; one a processor by default.", rich_help_panel=SCALE),
+    option(help="With --ray: so many processes; one a processor by default.", panel=SCALE),
 ]
-ModelFile = Annotated[str, typer.Option("-m", "--model", help="A model that tagline train wrote.")]
-Threads = Annotated[int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.")]
+ModelFile = Annotated[str, option("-m", "--model", help="A model that tagline train wrote.")]
+Threads = Annotated[int | None, option(help="By default TAGLINE_THREADS or one a core.")]
 Tokens = Annotated[
     str,
-    typer.Option(
+    option(
         help="\n\n".join(  # a line each
             [
                 "How text is cut; auto: as the tokens were that the model learned from.",
@@ -71,23 +66,6 @@ def use_threads(count: int | None) -> None:
         os.environ["OMP_NUM_THREADS"] = str(count)  # PyTorch reads it when it is loaded
 
 
-class Command(TyperCommand):
-    """A command whose option --ray may stand without an address, which Typer's own options cannot."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line; what follows --ray is an address where it looks like one."""
-        words: list[str] = []
-        for word in args:
-            if words and words[-1] == "--ray":
-                address = word if _ADDRESS.fullmatch(word) else ""
-                words[-1:] = [f"--ray={address}"] if address else ["--ray=", word]
-            else:
-                words.append(word)
-        if words and words[-1] == "--ray":
-            words[-1] = "--ray="
-        return super().parse_args(ctx, words)
-
-
 def with_options(function: Callable[..., None], options: Iterable[Option], before: str) -> Callable[..., None]:
     """Return a command whose signature has further options, which reach the function as keyword arguments.
 
@@ -99,7 +77,7 @@ def with_options(function: Callable[..., None], options: Iterable[Option], befor
     own = inspect.signature(function, eval_str=True)
     parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     place = next(n for n, parameter in enumerate(parameters) if parameter.name == before)
-    parameters[place:place] = [_parameter(option) for option in options]
+    parameters[place:place] = list(map(_parameter, options))
 
     def command(**values: Any) -> None:
         function(**values)
@@ -110,19 +88,12 @@ def with_options(function: Callable[..., None], options: Iterable[Option], befor
     return command
 
 
-def _parameter(option: Option) -> inspect.Parameter:
-    flags = option.flags or (option.flag,)
-    shown = typer.Option(*flags, help=option.help, rich_help_panel=option.panel or None)
-    annotation = option.type if option.default is not None else option.type | None
+def _parameter(setting: Option) -> inspect.Parameter:
+    described = option(*setting.flags or (setting.flag,), help=setting.help, panel=setting.panel)
+    annotation = setting.type if setting.default is not None else setting.type | None
     return inspect.Parameter(
-        option.name,
+        setting.name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=option.default,
-        annotation=Annotated[annotation, shown],
+        default=setting.default,
+        annotation=Annotated[annotation, described],
     )
-
-
-def on_command_line(context: typer.Context) -> list[str]:
-    """Return the parameters whose options stand on the command line."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]

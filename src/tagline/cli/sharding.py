@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
-import typer
-
 import tagline
 from tagline.cli.meter import Meter
 from tagline.cli.speech import say
@@ -115,7 +113,7 @@ def tag_shards(
     except KeyboardInterrupt:
         done = sum(os.path.exists(shard.target) for shard in shards)
         say(f"stopped; {done} of {len(shards)} files are tagged: the same command goes on with the others", err=True)
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
     _report(shards, outcomes, skipped, folder)
 
 

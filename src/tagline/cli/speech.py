@@ -10,15 +10,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import typer
-
 from tagline.cli.language import phrase
 from tagline.errors import InputError, visible
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Write words for people, in their language."""
-    typer.echo(visible(phrase(text)), err=err, nl=nl)
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None:  # a closed one is None
+        print(visible(phrase(text)), file=stream, end="\n" if nl else "", flush=True)
 
 
 def put(text: str) -> None:

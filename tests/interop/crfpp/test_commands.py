@@ -267,5 +267,5 @@ def test_the_command_loads_no_scikit_learn() -> None:
     import sys
 
     check = "import sys, tagline.interop.crfpp.learning, tagline.interop.crfpp.opening, tagline.interop.crfpp.answers; "
-    check += "sys.exit('sklearn' in sys.modules or 'typer' in sys.modules)"
+    check += "sys.exit('sklearn' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0

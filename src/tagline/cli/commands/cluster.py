@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding
 from tagline.cli.speech import say
 
@@ -13,21 +12,21 @@ from tagline.cli.speech import say
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(help="Texts with a sentence a line, .gz or not; with --vectors one file of word vectors."),
+        argument(help="Texts with a sentence a line, .gz or not; with --vectors one file of word vectors."),
     ],
     output: Annotated[
-        str, typer.Option("-o", "--output", help="The file to write: cluster, TAB, word, TAB, count.")
+        str, option("-o", "--output", help="The file to write: cluster, TAB, word, TAB, count.")
     ] = "clusters.txt",
-    count: Annotated[int, typer.Option("-k", "--clusters", help="How many clusters to make.")] = 1000,
+    count: Annotated[int, option("-k", "--clusters", help="How many clusters to make.")] = 1000,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Cluster word vectors by k-means; otherwise text by Brown's algorithm.")
+        bool, option("--vectors", help="Cluster word vectors by k-means; otherwise text by Brown's algorithm.")
     ] = False,
-    min_count: Annotated[int, typer.Option(help="Leave out words of a text that are rarer.")] = 2,
-    tokens: Annotated[str, typer.Option(help="How texts are cut: whitespace, words or characters.")] = "whitespace",
-    passes: Annotated[int, typer.Option(help="Of k-means, at most.")] = 20,
-    seed: Annotated[int, typer.Option(help="Of the first centres of k-means.")] = 0,
+    min_count: Annotated[int, option(help="Leave out words of a text that are rarer.")] = 2,
+    tokens: Annotated[str, option(help="How texts are cut: whitespace, words or characters.")] = "whitespace",
+    passes: Annotated[int, option(help="Of k-means, at most.")] = 20,
+    seed: Annotated[int, option(help="Of the first centres of k-means.")] = 0,
     encoding: Encoding = "auto",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing.")] = False,
+    quiet: Annotated[bool, option("-q", "--quiet", help="Tell nothing.")] = False,
 ) -> None:
     """Make clusters of words, from text or from word vectors, for tagline train --clusters.
 
@@ -50,7 +49,7 @@ def command(
             table = clusters_of_texts(files, count, min_count=min_count, tokens=tokens, encoding=encoding, quiet=quiet)
     except KeyboardInterrupt:
         say(f"interrupted, nothing was saved: {output} was not written", err=True)
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
     table.write(output)
     if not quiet:
         say(f"{output}: {len(table):,} words in {len(table.names):,} clusters", err=True)

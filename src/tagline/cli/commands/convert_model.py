@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
 
 
 def command(
-    source: Annotated[str, typer.Argument(help="A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.")],
-    target: Annotated[str, typer.Argument(help="The file to write.")],
-    to: Annotated[str, typer.Option(help="What to write: tagline, crfsuite, crfpp, crfpp-text or wapiti.")] = "tagline",
+    source: Annotated[str, argument(help="A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.")],
+    target: Annotated[str, argument(help="The file to write.")],
+    to: Annotated[str, option(help="What to write: tagline, crfsuite, crfpp, crfpp-text or wapiti.")] = "tagline",
 ) -> None:
     """Rewrite a model as a file of another tool, or another tool's as one of ours.
 

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding
 from tagline.cli.speech import say
 
 
 def command(
-    source: Annotated[str, typer.Argument(help="A column file, .gz or not; - for standard input.")],
-    target: Annotated[str, typer.Argument(help="The file to write; - for standard output.")] = "-",
-    to: Annotated[
-        str, typer.Option(help="The scheme to write: IO, IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")
-    ] = "BIOES",
-    from_scheme: Annotated[
-        str | None, typer.Option("--from", help="The scheme of the file; detected if left out.")
-    ] = None,
-    column: Annotated[str, typer.Option(help="The column of the tags, by name.")] = "tag",
-    improper: Annotated[
-        str, typer.Option(help="What to do with improper sequences: raise, conlleval, discard.")
-    ] = "raise",
+    source: Annotated[str, argument(help="A column file, .gz or not; - for standard input.")],
+    target: Annotated[str, argument(help="The file to write; - for standard output.")] = "-",
+    to: Annotated[str, option(help="The scheme to write: IO, IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")] = "BIOES",
+    from_scheme: Annotated[str | None, option("--from", help="The scheme of the file; detected if left out.")] = None,
+    column: Annotated[str, option(help="The column of the tags, by name.")] = "tag",
+    improper: Annotated[str, option(help="What to do with improper sequences: raise, conlleval, discard.")] = "raise",
     encoding: Encoding = "auto",
 ) -> None:
     """Rewrite the tags of a column file in another scheme."""

@@ -6,15 +6,15 @@ import tempfile
 from contextlib import nullcontext
 from typing import Annotated
 
-import typer
+from tagline.cli.arguments import option
 
 
 def command(
     keep: Annotated[
-        str | None, typer.Option(help="Keep the corpus and the model in this folder, to try the other commands on.")
+        str | None, option(help="Keep the corpus and the model in this folder, to try the other commands on.")
     ] = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Open a page on the model in a browser afterwards.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 8000,
+    serve: Annotated[bool, option("--serve", help="Open a page on the model in a browser afterwards.")] = False,
+    port: Annotated[int, option(between=(0, 65535), help="The port to listen on.")] = 8000,
 ) -> None:
     """Train a tagger for English and Chinese on generated sentences, score it, tag two sentences, explain one tag."""
     from tagline.cli.demonstration import show

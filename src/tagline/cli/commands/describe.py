@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding, Lenient
 from tagline.cli.speech import put_json, say
 
 
 def command(
-    file: Annotated[str, typer.Argument(help="A corpus: columns, .jsonl, .conllu; .gz of each; - for standard input.")],
+    file: Annotated[str, argument(help="A corpus: columns, .jsonl, .conllu; .gz of each; - for standard input.")],
     form: Annotated[
         str | None,
-        typer.Option("--format", help="columns, jsonl, conllu, words or text; by the file's name if left out."),
+        option("--format", help="columns, jsonl, conllu, words or text; by the file's name if left out."),
     ] = None,
     encoding: Encoding = "auto",
     as_json: AsJson = False,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from tagline.cli.options import AsJson
 from tagline.cli.speech import put_json, say
 
@@ -21,4 +19,4 @@ def command(as_json: AsJson = False) -> None:
     else:
         say(health.text(), nl=False)
     if health.problems:
-        raise typer.Exit(1)
+        raise SystemExit(1)

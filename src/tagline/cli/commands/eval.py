@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
 
@@ -19,38 +18,30 @@ if TYPE_CHECKING:
 
 
 def command(
-    gold: Annotated[
-        str, typer.Argument(help="Columns with gold and predicted tags last, as conlleval reads; or gold.")
-    ],
-    predicted: Annotated[str | None, typer.Argument(help="The same sentences, with predicted tags last.")] = None,
-    scheme: Annotated[
-        str | None, typer.Option(help="Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Count well-formed spans only, as seqeval's strict mode.")
-    ] = False,
+    gold: Annotated[str, argument(help="Columns with gold and predicted tags last, as conlleval reads; or gold.")],
+    predicted: Annotated[str | None, argument(help="The same sentences, with predicted tags last.")] = None,
+    scheme: Annotated[str | None, option(help="Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")] = None,
+    strict: Annotated[bool, option("--strict", help="Count well-formed spans only, as seqeval's strict mode.")] = False,
     conlleval: Annotated[
-        bool, typer.Option("--conlleval", help="Read spans as the CoNLL script to the letter, whatever the scheme.")
+        bool, option("--conlleval", help="Read spans as the CoNLL script to the letter, whatever the scheme.")
     ] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Score tokens only; so are tags that are of no scheme, such as NN.")
+        bool, option("--tokens", help="Score tokens only; so are tags that are of no scheme, such as NN.")
     ] = False,
-    by_type: Annotated[bool, typer.Option("--by-type/--overall", help="Print a line for each type.")] = True,
-    details: Annotated[bool, typer.Option("--details", help="Add tokens, partial matches and mistakes.")] = False,
-    compare: Annotated[
-        str | None, typer.Option(help="Another output of the same sentences, to be tested against.")
-    ] = None,
-    resamples: Annotated[int, typer.Option(help="Bootstrap samples for an interval of F1; 0 for none.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the random samples.")] = 0,
+    by_type: Annotated[bool, option("--by-type/--overall", help="Print a line for each type.")] = True,
+    details: Annotated[bool, option("--details", help="Add tokens, partial matches and mistakes.")] = False,
+    compare: Annotated[str | None, option(help="Another output of the same sentences, to be tested against.")] = None,
+    resamples: Annotated[int, option(help="Bootstrap samples for an interval of F1; 0 for none.")] = 0,
+    seed: Annotated[int, option(help="Of the random samples.")] = 0,
     as_json: AsJson = False,
-    html: Annotated[str | None, typer.Option(help="Write the report as a page to this file.")] = None,
-    plot: Annotated[str | None, typer.Option(help="Draw confusion and per-type pictures into this folder.")] = None,
+    html: Annotated[str | None, option(help="Write the report as a page to this file.")] = None,
+    plot: Annotated[str | None, option(help="Draw confusion and per-type pictures into this folder.")] = None,
     form: Annotated[
-        str, typer.Option("--format", help="columns, or words: two files of segmented text, a sentence a line.")
+        str, option("--format", help="columns, or words: two files of segmented text, a sentence a line.")
     ] = "columns",
     train: Annotated[
         str | None,
-        typer.Option(help="Of segmentation: the training text, for the recall of words that it does not have."),
+        option(help="Of segmentation: the training text, for the recall of words that it does not have."),
     ] = None,
     encoding: Encoding = "auto",
 ) -> None:

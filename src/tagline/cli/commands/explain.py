@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, ModelFile, Tokens
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
@@ -20,19 +19,17 @@ if TYPE_CHECKING:
 def command(
     sentence: Annotated[
         str,
-        typer.Argument(
+        argument(
             help="A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns."
         ),
     ],
     model: ModelFile,
-    token: Annotated[str | None, typer.Option(help="This token only: the word, or its number from 0.")] = None,
-    most: Annotated[int, typer.Option(help="Reasons for each token.")] = 5,
+    token: Annotated[str | None, option(help="This token only: the word, or its number from 0.")] = None,
+    most: Annotated[int, option(help="Reasons for each token.")] = 5,
     tokens: Tokens = "auto",
     document: Annotated[
         str | None,
-        typer.Option(
-            help="For a model that reads documents: a text with the sentences of the document that this one is in."
-        ),
+        option(help="For a model that reads documents: a text with the sentences of the document that this one is in."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A network that tagline train wrote.")],
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write.")],
+    model: Annotated[str, argument(help="A network that tagline train wrote.")],
+    output: Annotated[str, option("-o", "--output", metavar="FOLDER", help="The folder to write.")],
     opset: Annotated[
-        int | None, typer.Option(help="The version of ONNX's operators, 18 or newer; the exporter's own if left out.")
+        int | None, option(help="The version of ONNX's operators, 18 or newer; the exporter's own if left out.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has other files, too.")] = False,
+    force: Annotated[bool, option("--force", help="Write into a folder that has other files, too.")] = False,
 ) -> None:
     """Write a network (bilstm, transformer) as ONNX, with a program that needs onnxruntime and NumPy alone.
 

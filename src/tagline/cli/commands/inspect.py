@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that tagline train wrote.")],
-    other: Annotated[
-        str | None, typer.Argument(metavar="[OTHER]", help="Another model, to show what differs between the two.")
-    ] = None,
-    top: Annotated[int, typer.Option(help="Features of each label, transitions, or differences, to show.")] = 5,
-    label: Annotated[str | None, typer.Option(help="Features of this label only.")] = None,
+    model: Annotated[str, argument(help="A model that tagline train wrote.")],
+    other: Annotated[str | None, argument(help="Another model, to show what differs between the two.")] = None,
+    top: Annotated[int, option(help="Features of each label, transitions, or differences, to show.")] = 5,
+    label: Annotated[str | None, option(help="Features of this label only.")] = None,
     as_json: AsJson = False,
     weights: Annotated[
-        str | None, typer.Option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.")
+        str | None, option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.")
     ] = None,
-    plot: Annotated[str | None, typer.Option(help="Draw the transitions into this PNG file; needs matplotlib.")] = None,
+    plot: Annotated[str | None, option(help="Draw the transitions into this PNG file; needs matplotlib.")] = None,
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
 

@@ -6,36 +6,33 @@ import os
 import webbrowser
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import option
 from tagline.cli.speech import say
 from tagline.errors import InputError
 
 
 def command(
-    model: Annotated[
-        list[str], typer.Option("-m", "--model", help="A model, or name=model; may be given several times.")
-    ],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 8000,
+    model: Annotated[list[str], option("-m", "--model", help="A model, or name=model; may be given several times.")],
+    host: Annotated[str, option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option(between=(0, 65535), help="The port to listen on.")] = 8000,
     token_file: Annotated[
-        str | None, typer.Option(help="A file with a token that requests must bring; TAGLINE_TOKEN does the same.")
+        str | None, option(help="A file with a token that requests must bring; TAGLINE_TOKEN does the same.")
     ] = None,
-    insecure: Annotated[bool, typer.Option(help="Listen on other addresses without a token.")] = False,
-    max_tokens: Annotated[int, typer.Option(help="Tokens that a request may have.")] = 100_000,
-    max_body: Annotated[int, typer.Option(help="Bytes that a request may have.")] = 1_000_000,
-    max_queue: Annotated[int, typer.Option(help="Requests that may wait; more are refused for a while.")] = 1_000,
-    timeout: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 30.0,
-    drain: Annotated[float, typer.Option(help="Seconds that open requests have at the end.")] = 10.0,
+    insecure: Annotated[bool, option(help="Listen on other addresses without a token.")] = False,
+    max_tokens: Annotated[int, option(help="Tokens that a request may have.")] = 100_000,
+    max_body: Annotated[int, option(help="Bytes that a request may have.")] = 1_000_000,
+    max_queue: Annotated[int, option(help="Requests that may wait; more are refused for a while.")] = 1_000,
+    timeout: Annotated[float, option(help="Seconds that a request may take.")] = 30.0,
+    drain: Annotated[float, option(help="Seconds that open requests have at the end.")] = 10.0,
     reload: Annotated[
-        float, typer.Option(help="Seconds between two looks at the model files, to take new ones; 0 for none.")
+        float, option(help="Seconds between two looks at the model files, to take new ones; 0 for none.")
     ] = 1.0,
     allow_origin: Annotated[
-        str | None, typer.Option(help="Let pages of this origin call the service, such as https://example.org.")
+        str | None, option(help="Let pages of this origin call the service, such as https://example.org.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads of the core; all processors if left out.")] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    log: Annotated[str, typer.Option(help="How much is logged: debug, info, warning, error.")] = "info",
+    threads: Annotated[int | None, option(help="Threads of the core; all processors if left out.")] = None,
+    show: Annotated[bool, option("--open", help="Open the page in a browser.")] = False,
+    log: Annotated[str, option(help="How much is logged: debug, info, warning, error.")] = "info",
 ) -> None:
     """Answer requests by HTTP, and show a page to try models on.
 
@@ -83,7 +80,7 @@ def command(
         if show:
             webbrowser.open(address)
 
-    raise typer.Exit(serve(named_models(model), settings, host, port, log=log, announce=announce))
+    raise SystemExit(serve(named_models(model), settings, host, port, log=log, announce=announce))
 
 
 def read_token(path: str | None) -> str | None:

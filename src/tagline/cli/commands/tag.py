@@ -6,8 +6,7 @@ import gc
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
+from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
@@ -16,81 +15,69 @@ READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
 
 def command(
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", help="A model; with --url, its name at the service.")
-    ] = None,
-    files: Annotated[list[str] | None, typer.Argument(help="Files, .gz or not; - or none for standard input.")] = None,
+    model: Annotated[str | None, option("-m", "--model", help="A model; with --url, its name at the service.")] = None,
+    files: Annotated[list[str] | None, argument(help="Files, .gz or not; - or none for standard input.")] = None,
     form: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--format",
             help="columns (a token a line), jsonl, text (a sentence a line) or words (segmented text); by the file's "
             "name and its look.",
-            rich_help_panel=READING,
+            panel=READING,
         ),
     ] = None,
-    split: Annotated[
-        bool, typer.Option("--split", help="Split lines of raw text into sentences.", rich_help_panel=READING)
-    ] = False,
+    split: Annotated[bool, option("--split", help="Split lines of raw text into sentences.", panel=READING)] = False,
     tokens: Tokens = "auto",
     encoding: Encoding = "auto",
     docstart: Annotated[
-        bool, typer.Option("--docstart", help="Leave out -DOCSTART- lines of columns.", rich_help_panel=READING)
+        bool, option("--docstart", help="Leave out -DOCSTART- lines of columns.", panel=READING)
     ] = False,
     documents: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="Where documents are, for a model that reads them: a column, by name, or a file with the number of "
             "sentences of each. Left out: -DOCSTART- begins one.",
-            rich_help_panel=READING,
+            panel=READING,
         ),
     ] = None,
-    comment: Annotated[
-        str, typer.Option(help="Leave out lines of columns that begin with this.", rich_help_panel=READING)
-    ] = "",
+    comment: Annotated[str, option(help="Leave out lines of columns that begin with this.", panel=READING)] = "",
     lenient: Lenient = False,
-    marginals: Annotated[
-        bool, typer.Option("--marginals", help="Add the probability of each tag.", rich_help_panel=ASKING)
-    ] = False,
+    marginals: Annotated[bool, option("--marginals", help="Add the probability of each tag.", panel=ASKING)] = False,
     k_best: Annotated[
-        int, typer.Option("-k", "--k-best", help="So many labellings with their probabilities.", rich_help_panel=ASKING)
+        int, option("-k", "--k-best", help="So many labellings with their probabilities.", panel=ASKING)
     ] = 0,
     spans: Annotated[
         bool,
-        typer.Option(
+        option(
             "--spans",
             help="Entities with their exact probabilities; in columns, a table of them.",
-            rich_help_panel=ASKING,
+            panel=ASKING,
         ),
     ] = False,
-    min_probability: Annotated[
-        float, typer.Option(help="With --spans: leave out those below.", rich_help_panel=ASKING)
-    ] = 0.0,
+    min_probability: Annotated[float, option(help="With --spans: leave out those below.", panel=ASKING)] = 0.0,
     output: Annotated[
         str | None,
-        typer.Option(
+        option(
             "-o",
             "--output",
             help="A file; for several inputs a folder, with a file for each. Left out: standard output.",
-            rich_help_panel=WRITING,
+            panel=WRITING,
         ),
     ] = None,
     shape: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--as",
             help="columns, jsonl, brackets, html, words (with blanks between them), conllu or spans-csv; left out: "
             "jsonl for .jsonl files, else columns.",
-            rich_help_panel=WRITING,
+            panel=WRITING,
         ),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(
-            help="Ask a service, such as http://127.0.0.1:8000; TAGLINE_TOKEN has its token.", rich_help_panel=ASKING
-        ),
+        option(help="Ask a service, such as http://127.0.0.1:8000; TAGLINE_TOKEN has its token.", panel=ASKING),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on the terminal.")] = False,
+    quiet: Annotated[bool, option("-q", "--quiet", help="No progress on the terminal.")] = False,
     threads: Threads = None,
     ray: Ray = None,
     workers: Workers = None,

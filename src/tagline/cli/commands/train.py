@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
+from tagline.cli.arguments import Named, argument, option
 from tagline.cli.language import phrase, wrapped
 from tagline.cli.options import (
     MESSAGES,
@@ -17,7 +16,6 @@ from tagline.cli.options import (
     Lenient,
     Ray,
     Workers,
-    on_command_line,
     use_threads,
     with_options,
 )
@@ -44,73 +42,65 @@ def advice() -> str:
 
 
 def train(
-    invocation: typer.Context,
+    named: Named,
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="TRAIN", help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each."
-        ),
+        argument(metavar="TRAIN", help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each."),
     ],
-    output: Annotated[str, typer.Option("-o", "--output", help="The model to write.")],
-    model: Annotated[str, typer.Option("--model", help="What to train: one of the models below.")] = "crf",
+    output: Annotated[str, option("-o", "--output", help="The model to write.")],
+    model: Annotated[str, option("--model", help="What to train: one of the models below.")] = "crf",
     dev: Annotated[
-        str | None, typer.Option(help="Labelled sentences to score after each pass; the best weights are kept.")
+        str | None, option(help="Labelled sentences to score after each pass; the best weights are kept.")
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--format",
             help="columns, jsonl, conllu, or words (segmented text, a sentence a line); by the file's name if left "
             "out.",
-            rich_help_panel=DATA,
+            panel=DATA,
         ),
     ] = None,
     tag_column: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="The column to learn, a number from 0 or a name; the last if left out. Columns before it are "
             "features, those behind it are left out.",
-            rich_help_panel=DATA,
+            panel=DATA,
         ),
     ] = None,
     tokens: Annotated[
         str,
-        typer.Option(help="How texts of JSON lines are cut: words, characters or whitespace.", rich_help_panel=DATA),
+        option(help="How texts of JSON lines are cut: words, characters or whitespace.", panel=DATA),
     ] = "words",
     encoding: Encoding = "auto",
     lenient: Lenient = False,
     note: Annotated[
         list[str] | None,
-        typer.Option(help="key=value to keep in the model file; may be given several times.", rich_help_panel=DATA),
+        option(help="key=value to keep in the model file; may be given several times.", panel=DATA),
     ] = None,
     date: Annotated[
         bool,
-        typer.Option(
+        option(
             "--date/--no-date",
             help="Whether the model file says when it was trained; SOURCE_DATE_EPOCH sets the date.",
-            rich_help_panel=DATA,
+            panel=DATA,
         ),
     ] = True,
-    threads: Annotated[
-        int | None, typer.Option(help="By default TAGLINE_THREADS or one a core.", rich_help_panel=TRAINING)
-    ] = None,
+    threads: Annotated[int | None, option(help="By default TAGLINE_THREADS or one a core.", panel=TRAINING)] = None,
     ray: Ray = None,
     workers: Workers = None,
     scratch: Annotated[
         str | None,
-        typer.Option(
+        option(
             help="With --ray: a folder on each worker's disk for compiled sentences; that of temporary files if left "
             "out.",
-            rich_help_panel=SCALE,
+            panel=SCALE,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Tell nothing.", rich_help_panel=MESSAGES)] = False,
-    verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="A line for every pass.", rich_help_panel=MESSAGES)
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the facts as JSON to stdout.", rich_help_panel=MESSAGES)
-    ] = False,
+    quiet: Annotated[bool, option("-q", "--quiet", help="Tell nothing.", panel=MESSAGES)] = False,
+    verbose: Annotated[bool, option("-v", "--verbose", help="A line for every pass.", panel=MESSAGES)] = False,
+    as_json: Annotated[bool, option("--json", help="Print the facts as JSON to stdout.", panel=MESSAGES)] = False,
     **settings: Any,
 ) -> None:
     """Train a model, from labelled sentences to a file.
@@ -137,7 +127,7 @@ def train(
     use_threads(threads)
     files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
     notes = dict(parse_note(text) for text in note or ())
-    plan = plan_of(file, output, model, settings, on_command_line(invocation), dev=dev, files=files)
+    plan = plan_of(file, output, model, settings, named, dev=dev, files=files)
     plan = replace(plan, notes=notes, date=date)
     if ray is not None:
         plan = replace(plan, spread=Spread(ray, workers, threads, scratch))
@@ -153,8 +143,8 @@ def train(
         checkpoint = plan.recipe.writes().get("--checkpoint")
         left = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint and os.path.exists(checkpoint) else ""
         say(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
     if as_json and speaks():
         put_json(done.as_dict())
     if done.interrupted:
-        raise typer.Exit(130)
+        raise SystemExit(130)

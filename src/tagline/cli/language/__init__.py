@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 ENGLISH, CHINESE = "en", "zh"
 TRADITIONAL = ("tw", "hk", "mo", "hant")  # there is no table for them
 
-CLOSING = "，。；：、）！？"  # do not begin a line
+# A word or a Chinese character, with the signs that must not end a line or begin one, and the blanks behind it.
+_PIECES = re.compile(r"[（《“]*(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff])[，。；：、）！？》”]*\s*|\s+")
 
 _table: Table | None = None
 
@@ -41,11 +41,10 @@ def use(language: str) -> None:
     """Let this process speak a language from now on."""
     global _table
     if language == CHINESE:
-        from tagline.cli.language.tables import Table, translate_typer
+        from tagline.cli.language.tables import Table
         from tagline.cli.language.zh import TEXTS
 
         _table = Table(TEXTS)
-        translate_typer(_table)
     else:
         _table = None
 
@@ -55,6 +54,11 @@ def phrase(text: str) -> str:
     return text if _table is None else _table.text(text)
 
 
+def paragraphs(text: str) -> str:
+    """Return the help of a command in the language that is used."""
+    return text if _table is None else _table.paragraphs(text)
+
+
 def speak(reporter: Any) -> None:
     """Let whoever tells how training goes say its lines and stages in the language that is used."""
     for name in ("say", "stage") if _table is not None else ():
@@ -62,23 +66,26 @@ def speak(reporter: Any) -> None:
         setattr(reporter, name, lambda text, plain=plain: plain(phrase(text)))
 
 
+def cells(text: str) -> int:
+    """Count the columns of a terminal that a text takes; a Chinese character has two.
+
+    >>> cells("CRF"), cells("标注，")
+    (3, 6)
+    """
+    return len(text) + sum(sign > "\u2e80" for sign in text)
+
+
 def wrapped(text: str, width: int) -> list[str]:
-    """Break a text into lines of so many cells; a Chinese character has two, and may end a line."""
-    if text.isascii():
-        return textwrap.wrap(text, width)
-    lines, cells = [""], 0
-    for piece in re.findall(r"[!-~]+ ?|.", text):
-        size = sum(1 + (sign > "\u2e80") for sign in piece)
-        if cells + size > width and piece not in CLOSING:
-            lines, cells = [*lines, ""], 0
-        lines[-1], cells = lines[-1] + piece, cells + size
-    return lines
+    """Break a text into lines of so many cells: at blanks, and beside Chinese characters.
 
-
-def group_class() -> Any:
-    """Return the class of the group of commands, whose help is in the language that is used."""
-    if _table is None:
-        return None
-    from tagline.cli.language.tables import group_of
-
-    return group_of(_table)
+    >>> wrapped("one exact engine", 10), wrapped("标注（CRF）的句子。", 10)
+    (['one exact', 'engine'], ['标注', '（CRF）的', '句子。'])
+    """
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and cells((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        while cells(piece.rstrip()) > width:  # an address, on a narrow terminal
+            lines[-1:], piece = [lines[-1] + piece[:width], ""], piece[width:]
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

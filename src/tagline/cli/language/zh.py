@@ -15,12 +15,12 @@ HELP = {
     "Tag as crf_test of CRF++ does: -m model files.": "像 CRF++ 的 crf_test 一样标注：-m 模型 文件。",
     "Train, tag and dump as crfsuite does: learn|tag|dump.": "像 crfsuite 一样训练、标注和导出：learn|tag|dump。",
     "Train and label as wapiti does: train|label|dump|update.": "像 wapiti 一样训练和标注：train|label|dump|update。",
-    "Error": "错误",
-    "Aborted.": "已中止。",
+    "[OPTIONS]": "[选项]",
+    "COMMAND [ARGS]...": "命令 [参数]...",
     "[default: {}]": "[默认：{}]",
-    "[env var: {}]": "[环境变量：{}]",
+    "[{#} to {#}]": "[{} 到 {}]",
     "[required]": "[必需]",
-    "Try [blue]'{command_path} {help_option}'[/] for help.": "[blue]{command_path} {help_option}[/] 显示帮助。",
+    "Try '{} --help' for help.": "{} --help 显示帮助。",
     "Show this message and exit.": "显示此帮助并退出。",
     "Print the version and stop.": "显示版本并退出。",
     "Examples:": "示例：",
@@ -487,10 +487,11 @@ HELP = {
         "模型文件是否写明训练时间；SOURCE_DATE_EPOCH 可指定时间。"
     ),
     "key=value to keep in the model file; may be given several times.": "写进模型文件的 键=值；可以给几次。",
-    "Install completion for the current shell.": "为当前 shell 安装自动补全。",
-    "Show completion for the current shell, to copy it or customize the installation.": (
-        "显示当前 shell 的自动补全脚本，供复制或自行安装。"
+    "Let bash, zsh or fish complete commands and options; left out: $SHELL.": (
+        "让 bash、zsh 或 fish 自动补全命令和选项；省略时取 $SHELL。"
     ),
+    "Print what --install-completion writes.": "显示 --install-completion 会写入的内容。",
+    "completion works in shells that are started from now on": "此后启动的 shell 即可自动补全",
     "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With --states "
     "it learns hidden states of a series, a .csv file": (
         "标签发射词，标签接着标签：一秒内数完，只看一列；适合作基线，或数据很少时。加 --states 则学习序列数据"
@@ -714,15 +715,13 @@ ERRORS = {
     "Missing argument {}.": "缺少参数 {}。",
     "Missing command.": "缺少命令。",
     "No such option: {}": "没有这个选项：{}",
-    "No such option: {} (Possible options: {})": "没有这个选项：{}（可能是：{}）",
-    "No such option: {} Did you mean {}?": "没有这个选项：{}；是不是 {}？",
-    "No such command {}.": "没有这个命令：{}。",
-    "No such command {}. Did you mean {}?": "没有这个命令：{}。是不是 {}？",
-    "Option {} requires an argument.": "选项 {} 需要一个值。",
+    "No such option: {}; did you mean {}?": "没有这个选项：{}；是不是 {}？",
+    "No such command: {}": "没有这个命令：{}",
+    "No such command: {}; did you mean {}?": "没有这个命令：{}；是不是 {}？",
+    "Option {} needs a value.": "选项 {} 需要一个值。",
+    "Option {} takes no value.": "选项 {} 不带值。",
     "Got unexpected extra argument ({})": "多余的参数（{}）",
-    "Got unexpected extra arguments ({})": "多余的参数（{}）",
-    "Invalid value for {}: {} is not a valid {}.": "{} 的值无效：{} 不是有效的 {}。",
-    "Invalid value for {}: {}": "{} 的值无效：{}",
+    "give it behind the option": "请写在选项后面",
     "this needs the package {}; install it with: {}": "这需要软件包 {}；安装命令：{}",
     # Parts of errors, which are "place: expected …, got …; what to do".
     "one of {}": "{} 之一",
@@ -760,6 +759,8 @@ ERRORS = {
     "both": "两个都有",
     "one of them": "其中一个",
     "a number": "数",
+    "a whole number": "整数",
+    "a whole number, {} to {}": "{} 到 {} 的整数",
     "a number, {} or more": "不小于 {} 的数",
     "a number, {} to {}": "{} 到 {} 的数",
     "a number from 0 to 1": "0 到 1 的数",
