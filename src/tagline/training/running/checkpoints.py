@@ -184,7 +184,9 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
         if "model" in differ:  # everything else differs, too
             differ = ["model"]
         names = _AUTO if now.get("algorithm") == "auto" else {}
-        texts = [f"{names.get(name, name)} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ]
+        texts = [
+            f"{names.get(name, name)} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ
+        ]
         texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
