@@ -36,8 +36,10 @@ struct Node {
 
 class Ranking {
 public:
-    explicit Ranking(const Scores<double>& sentence) : s_(sentence), T_(s_.T), L_(s_.L), nodes_(size_t(T_ * L_ + 1)) {
-        for (int64_t t = 0; t < T_; ++t)
+    // Where it is stopped, the ranking is left half made.
+    Ranking(const Scores<double>& sentence, const int* stop)
+        : s_(sentence), T_(s_.T), L_(s_.L), nodes_(size_t(T_ * L_ + 1)) {
+        for (int64_t t = 0; t < T_ && !stopped(stop); ++t)
             for (int64_t j = 0; j < L_; ++j) begin(t, j);
         begin(T_, 0);
     }
@@ -139,9 +141,10 @@ private:
 
 // False when stopped.
 bool rank_paths(const Scores<double>& sentence, int64_t k, Ranked& out, const int* stop) {
-    Ranking ranking(sentence);
-    for (int64_t rank = 0; rank < k && ranking.find(rank); ++rank) {
+    Ranking ranking(sentence, stop);
+    for (int64_t rank = 0; rank < k; ++rank) {
         if (stopped(stop)) return false;
+        if (!ranking.find(rank)) break;
         out.labels.resize(out.labels.size() + size_t(sentence.T));
         out.scores.push_back(ranking.write(rank, out.labels.data() + rank * sentence.T));
     }

@@ -41,6 +41,20 @@ struct PairTile {
 
 constexpr uint32_t kInOrder = uint32_t(1) << 31;
 
+// Rows of a tile that are added one after the other, in one sum; a taller tile has several sums, see multiply.h.
+constexpr int64_t kRowsInOneSum = 32;
+
+// The legal cells of a table column by column, for sentences abreast, in the order in which a sentence alone adds them.
+struct PairColumn {
+    int32_t label;
+    int32_t ends[4];  // where the cells of each of its sums end; the first begins where the column before it ends
+};
+
+struct PairColumns {
+    const PairColumn* columns;  // [L], by the number of their cells; null where sentences do not go abreast
+    const int32_t *rows, *places, *numbers;  // [pairs] row label, place among the numbers of the cells, the pair
+};
+
 struct PairTable {
     const PairTile* tiles;
     int64_t num_tiles, num_cells;  // cells: vectors
@@ -50,6 +64,7 @@ struct PairTable {
     const uint32_t* lanes;         // [num_cells] bits of the legal lanes, and kInOrder where all lanes are legal and the
                                    // pairs are numbered in their order
     const int32_t* numbers;        // the pairs of legal lanes, cell by cell
+    PairColumns by_column;
 };
 
 struct PairTables {

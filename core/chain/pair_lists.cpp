@@ -26,6 +26,10 @@ constexpr int64_t kMove = 2;
 // read once for all vectors of a tile.
 constexpr double kMostWaste = 1.15;
 
+// Sentences go abreast where that takes fewer operations: one for each pair of all of them, not one for each vector of
+// each, and as long as the sums of counts, a vector for each pair, are few.
+constexpr int64_t kMostPairsOfCell = 2, kMostPairsOfLabel = 16;
+
 // The rows of each column, ascending.
 using RowLists = std::vector<std::vector<int32_t>>;
 
@@ -177,12 +181,57 @@ PairLists::Table PairLists::table(const Lists& rows_of, int lanes, int most_vect
                 out.lanes.push_back(in_order ? bits | kInOrder : bits);
             }
     }
+    const int64_t pairs = int64_t(out.numbers.size()), cells = int64_t(out.lanes.size());
+    if (pairs <= std::min(kMostPairsOfCell * cells, kMostPairsOfLabel * L_)) out.list_columns(lanes);
     return out;
+}
+
+// The same cells column by column. A tile adds its row r to sum r modulo their number, and what is left to the first.
+void PairLists::Table::list_columns(int lanes_of_vector) {
+    struct Cell {
+        int32_t sum, row, place, number;
+    };
+    const size_t L = size_t(std::count_if(columns.begin(), columns.end(), [](int32_t label) { return label >= 0; }));
+    std::vector<std::vector<Cell>> cells(L);
+    const int32_t* next = numbers.data();
+    for (const PairTile& tile : tiles) {
+        const int64_t sums = tile.rows <= kRowsInOneSum ? 1 : tile.vectors == 1 ? 4 : tile.vectors == 2 ? 2 : 1;
+        for (int64_t r = 0; r < tile.rows; ++r)
+            for (int64_t v = 0; v < tile.vectors; ++v) {
+                const int64_t cell = tile.cell + r * tile.vectors + v;
+                for (int k = 0; k < lanes_of_vector; ++k) {
+                    if (!(lanes[size_t(cell)] >> k & 1)) continue;
+                    const int32_t label = columns[size_t((tile.vector + v) * lanes_of_vector + k)];
+                    const int64_t sum = r < tile.rows / sums * sums ? r % sums : 0;
+                    cells[size_t(label)].push_back({int32_t(sum), rows[size_t(tile.row + r)],
+                                                    int32_t(cell * lanes_of_vector + k), *next++});
+                }
+            }
+    }
+    std::vector<int32_t> order(L);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return cells[size_t(a)].size() < cells[size_t(b)].size(); });
+    for (int32_t label : order) {
+        PairColumn column{label, {}};
+        for (int32_t sum = 0; sum < 4; ++sum) {
+            for (const Cell& cell : cells[size_t(label)]) {
+                if (cell.sum != sum) continue;
+                column_rows.push_back(cell.row);
+                column_places.push_back(cell.place);
+                column_numbers.push_back(cell.number);
+            }
+            column.ends[sum] = int32_t(column_rows.size());
+        }
+        by_column.push_back(column);
+    }
 }
 
 PairTable PairLists::Table::view() const {
     return {tiles.data(),   int64_t(tiles.size()), int64_t(lanes.size()), rows.data(),
-            columns.data(), places.empty() ? nullptr : places.data(), lanes.data(), numbers.data()};
+            columns.data(), places.empty() ? nullptr : places.data(), lanes.data(), numbers.data(),
+            {by_column.empty() ? nullptr : by_column.data(), column_rows.data(), column_places.data(),
+             column_numbers.data()}};
 }
 
 // The lists are made for one variant's kernels, whose vectors of each type have one width.

@@ -39,6 +39,9 @@ private:
         std::vector<PairTile> tiles;
         std::vector<int32_t> rows, columns, places, numbers;
         std::vector<uint32_t> lanes;
+        std::vector<PairColumn> by_column;
+        std::vector<int32_t> column_rows, column_places, column_numbers;
+        void list_columns(int lanes_of_vector);
         PairTable view() const;
     };
 

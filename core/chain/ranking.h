@@ -30,10 +30,12 @@ struct Worse {
 template <class Lattice>
 class Ranking {
 public:
-    explicit Ranking(const Lattice& lattice)
+    // Where is_stopped() says so, the ranking is left half made.
+    template <class Stopped>
+    Ranking(const Lattice& lattice, const Stopped& is_stopped)
         : lattice_(lattice), last_(lattice.last()), nodes_(size_t(lattice.size()) + 1) {
         nodes_[0].ranked.push_back({0, 0, 0});
-        for (int64_t k = 2; k <= last_; ++k)
+        for (int64_t k = 2; k <= last_ && !is_stopped(); ++k)
             for (int64_t b = 0; b < lattice_[k - 1].count; ++b)
                 for (int64_t c = 0; c < lattice_[k].count; ++c) begin({k, b, c});
         begin(end());
@@ -137,9 +139,10 @@ private:
 // Rank up to k labellings of T tokens; false where there is none, or where it was stopped.
 template <class Lattice, class Stopped>
 bool rank_labellings(const Lattice& lattice, int64_t k, int64_t T, Ranked& ranked, const Stopped& is_stopped) {
-    Ranking<Lattice> ranking(lattice);
-    for (int64_t rank = 0; rank < k && ranking.find(rank); ++rank) {
+    Ranking<Lattice> ranking(lattice, is_stopped);
+    for (int64_t rank = 0; rank < k; ++rank) {
         if (is_stopped()) return false;
+        if (!ranking.find(rank)) break;
         ranked.labels.resize(ranked.labels.size() + size_t(T));
         ranked.scores.push_back(ranking.write(rank, ranked.labels.data() + rank * T));
     }

@@ -22,20 +22,24 @@ void TripleRows::enter(const PairLattice& lattice) {
     groups_.clear();
     begins_.assign(size_t(lattice.T()), 0);
     listed_ = used_ = 0;
-    int64_t most = 0, needed = 0;
-    for (int64_t t = 2; t < lattice.T(); ++t) {
-        const int64_t count = (lattice.count(t - 2) + 1) * lattice.count(t - 1);
-        most += count;
-        if (!lattice.all(t)) needed += count * lattice.width(t);
-    }
-    at_least(amounts_, most);
-    at_least(before_, most);
-    at_least(contexts_, most);
+    int64_t needed = 0;
+    for (int64_t t = 2; t < lattice.T(); ++t)
+        if (!lattice.all(t)) needed += (lattice.count(t - 2) + 1) * lattice.count(t - 1) * lattice.width(t);
     at_least(kept_, std::min(needed, kMostKept));
+}
+
+// Room for so many more entries. Pairs without weights have none, so what a sentence needs is seen on the way.
+void TripleRows::make_room(int64_t count) {
+    if (int64_t(amounts_.size()) >= listed_ + count) return;
+    const size_t size = size_t(std::max(listed_ + count, listed_ + listed_ / 4));
+    amounts_.resize(size);
+    before_.resize(size);
+    contexts_.resize(size);
 }
 
 const TripleRows::Group& TripleRows::list(int64_t t, int64_t b, const double* alpha, int64_t stride) {
     if (b == 0) begins_[size_t(t)] = int64_t(groups_.size());
+    make_room(lattice_->count(t - 2) + 1);
     const int32_t *labels = lattice_->labels(t - 2), here = lattice_->label(t - 1, b);
     double *amounts = amounts_.data() + listed_, bare = 0;
     int32_t *before = before_.data() + listed_, *contexts = contexts_.data() + listed_;

@@ -49,6 +49,7 @@ private:
     std::vector<const double*> rows_;
     int64_t listed_ = 0, used_ = 0;  // of the lists, of kept_
 
+    void make_room(int64_t count);
     void gather(int64_t t, const Group& group, double* out);
 };
 

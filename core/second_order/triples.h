@@ -27,11 +27,14 @@ public:
     template <class Real>
     void load(const Real* scores) {
         fits_ = true;
-        for (size_t k = 0; k < table_.size(); ++k) {
-            table_[k] = double(scores[k]);
-            exps_[k] = std::exp(table_[k]);
-            fits_ = fits_ && (table_[k] == -kInf || std::abs(table_[k]) < kWidest);
-        }
+        for (size_t k = 0; k < table_.size(); ++k) set(k, double(scores[k]));
+    }
+
+    // The same where all scores but those of some cells are 0, now and before.
+    template <class Real>
+    void load(const Real* scores, const std::vector<int64_t>& cells) {
+        fits_ = true;
+        for (int64_t cell : cells) set(size_t(cell), double(scores[cell]));
     }
 
     explicit operator bool() const { return L_ > 0; }
@@ -55,6 +58,12 @@ private:
     std::vector<int32_t> rows_;
     std::vector<double> table_, exps_;
     bool fits_ = true;
+
+    void set(size_t cell, double score) {
+        table_[cell] = score;
+        exps_[cell] = std::exp(score);
+        fits_ = fits_ && (score == -kInf || std::abs(score) < kWidest);
+    }
 };
 
 // The lattice of one sentence: which labels its tokens may have, and the scores between those. A value stands for a pair of candidates

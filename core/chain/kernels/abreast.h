@@ -397,7 +397,8 @@ inline bool can_go_abreast(int count, const Scores<Real>* sentences, const SumSh
                            const Answers<Real>* want) {
     const Scores<Real>& s = sentences[0];
     const Answers<Real>& asked = want[0];
-    if (s.per_position || s.symbols || s.gaussians || shared.pairs || s.L > kMostLabelsAbreast) return false;
+    if (s.per_position || s.symbols || s.gaussians) return false;
+    if (shared.pairs ? !can_go_abreast(*shared.pairs, s.T, s.L) : s.L > kMostLabelsAbreast) return false;
     if (shared.too_large) return false;
     if (!(shared.edge_range <= ExpLimits<Real>::kEmissionRange)) return false;
     if (asked.edges || asked.log_alpha || asked.log_beta || asked.entropy) return false;
@@ -412,6 +413,9 @@ bool posterior_abreast(int count, const Scores<Real>* sentences, const void* mem
                        Status* status, Arena& scratch, const int* stop) {
     const auto& shared = *static_cast<const SumShared<Real>*>(memory);
     if (!can_go_abreast(count, sentences, shared, want)) return false;
-    Abreast<Real>(count, sentences, shared, want, scratch, stop).compute(status);
+    if (shared.pairs)
+        PairsAbreast<Real>(count, sentences, shared, want, scratch, stop).compute(status);
+    else
+        Abreast<Real>(count, sentences, shared, want, scratch, stop).compute(status);
     return true;
 }

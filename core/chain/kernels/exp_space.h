@@ -78,6 +78,7 @@ struct SumShared {
     Real *start_allowed, *end_allowed;  // [S] 1 or 0
     const PairTables* pairs;       // null where the transitions are matrices
     Real *into, *out_of;           // [L, S] E = exp(T)·2^−K and its transpose; or the cells of the tables of pairs
+    Real *into_columns, *out_of_columns;  // [pairs] E in the order of the tables' columns, where sentences go abreast
     Real *may_enter, *may_leave;   // [L, S] 1 or 0, and its transpose; only where some transition of a matrix is forbidden
     Real *table, *table_power;     // [rows, S] exp(score)·2^−K of the rows that symbols name, and [rows] K
     Spread<Real> *row_spreads;     // [rows]
@@ -87,10 +88,17 @@ struct SumShared {
 constexpr size_t kSharedHeader = 256;
 static_assert(sizeof(SumShared<double>) <= kSharedHeader);
 
+// The numbers in the columns of a table, in whole vectors; none where sentences do not go abreast.
+template <class Real>
+inline int64_t column_cells(const PairTables& pairs) {
+    return go_abreast(pairs) ? padded<Real>(pairs.legal->count) : 0;
+}
+
 template <class Real>
 size_t sum_shared_size(int64_t L, int64_t rows, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pair_cells<Real>(pairs->out_of))
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pair_cells<Real>(pairs->out_of) +
+                                        2 * column_cells<Real>(*pairs))
                                : 4 * size_t(L) * S;
     return kSharedHeader + 64 + sizeof(Real) * (4 * S + cells) +
            size_t(rows) * (sizeof(Real) * (S + 1) + sizeof(Spread<Real>));
@@ -128,6 +136,11 @@ void prepare_pairs(const Scores<Real>& common, SumShared<Real>& shared) {
     constexpr int W = Lanes<Real>::width;
     for (int64_t n = 0; n * W < into; ++n) at(shared.into, n) = powers.exp(at(shared.into, n));
     for (int64_t n = 0; n * W < out_of; ++n) at(shared.out_of, n) = powers.exp(at(shared.out_of, n));
+    if (!go_abreast(pairs)) return;
+    for (int64_t k = 0; k < pairs.legal->count; ++k) {
+        shared.into_columns[k] = shared.into[pairs.into.by_column.places[k]];
+        shared.out_of_columns[k] = shared.out_of[pairs.out_of.by_column.places[k]];
+    }
 }
 
 template <class Real>
@@ -144,7 +157,9 @@ void sum_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
     if (pairs) {
         shared.into = next;
         shared.out_of = next + pair_cells<Real>(pairs->into);
-        next = shared.out_of + pair_cells<Real>(pairs->out_of);
+        shared.into_columns = shared.out_of + pair_cells<Real>(pairs->out_of);
+        shared.out_of_columns = shared.into_columns + column_cells<Real>(*pairs);
+        next = shared.out_of_columns + column_cells<Real>(*pairs);
     } else {
         Real** const matrices[] = {&shared.into, &shared.out_of, &shared.may_enter, &shared.may_leave};
         for (Real** matrix : matrices) {

@@ -29,6 +29,8 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/posterior.h"
 #include "chain/kernels/forward_backward.h"
 #include "chain/kernels/side_by_side.h"
+#include "chain/kernels/pair_columns.h"
+#include "chain/kernels/pairs_abreast.h"
 #include "chain/kernels/abreast.h"
 #include "chain/kernels/expected_counts.h"
 #include "chain/kernels/viterbi.h"

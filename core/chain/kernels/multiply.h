@@ -33,11 +33,16 @@ TAGLINE_INLINED inline void repeat(Work work) {
     }
 }
 
+// How many independent sums a tile makes.
+template <int kVectors>
+constexpr int kSumsOfTile = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1;
+
 // V is the vector. Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed.
-template <class Ring, class V, int kCount, int kVectors, bool kListed = false, class Real, class Emit>
+template <class Ring, class V, int kCount, int kVectors, bool kListed = false, int kSums = kSumsOfTile<kVectors>,
+          class Real, class Emit>
 TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
                                           int64_t vector, Emit emit, const int32_t* rows = nullptr) {
-    constexpr int kSums = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1, kEach = kCount * kVectors;
+    constexpr int kEach = kCount * kVectors;
     V sums[kSums * kEach];
     repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<V>(); });
     const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {

@@ -11,6 +11,9 @@ inline int64_t pair_cells(const PairTable& table) {
     return (table.num_cells * PairLanes<Real>::width + W - 1) / W * W;
 }
 
+// Whether sentences with these tables may go abreast.
+inline bool go_abreast(const PairTables& pairs) { return pairs.into.by_column.columns && pairs.out_of.by_column.columns; }
+
 // Write score(row label, column label) into the cells, −∞ where a pair is forbidden.
 template <class Real, class Score>
 void fill_cells(const PairTable& table, Real* cells, Score score) {
@@ -62,13 +65,17 @@ inline void multiply_pairs(const Real* const* v, const PairTable& table, const R
     constexpr int W = PairLanes<Real>::width;
     for (int64_t k = 0; k < table.num_tiles; ++k) {
         const PairTile& tile = table.tiles[k];
-        const auto product = [&]<int kVectors>() {
-            multiply_tile<Ring, PairVec<Real>, kCount, kVectors, true>(
+        const auto product_of = [&]<int kVectors, int kSums>() {
+            multiply_tile<Ring, PairVec<Real>, kCount, kVectors, true, kSums>(
                 v, cells + tile.cell * W, tile.rows, kVectors * W, 0,
                 [&](int g, int64_t n, PairVec<Real> lanes) TAGLINE_INLINED {
                     pair_at(packed[g], tile.vector + n) = lanes;
                 },
                 table.rows + tile.row);
+        };
+        const auto product = [&]<int kVectors>() {
+            if (tile.rows <= kRowsInOneSum) return product_of.template operator()<kVectors, 1>();
+            product_of.template operator()<kVectors, kSumsOfTile<kVectors>>();
         };
         if (tile.vectors == 1) product.template operator()<1>();
         if (tile.vectors == 2) product.template operator()<2>();

@@ -24,6 +24,7 @@ struct MaxShared {
     const PairTables* pairs;  // null where the transitions are matrices
     Real *into;      // [L, S] T − high, −∞ in the padding; or the cells of the table of pairs
     Real *out_of;    // [L, S] the transpose; or [pairs] by next label, then by previous one
+    Real *into_columns;  // [pairs] in the order of the table's columns, where sentences go abreast
     Real *start, *end;  // [S]
 };
 
@@ -33,7 +34,7 @@ constexpr bool kCentred = sizeof(Real) == 4;
 template <class Real>
 size_t max_shared_size(int64_t L, const PairTables* pairs) {
     const size_t S = size_t(padded<Real>(L));
-    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + pairs->legal->count)
+    const size_t cells = pairs ? size_t(pair_cells<Real>(pairs->into) + 2 * pairs->legal->count)
                                : 2 * size_t(L) * S;
     return kSharedHeader + 64 + sizeof(Real) * (2 * S + cells);
 }
@@ -62,6 +63,9 @@ void prepare_pairs(const Scores<Real>& common, MaxShared<Real>& shared) {
     for (int64_t k = 0; k < legal.count; ++k)
         shared.out_of[k] = common.transitions[legal.previous[legal.numbers[k]] * L + legal.next[legal.numbers[k]]] -
                            shared.high;
+    shared.into_columns = shared.out_of + legal.count;
+    for (int64_t k = 0; go_abreast(*shared.pairs) && k < legal.count; ++k)
+        shared.into_columns[k] = shared.into[table.by_column.places[k]];
 }
 
 template <class Real>
@@ -107,15 +111,15 @@ inline Choice choose(const Real* left, const Real* right, int64_t S, Real margin
     return {label < 0 ? 0 : label, count == 1};  // none only with NaN, which the door keeps out
 }
 
-// The same over the legal pairs into a label: left [S] by previous label; terms [S] is scratch.
-template <class Real>
+// The same over the legal pairs into a label: left by previous label, their numbers kStride apart; terms [S] is scratch.
+template <int kStride = 1, class Real>
 inline Choice choose_pair(const MaxShared<Real>& shared, int64_t label, const Real* left, Real margin, Real* terms) {
     const LegalPairs& legal = *shared.pairs->legal;
     const int64_t first = legal.entering[label], count = legal.entering[label + 1] - first;
     const int32_t* numbers = legal.numbers + first;
     Real high = -__builtin_inf();
     for (int64_t k = 0; k < count; ++k) {
-        terms[k] = left[legal.previous[numbers[k]]] + shared.out_of[first + k];
+        terms[k] = left[legal.previous[numbers[k]] * kStride] + shared.out_of[first + k];
         high = larger_of(high, terms[k]);
     }
     const Real least = high - margin;

@@ -108,6 +108,9 @@ private:
         };
         if (t == 0)
             for (int64_t j = 0; j < L; ++j) emit(j, splat(shared.start[j]));
+        else if (shared.pairs)
+            multiply_columns<MaxPlus>(out - row, shared.pairs->into.by_column, shared.into_columns, L,
+                                      EmitColumns<Real, decltype(emit)>{emit});
         else
             in_tiles<kRegisters / 2>(0, L, [&]<int kLabels>(int64_t j) TAGLINE_INLINED {
                 maximise_abreast_tile<kLabels>(out - row, shared.into, L, S, j, emit);
@@ -133,9 +136,21 @@ private:
     void follow(int64_t t, Counts<Real>& label) {
         const Real* before = delta + (t - 1) * row;
         const Counts<Real> active = lengths > Index(t), here = label;
+        if (shared.pairs) return follow_pairs(t, active, label);
         choose(active, splat(near_tie<Real>(t)), label, [&](int64_t i) TAGLINE_INLINED {
             return at(before, i) + pick<Real>(shared.into + i * S, S, here);
         });
+    }
+
+    // The same over lists of pairs: few lead into a label, so each lane looks at its own.
+    void follow_pairs(int64_t t, Counts<Real> active, Counts<Real>& label) {
+        for (int g = 0; g < count; ++g) {
+            if (!active[g]) continue;
+            const Choice choice =
+                choose_pair<W>(shared, label[g], delta + (t - 1) * row + g, near_tie<Real>(t), emitted);
+            label[g] = Index(choice.label);
+            if (kCentred<Real> && !choice.clear) failed[g] = -1;
+        }
     }
 
     // The last labels, of the lanes that end at t.
@@ -169,7 +184,8 @@ bool viterbi_abreast(int count, const Scores<Real>* sentences, const void* memor
                      Status* status, Arena& scratch, const int* stop) {
     const Scores<Real>& s = sentences[0];
     const auto& shared = *static_cast<const MaxShared<Real>*>(memory);
-    if (s.per_position || s.symbols || shared.pairs || s.L > kMostLabelsAbreast) return false;
+    if (s.per_position || s.symbols) return false;
+    if (shared.pairs ? !can_go_abreast(*shared.pairs, s.T, s.L) : s.L > kMostLabelsAbreast) return false;
     if (!BestPathsAbreast<Real>(count, sentences, shared, scratch).compute(paths, status, stop))
         for (int g = 0; g < count; ++g) status[g] = Status::stopped;
     return true;

@@ -31,6 +31,8 @@ KIND = "training checkpoint"
 SECONDS = 30.0  # between two checkpoints
 MOST_NAMED = 6  # differences, in a message
 DAMAGED = "the file is damaged; start anew without resume"
+# What a fact of the algorithm `auto` is called where its own name is not that of the setting that decides it.
+_AUTO = {"passes": "the number of stochastic passes (at most half of max_iterations)"}
 _CHECKSUMS = {
     "lengths": "other sentences",
     "words": "other words",
@@ -181,7 +183,10 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
     if differ:
         if "model" in differ:  # everything else differs, too
             differ = ["model"]
-        texts = [f"{name} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ]
+        names = _AUTO if now.get("algorithm") == "auto" else {}
+        texts = [
+            f"{names.get(name, name)} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ
+        ]
         texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
