@@ -75,8 +75,8 @@ int64_t number_of(const LegalPairs& legal, int64_t previous, int64_t next) {
     return place != end && *place == next ? place - legal.next : -1;
 }
 
-// Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added to
-// nodes and taken off the sums, which are negated in the end.
+// Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added
+// to nodes and taken off the sums, which are negated in the end.
 template <class Real>
 void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
     const int64_t L = s.L;

@@ -38,8 +38,8 @@ struct Blocks {
     int64_t count() const { return int64_t(offsets.size()) - 1; }
 
 private:
-    // Whole groups, where that leaves blocks for some threads: 16 of them, or 4 where lanes are worth more than that (with
-    // up to 32 labels they are twice as fast, or more).
+    // Whole groups, where that leaves blocks for some threads: 16 of them, or 4 where lanes are worth more than that
+    // (with up to 32 labels they are twice as fast, or more).
     static int64_t sentences_together(int64_t B, int64_t L, int64_t wanted, bool abreast) {
         const auto leaves_blocks = [&](int64_t size, int64_t few) { return B >= size * std::min(wanted, few); };
         if (abreast && leaves_blocks(kMostAbreast, L <= 32 ? 4 : 16)) return kMostAbreast;

@@ -89,10 +89,10 @@ bool good_enough(double log_z, int64_t T) {
 
 // Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest
 // and for sentences that it leaves at Status::guard. Full lanes are 3 times as fast as sentences alone with 9 labels,
-// twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half of them have to be full with up to
-// 16 labels, and three quarters with more. A sentence that is much longer than the others goes alone: most lanes would be
-// idle, and memory is that of the longest. Long ones go without lanes, too: where `tables` [T, L] of all lanes are larger
-// than a core's cache, Viterbi and gradients take 1.2 times as long as without.
+// twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half of them have to be full with up
+// to 16 labels, and three quarters with more. A sentence that is much longer than the others goes alone: most lanes
+// would be idle, and memory is that of the longest. Long ones go without lanes, too: where `tables` [T, L] of all lanes
+// are larger than a core's cache, Viterbi and gradients take 1.2 times as long as without.
 template <class Real, class Abreast, class Few>
 void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sentences, const Status* status, int tables,
                const Abreast& abreast, const Few& few) {
