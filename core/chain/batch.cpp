@@ -31,6 +31,12 @@ Answers<Real> answers_at(const Batch<Real>& batch, const BatchAnswers<Real>& wan
     return answers;
 }
 
+// Whether lanes are a way at all; fallback.cpp chooses.
+template <class Real>
+bool may_go_abreast(const Batch<Real>& batch, const Prepared& prepared) {
+    return (batch.L <= kMostLabelsAbreast || prepared.legal()) && !batch.per_position && !batch.symbols;
+}
+
 // The sums over the sentences of each block, added up in the order of the blocks.
 class BlockSums {
 public:
@@ -52,13 +58,39 @@ private:
 
 template <class Real>
 double path_score(const Scores<Real>& s, const int64_t* y) {
-    double between = 0, emitted = 0;  // two sums: neither waits for the other
-    for (int64_t t = 0; t < s.T; ++t) {
-        const Real* transitions = s.per_position ? s.transitions + t * s.L * s.L : s.transitions;
-        between += t == 0 ? s.start[y[0]] : transitions[y[t - 1] * s.L + y[t]];
+    if (s.T == 0) return 0;
+    const int64_t step = s.per_position ? s.L * s.L : 0;
+    double between = s.start[y[0]], emitted = s.emissions[row_at(s, 0) * s.L + y[0]];  // neither waits for the other
+    for (int64_t t = 1; t < s.T; ++t) {
+        between += s.transitions[t * step + y[t - 1] * s.L + y[t]];
         emitted += s.emissions[row_at(s, t) * s.L + y[t]];
     }
-    return s.T ? between + emitted + s.end[y[s.T - 1]] : 0.0;
+    return between + emitted + s.end[y[s.T - 1]];
+}
+
+// The number of a legal pair; −1 where it is forbidden.
+int64_t number_of(const LegalPairs& legal, int64_t previous, int64_t next) {
+    const int32_t *begin = legal.next + legal.leaving[previous], *end = legal.next + legal.leaving[previous + 1];
+    const int32_t* place = std::lower_bound(begin, end, next);
+    return place != end && *place == next ? place - legal.next : -1;
+}
+
+// Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added
+// to nodes and taken off the sums, which are negated in the end.
+template <class Real>
+void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
+    const int64_t L = s.L;
+    *answers.log_z = path_score(s, y) - *answers.log_z;
+    for (int64_t t = 0; t < s.T; ++t) answers.nodes[t * L + y[t]] += 1;
+    answers.start_counts[y[0]] -= 1;
+    answers.end_counts[y[s.T - 1]] -= 1;
+    for (int64_t t = 1; answers.transition_counts && t < s.T; ++t) {
+        const int64_t pair = s.legal ? number_of(*s.legal, y[t - 1], y[t]) : y[t - 1] * L + y[t];
+        if (pair >= 0) answers.transition_counts[pair] -= 1;
+    }
+    if (!answers.edges) return;
+    for (int64_t k = 0; k < s.T * L * L; ++k) answers.edges[k] = -answers.edges[k];
+    for (int64_t t = 1; t < s.T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
 }
 
 // Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while
@@ -72,7 +104,7 @@ Outcome posterior_then(const Batch<Real>& batch, const BatchAnswers<Real>& want,
     const Prepared prepared = Prepared::sums(kernels, common, PairLists::choose(common, kernels));
     const LegalPairs* legal = prepared.legal();
     const ByLength sorted(batch.offsets, batch.B);
-    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
+    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L, kMostBlocks, may_go_abreast(batch, prepared));
     BlockSums transitions(blocks.count(), !want.transition_counts ? 0 : legal ? legal->count : batch.L * batch.L);
     BlockSums starts(blocks.count(), want.start_counts ? batch.L : 0);
     BlockSums ends(blocks.count(), want.end_counts ? batch.L : 0);
@@ -135,32 +167,18 @@ Outcome posterior(const Batch<Real>& batch, const BatchAnswers<Real>& want, cons
 template <class Real>
 Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAnswers<Real>& want,
                   const Interrupted& interrupted) {
-    const int64_t L = batch.L;
-    const auto negate = [](auto* values, int64_t n) {
-        for (int64_t k = 0; k < n; ++k) values[k] = -values[k];
-    };
     BatchAnswers<Real> expected = want;
     expected.negative_nodes = true;
-    const Outcome outcome = posterior_then(
-        batch, expected, interrupted, [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
-            const int64_t* y = labels + batch.offsets[b];
-            *answers.log_z = path_score(s, y) - *answers.log_z;
-            for (int64_t t = 0; t < s.T; ++t) answers.nodes[t * L + y[t]] += 1;
-            if (!answers.edges) return;
-            negate(answers.edges, s.T * L * L);
-            for (int64_t t = 1; t < s.T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
-        });
-    if (want.transition_counts) negate(want.transition_counts, L * L);
-    negate(want.start_counts, L);
-    negate(want.end_counts, L);
-    for (int64_t b = 0; b < batch.B; ++b) {
-        const int64_t first = batch.offsets[b], last = batch.offsets[b + 1];
-        if (first == last) continue;
-        want.start_counts[labels[first]] += 1;
-        want.end_counts[labels[last - 1]] += 1;
-        for (int64_t n = first + 1; want.transition_counts && n < last; ++n)
-            want.transition_counts[labels[n - 1] * L + labels[n]] += 1;
-    }
+    const Outcome outcome = posterior_then(batch, expected, interrupted,
+                                           [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
+                                               take_off_labels(s, labels + batch.offsets[b], answers);
+                                           });
+    const auto negate = [](double* values, int64_t n) {
+        for (int64_t k = 0; values && k < n; ++k) values[k] = -values[k];
+    };
+    negate(want.start_counts, batch.L);
+    negate(want.end_counts, batch.L);
+    negate(want.transition_counts, batch.L * batch.L);
     return outcome;
 }
 
@@ -171,7 +189,7 @@ Outcome viterbi(const Batch<Real>& batch, int64_t* labels, double* scores, const
     const Scores<Real> common = common_part(batch);
     const Prepared prepared = Prepared::maxima(kernels, common, PairLists::choose(common, kernels));
     const ByLength sorted(batch.offsets, batch.B);
-    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L);
+    const Blocks blocks(sorted.token_offsets.data(), batch.B, batch.L, kMostBlocks, may_go_abreast(batch, prepared));
     FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {

@@ -13,20 +13,22 @@
 namespace tagline {
 
 constexpr int64_t kMostBlocks = 32;
-constexpr int64_t kSmallWork = 100'000;    // label pairs; below it, waking a thread costs more than it saves
+constexpr int64_t kBlockWork = 100'000;    // label pairs; no smaller blocks
+constexpr int64_t kSmallWork = 1'000'000;  // 0.1 to 0.4 ms; below it, waking a thread costs more than it saves
 constexpr int64_t kBriefWork = 5'000'000;  // below it, all is done before anybody would want to interrupt
 
 struct Blocks {
     std::vector<int64_t> offsets;  // sentences of block k: offsets[k] … offsets[k + 1] − 1
     bool small, brief;
 
-    Blocks(const int64_t* token_offsets, int64_t B, int64_t L, int64_t most = kMostBlocks) {
+    // `abreast`: sentences may go one a lane, see kernels/abreast.h.
+    Blocks(const int64_t* token_offsets, int64_t B, int64_t L, int64_t most = kMostBlocks, bool abreast = false) {
         const int64_t tokens = token_offsets[B];
         const double work = double(tokens) * double(L) * double(L);
         small = work < double(kSmallWork);
         brief = work < double(kBriefWork);
-        const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kSmallWork)), 1, most);
-        const int64_t together = B >= kMostAbreast * wanted ? kMostAbreast : B >= kGroup * wanted ? kGroup : 1;  // whole groups, where there are enough of them
+        const int64_t wanted = std::clamp<int64_t>(int64_t(work / double(kBlockWork)), 1, most);
+        const int64_t together = sentences_together(B, L, wanted, abreast);
         offsets.push_back(0);
         for (int64_t b = together; b < B; b += together)
             if (token_offsets[b] * wanted >= tokens * int64_t(offsets.size())) offsets.push_back(b);
@@ -34,6 +36,16 @@ struct Blocks {
     }
 
     int64_t count() const { return int64_t(offsets.size()) - 1; }
+
+private:
+    // Whole groups, where that leaves blocks for some threads: 16 of them, or 4 where lanes are worth more than that
+    // (with up to 32 labels they are twice as fast, or more).
+    static int64_t sentences_together(int64_t B, int64_t L, int64_t wanted, bool abreast) {
+        const auto leaves_blocks = [&](int64_t size, int64_t few) { return B >= size * std::min(wanted, few); };
+        if (abreast && leaves_blocks(kMostAbreast, L <= 32 ? 4 : 16)) return kMostAbreast;
+        if (abreast && L <= 16 && leaves_blocks(kMostAbreast / 2, 4)) return kMostAbreast / 2;
+        return leaves_blocks(kGroup, 16) ? kGroup : 1;
+    }
 };
 
 // Sentences by length, the longest first, equal ones in their order: so those that go through the kernels together are

@@ -125,6 +125,7 @@ enum class Status {
 // Sentences go through the kernels in groups of up to this many, longest first. Their results do not depend on it.
 constexpr int kGroup = 4;
 constexpr int kMostAbreast = 16;  // where one sentence has one lane, see kernels/abreast.h
+constexpr int64_t kMostLabelsAbreast = 64;
 
 // Weights of state attributes as the kernels read them, and gradients as they add to them. An attribute with weights
 // for many labels is a row of all labels, the others are cells, one for each weight.

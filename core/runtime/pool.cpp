@@ -1,5 +1,7 @@
 #include "runtime/pool.h"
 
+#include "runtime/compiler.h"
+
 #if defined(_WIN32)
 #include <process.h>
 #else
@@ -18,6 +20,16 @@ namespace tagline {
 
 namespace {
 
+constexpr int kSpins = 2'000;  // some 30 µs: a thread that sleeps is woken no sooner
+
+void pause() {
+#if defined(TAGLINE_X86)
+    __builtin_ia32_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
 int process_number() {
 #if defined(_WIN32)
     return _getpid();
@@ -32,7 +44,8 @@ struct Job {
     int& stop;
     const int limit;  // threads that may work on it
     std::atomic<long> next{0};
-    int joined = 0, working = 0;
+    int joined = 0;
+    std::atomic<int> working{0};
     std::exception_ptr error = nullptr;
 };
 
@@ -61,7 +74,12 @@ public:
         std::unique_lock lock(mutex_);
         job_ = &job;
         wake_.notify_all();
-        if (helps) take_part(job, lock);
+        if (helps) {
+            take_part(job, lock);
+            lock.unlock();
+            for (int k = 0; k < kSpins && job.working > 0; ++k) pause();
+            lock.lock();
+        }
         bool interrupt = false;
         const auto finished = [&] { return job.working == 0 && (job.next >= count || job.error || interrupt); };
         while (!done_.wait_for(lock, std::chrono::milliseconds(50), finished)) {

@@ -28,9 +28,11 @@ def variant(request: pytest.FixtureRequest) -> Any:
 
 
 def chain_of(L: int, forbidden: float, spread: float, dtype: Any, *, whole: bool = False) -> Chain:
-    """37 sentences of 0 to 24 tokens: two full vectors of them, and some that are left over."""
+    """Sentences of up to 24 tokens, so many that they go abreast: full vectors of them, 14 more, and an empty one."""
     rng = np.random.default_rng([L, int(10 * spread), int(10 * forbidden)])
-    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 25, 37))])
+    lengths = rng.integers(1, 25, 47) if L <= 32 else np.append(np.full(20, 12), rng.integers(1, 5, 251))
+    lengths[5] = 0
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
     emissions, transitions = rng.normal(0, spread, (offsets[-1], L)), rng.normal(0, 1, (L, L))
     transitions[rng.random((L, L)) < forbidden] = -np.inf
     np.fill_diagonal(transitions, 0.5)
@@ -76,6 +78,19 @@ def test_best_labellings_are_those_of_the_definition(variant: str, L: int, dtype
             found = native.viterbi(chain)
             np.testing.assert_array_equal(found.labels, best.labels)
             np.testing.assert_allclose(found.scores, best.scores, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("L", LABELS)
+def test_gradients_are_those_of_the_definition(variant: str, L: int) -> None:
+    for forbidden, spread in SPREADS:
+        chain = chain_of(L, forbidden, spread, np.float32)
+        labels = naive.viterbi(chain).labels
+        expected, found = naive.gradients(chain, labels), native.gradients(chain, labels)
+        np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-6, atol=2e-5)
+        np.testing.assert_allclose(found.emissions, expected.emissions, rtol=0, atol=1e-6)
+        for part in ("transitions", "start", "end"):
+            sums = getattr(found, part), getattr(expected, part)
+            np.testing.assert_allclose(*sums, rtol=1e-6, atol=chain.num_sentences * 1e-6, err_msg=part)
 
 
 def test_a_lane_that_fails_leaves_its_neighbours_alone(variant: str) -> None:

@@ -31,12 +31,14 @@ public:
         for (int g = 0; g < W; ++g) lengths[g] = Index(rows.lengths[g]);
         all = want[0].nodes || want[0].transition_counts || want[0].start_counts || want[0].end_counts;
         x = take<Real>(scratch, T * row);
-        alpha = take<Real>(scratch, T * row);
-        beta = take<Real>(scratch, (all ? T : 2) * row);
+        alpha = take<Real>(scratch, (all ? T : last_alpha() - first_beta() + 3) * row);
+        beta = take<Real>(scratch, (want[0].nodes ? T : 1) * row);
+        product = take<Real>(scratch, 2 * row);
+        last_nodes = take<Real>(scratch, row);
+        totals = want[0].transition_counts ? take<Real>(scratch, L * (L + W)) : nullptr;
         emission_power = take<Real>(scratch, T * W);
         alpha_exponent = take<Index>(scratch, T * W);
         beta_exponent = take<Index>(scratch, T * W);
-        masses = take<Real>(scratch, T * W);
         w = take<Real>(scratch, row);
         reach_front = take<uint64_t>(scratch, T);
         reach_back = take<uint64_t>(scratch, T);
@@ -47,7 +49,8 @@ public:
         exponentiate();
         const bool finished = forward() && backward();
         if (finished) write_log_z();
-        if (finished && all) write_posterior();
+        if (finished && want[0].nodes) write_nodes();
+        if (finished && all) add_sums();
         for (int g = 0; g < count; ++g)
             status[g] = !finished ? Status::stopped : failed[g] ? Status::guard : Status::done;
     }
@@ -62,10 +65,14 @@ private:
     RowsAbreast<Real> rows;
     Counts<Real> lengths;
     bool all;  // not log Z alone
-    Real *x, *alpha, *beta;  // [T, L, W]; two rows of beta where log Z is all. A step of β turns x_t into x_t ⊙ β_t
+    Real *x, *alpha;         // [T, L, W]; `weigh` makes w_t = x_t ⊙ β_t · edge_share_t of x_t. For α see alpha_row
+    Real* beta;              // [T, L, W] β_t; then P(y_t), or −P. One row where no nodes are asked for
+    Real* product;           // [2, L, W] x_t ⊙ β_t of the last two tokens
+    Real* last_nodes;        // [L, W] P of the last token of each sentence, or −P
+    Real* totals;            // [L, L + W] Σ_t α_(t−1)ᵀ w_t over a few tokens of all lanes
     Real* emission_power;    // [T, W]
     Index *alpha_exponent, *beta_exponent;   // [T, W]
-    Real* masses;                            // [T, W] Σ_j α_t(j) β_t(j)
+    Vec<Real> middle{};                      // Σ_j α(j) β(j) at the token where log Z is read off
     Real* w;                                 // [L, W] scaled x_t or x_t ⊙ β_t
     uint64_t *reach_front, *reach_back;      // [T] the labels that can be reached, by the distance from an end
     Counts<Real> failed{};   // −1 where the sentence needs another way
@@ -74,7 +81,11 @@ private:
     bool watch = false;      // some lane is guarded
 
     Counts<Real>& exponents(Index* of, int64_t t) { return reinterpret_cast<Counts<Real>*>(of)[t]; }
-    Real* beta_row(int64_t t) { return beta + (all ? t : t % 2) * row; }
+
+    Real* beta_row(int64_t t) const { return beta + (want[0].nodes ? t : 0) * row; }
+
+    // Where log Z is all, α is kept from the token on where it may meet β, and two rows of it before.
+    Real* alpha_row(int64_t t) { return alpha + (all ? t : t < first_beta() ? t % 2 : t - first_beta() + 2) * row; }
 
     bool stopped(int64_t t) const {
         return t % kTokensBetweenPolls == kTokensBetweenPolls - 1 && __atomic_load_n(stop, __ATOMIC_RELAXED);
@@ -151,15 +162,15 @@ private:
 
     bool forward() {
         const int64_t last = last_alpha();
-        for (int64_t j = 0; j < L; ++j) at(alpha, j) = splat(shared.start[j]) * at(x, j);
+        for (int64_t j = 0; j < L; ++j) at(alpha_row(0), j) = splat(shared.start[j]) * at(x, j);
         exponents(alpha_exponent, 0) = Counts<Real>{};
-        Counts<Real> next = settle(alpha, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
+        Counts<Real> next = settle(alpha_row(0), lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
         for (int64_t t = 1; t <= last; ++t) {
             const bool scaled = due(t - 1);
             exponents(alpha_exponent, t) = scaled ? next : Counts<Real>{};
             const Real* emitted = scaled ? scaled_row(x + t * row, next) : x + t * row;
-            Real* out = alpha + t * row;
-            multiply_abreast(alpha + (t - 1) * row, shared.into, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+            Real* out = alpha_row(t);
+            multiply_abreast(alpha_row(t - 1), shared.into, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
                 at(out, j) = lanes * at(emitted, j);
             });
             if (due(t))
@@ -174,13 +185,14 @@ private:
         const int64_t first = first_beta();
         Counts<Real> next{};
         for (int64_t t = T - 1; t >= first; --t) {
-            Real *out = beta_row(t), *emitted = x + t * row;
+            Real *out = beta_row(t), *weighed = product + t % 2 * row;
+            const Real* emitted = x + t * row;
             const Counts<Real> enters = lengths == Index(t + 1);
             const bool entering = any<Real>(enters), later = rest == 1;  // a small β is raised before x is weighed by it
             const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
                 if (entering) lanes += enters ? splat(shared.end[j]) : Vec<Real>{};  // what has not entered is 0
                 at(out, j) = lanes;
-                if (!later) at(emitted, j) *= lanes;
+                if (!later) at(weighed, j) = at(emitted, j) * lanes;
             };
             exponents(beta_exponent, t) = Counts<Real>{};
             if (t == T - 1) {
@@ -188,14 +200,14 @@ private:
             } else {
                 const bool scaled = due(T - 2 - t);
                 if (scaled) exponents(beta_exponent, t) = next;
-                const Real* weighed = scaled ? scaled_row(x + (t + 1) * row, next) : x + (t + 1) * row;
-                multiply_abreast(weighed, shared.out_of, L, S, emit);
+                const Real* after = product + (t + 1) % 2 * row;
+                multiply_abreast(scaled ? scaled_row(after, next) : after, shared.out_of, L, S, emit);
             }
             if (due(T - 1 - t))
                 next = settle(out, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
-                               reach_back, later ? nullptr : emitted);
-            for (int64_t j = 0; later && j < L; ++j) at(emitted, j) *= at(out, j);
-            if (t <= last_alpha()) at(masses, t) = mass(alpha + t * row, out);
+                               reach_back, later ? nullptr : weighed);
+            for (int64_t j = 0; later && j < L; ++j) at(weighed, j) = at(emitted, j) * at(out, j);
+            if (t <= last_alpha()) meet(t, weighed);
             if (stopped(t)) return false;
         }
         return true;
@@ -259,30 +271,34 @@ private:
         failed |= watched & ~(low >= high * ExpLimits<Real>::kLeastLabel);
     }
 
+    // α_t and β_t are there.
+    void meet(int64_t t, const Real* weighed) {
+        const Vec<Real> c = mass<0, 1>(alpha_row(t), beta_row(t));
+        middle = (lengths >> 1) == Index(t) ? c : middle;
+        if (all) weigh(t, c, weighed);
+    }
+
     // Σ_j α(j) β(j) in the order of Posterior::mass: label by label within a lane of its vectors, then by halves.
-    Vec<Real> mass(const Real* left, const Real* right) const {
-        Vec<Real> sums[W];
-        const int64_t used = L < W ? L : W;
-        for (int64_t r = 0; r < used; ++r) {
-            Vec<Real> sum{};
-            for (int64_t j = r; j < L; j += W) sum += at(left, j) * at(right, j);
-            sums[r] = sum;
+    template <int k, int kStep>
+    TAGLINE_INLINED Vec<Real> mass(const Real* left, const Real* right) const {
+        Vec<Real> sum{};
+        if constexpr (kStep == W) {
+            for (int64_t j = k; j < L; j += W) sum += at(left, j) * at(right, j);
+        } else {
+            sum = mass<k, 2 * kStep>(left, right);
+            if (k + kStep < L) sum += mass<k + kStep, 2 * kStep>(left, right);
         }
-        for (int64_t half = W / 2; half > 0; half /= 2)
-            for (int64_t r = 0; r < half && r + half < used; ++r) sums[r] += sums[r + half];
-        return sums[0];
+        return sum;
     }
 
     void write_log_z() {
         Counts<Real> powers{};
-        Vec<Real> middle{};
         for (int64_t t = 0; t < T; ++t) {
             const Counts<Real> half = lengths >> 1;
             Counts<Real> sum = __builtin_convertvector(at(emission_power, t), Counts<Real>);
             if (t <= last_alpha()) sum += half >= Index(t) ? exponents(alpha_exponent, t) : Counts<Real>{};
             if (t >= first_beta()) sum += half <= Index(t) ? exponents(beta_exponent, t) : Counts<Real>{};
             powers += lengths > Index(t) ? sum : Counts<Real>{};
-            if (t >= first_beta() && t <= last_alpha()) middle = half == Index(t) ? at(masses, t) : middle;
         }
         const int64_t ends = int64_t(shared.start_power) + int64_t(shared.end_power);
         for (int g = 0; g < count; ++g) {
@@ -297,40 +313,44 @@ private:
     int64_t last_alpha() const { return all ? T - 1 : T / 2; }
     int64_t first_beta() const { return all ? 0 : rows.lengths[count - 1] / 2; }
 
-    void write_posterior() {
+    // P(y_t) and w_t, while their rows are in the cache; a lane fails where its shares would be out of range.
+    void weigh(int64_t t, Vec<Real> c, const Real* weighed) {
         constexpr Real least = Real(ExpLimits<Real>::kLeastMass);
-        for (int64_t t = 0; t < T; ++t) {
-            const Vec<Real> c = at(masses, t), edge = c * powers_of_minus<Real>(-exponents(alpha_exponent, t));
-            failed |= (lengths > Index(t)) & ~(c >= least);
-            if (t > 0) failed |= (lengths > Index(t)) & ~(edge >= least);
+        const Counts<Real> exponent = exponents(alpha_exponent, t), active = lengths > Index(t);
+        failed |= active & ~(c >= least);
+        if (t > 0) failed |= active & ~(c * powers_of_minus<Real>(-exponent) >= least);
+        const Counts<Real> here = active & ~failed;
+        const Vec<Real> share = here ? Real(1) / (here ? c : splat(Real(1))) : Vec<Real>{};
+        const Vec<Real> signed_share = want[0].negative_nodes ? -share : share;
+        const Real* a = alpha_row(t);
+        Real* p = beta_row(t);
+        for (int64_t j = 0; j < L; ++j) at(p, j) = at(a, j) * at(p, j) * signed_share;
+        if (want[0].transition_counts && t > 0) {
+            const Vec<Real> edge_share = share * powers_of_minus<Real>(exponent);
+            for (int64_t j = 0; j < L; ++j) at(x + t * row, j) = at(weighed, j) * edge_share;
         }
+        const Counts<Real> last = lengths == Index(t + 1);
+        if (want[0].end_counts && any<Real>(last))
+            for (int64_t j = 0; j < L; ++j) at(last_nodes, j) = last ? at(p, j) : at(last_nodes, j);
+    }
+
+    // The sums over sentences, of lanes that did not fail.
+    void add_sums() {
+        if (want[0].start_counts) add_ends(beta_row(0), want[0].start_counts);
+        if (want[0].end_counts) add_ends(last_nodes, want[0].end_counts);
+        if (!want[0].transition_counts) return;
         if (any<Real>(failed))  // they are no longer rescaled, so perhaps ∞: 0 · ∞ would reach the sums of all lanes
             for (int64_t n = 0; n < T * L; ++n) {
                 at(alpha, n) = failed ? Vec<Real>{} : at(alpha, n);
-                at(beta, n) = failed ? Vec<Real>{} : at(beta, n);
                 at(x, n) = failed ? Vec<Real>{} : at(x, n);
             }
-        alignas(64) Real p[kMostLabelsAbreast * W];
-        for (int64_t begin = 0; begin < T; begin += kTokensBetweenFlushes) {
-            const int64_t end = begin + kTokensBetweenFlushes < T ? begin + kTokensBetweenFlushes : T;
-            for (int64_t t = begin; t < end; ++t) {
-                const Counts<Real> here = (lengths > Index(t)) & ~failed;
-                const Vec<Real> c = here ? at(masses, t) : splat(Real(1));
-                const Vec<Real> share = here ? Real(1) / c : Vec<Real>{};
-                const Vec<Real> edge_share = share * powers_of_minus<Real>(exponents(alpha_exponent, t));
-                const Vec<Real> signed_share = want[0].negative_nodes ? -share : share;
-                const Real *a = alpha + t * row, *b = beta + t * row;
-                Real* weighed = x + t * row;
-                for (int64_t j = 0; j < L; ++j) {
-                    at(p, j) = at(a, j) * at(b, j) * signed_share;
-                    at(weighed, j) *= edge_share;
-                }
-                if (want[0].nodes) store_nodes(p, t, here);
-                if (t == 0 && want[0].start_counts) add_ends(p, here, want[0].start_counts);
-                if (want[0].end_counts) add_ends(p, here & (lengths == Index(t + 1)), want[0].end_counts);
-            }
-            if (want[0].transition_counts) add_products(begin > 0 ? begin : 1, end);
-        }
+        for (int64_t first = 1; first < T; first += kTokensBetweenFlushes)
+            add_products(first, first + kTokensBetweenFlushes < T ? first + kTokensBetweenFlushes : T);
+    }
+
+    // From the first token to the last, when all are there: 16 rows at a time in the order of β would miss the cache.
+    void write_nodes() const {
+        for (int64_t t = 0; t < T; ++t) store_nodes(beta_row(t), t, (lengths > Index(t)) & ~failed);
     }
 
     void store_nodes(const Real* p, int64_t t, Counts<Real> here) const {
@@ -351,10 +371,10 @@ private:
         }
     }
 
-    void add_ends(const Real* p, Counts<Real> here, double* counts) const {
-        if (!any<Real>(here)) return;
+    void add_ends(const Real* p, double* counts) const {
         for (int g = 0; g < count; ++g)
-            for (int64_t j = 0; here[g] && j < L; ++j) counts[j] += double(want[0].negative_nodes ? -p[j * W + g] : p[j * W + g]);
+            for (int64_t j = 0; !failed[g] && j < L; ++j)
+                counts[j] += double(want[0].negative_nodes ? -p[j * W + g] : p[j * W + g]);
     }
 
     // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t over tokens first … last − 1 of all lanes.
@@ -362,8 +382,14 @@ private:
         in_tiles<kTile>(0, L, [&]<int kRows>(int64_t i) {
             in_tiles<6>(0, L, [&]<int kColumns>(int64_t j) { add_tile<kRows, kColumns>(first, last, i, j); });
         });
+        for (int64_t i = 0; i < L; ++i) {
+            const Real *total = totals + i * (L + W), *factors = shared.into + i * S;
+            double* counts = want[0].transition_counts + i * L;
+            for (int64_t j = 0; j < L; ++j) counts[j] += double(total[j]) * double(factors[j]);
+        }
     }
 
+    // A tile of `totals`. Each vector of sums is stored whole, and what it has too much is overwritten by the next tile.
     template <int kRows, int kColumns>
     void add_tile(int64_t first, int64_t last, int64_t i, int64_t j) {
         Vec<Real> sums[kRows * kColumns];
@@ -379,13 +405,12 @@ private:
         }
         constexpr int kTogether = kColumns < W ? kColumns : W;  // sums that fit a vector
         repeat<kRows>([&]<int r>() TAGLINE_INLINED {
-            const Real* factors = shared.into + (i + r) * S + j;
-            double* counts = want[0].transition_counts + (i + r) * L + j;
+            Real* out = totals + (i + r) * (L + W) + j;
             repeat<(kColumns + kTogether - 1) / kTogether>([&]<int part>() TAGLINE_INLINED {
                 constexpr int kBegin = part * kTogether;
                 constexpr int kCount = kColumns - kBegin < kTogether ? kColumns - kBegin : kTogether;
-                const Vec<Real> totals = sums_of_lanes<kCount, Real>(sums + r * kColumns + kBegin);
-                for (int k = 0; k < kCount; ++k) counts[kBegin + k] += double(totals[k]) * double(factors[kBegin + k]);
+                *reinterpret_cast<typename Lanes<Real>::Loose*>(out + kBegin) =
+                    sums_of_lanes<kCount, Real>(sums + r * kColumns + kBegin);
             });
         });
     }

@@ -1,8 +1,6 @@
 // What sentences abreast are made of: one label of many sentences in a vector, rows of emissions turned into that
 // form, and products with a matrix in the order of multiply.h. Included by kernels.cpp.
 
-constexpr int64_t kMostLabelsAbreast = 64;
-
 template <class Real>
 using Bits = typename Lanes<Real>::Bits;
 template <class Real>

@@ -34,9 +34,8 @@ def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntAr
         raise InputError(f"labels: expected integers, got dtype {numbers.dtype}")
     if not numbers.size:  # of any type
         return np.empty(0, np.int64)
-    wrong = np.flatnonzero((numbers < 0) | (numbers >= num_labels))
-    if len(wrong):
-        n = int(wrong[0])
+    if numbers.min() < 0 or numbers.max() >= num_labels:
+        n = int(((numbers < 0) | (numbers >= num_labels)).argmax())
         raise InputError(f"labels[{n}]: expected 0 to {num_labels - 1}, got {numbers[n]}")
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
