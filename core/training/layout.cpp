@@ -124,6 +124,10 @@ void Layout::load(const Weight* flat, const WeightTable<Real>& table) const {
             const Location location = locations_[size_t(a)];
             const int64_t begin = offsets_[size_t(a)];
             Real* row = table.rows + int64_t(location.first) * stride_;
+            if (location.is_row && offsets_[size_t(a) + 1] - begin == L_) {  // label by label, no gaps
+                for (int64_t j = 0; j < L_; ++j) row[j] = Real(flat[begin + j]);
+                continue;
+            }
             for (int64_t k = begin; k < offsets_[size_t(a) + 1]; ++k) {
                 if (location.is_row)
                     row[labels_[size_t(k)]] = Real(flat[k]);

@@ -34,6 +34,26 @@ void add_in_pairs(double* vectors, int64_t n, int64_t count) {
         }
 }
 
+// Move the sums of attributes from … to − 1 to `out`, in the order of flat weights; zeros stay behind.
+template <class Real>
+void take_sums(const Layout& layout, const WeightTable<Real>& table, int64_t from, int64_t to, double* out) {
+    const int64_t L = table.L, begin = layout.first_weight(from);
+    for (int64_t a = from; a < to; ++a) {
+        const Layout::Location location = layout.location(a);
+        double* const first = out + layout.first_weight(a) - begin;
+        if (location.is_row && layout.first_weight(a + 1) - layout.first_weight(a) == L) {  // label by label, no gaps
+            Real* row = table.rows + int64_t(location.first) * table.stride;
+            for (int64_t j = 0; j < L; ++j) first[j] = double(row[j]);
+            std::fill_n(row, L, Real(0));
+            continue;
+        }
+        layout.each(table, a, a + 1, [&](int64_t k, Real& sum) {
+            out[k - begin] = double(sum);
+            sum = 0;
+        });
+    }
+}
+
 }  // namespace
 
 template <class Real>
@@ -329,12 +349,9 @@ void Likelihood<Real>::add_up(int64_t count, double* sums) {
     run(parts, layout_->size() < 50'000, stop, [] { return false; }, [&](long part) {
         const int64_t from = A * part / parts, to = A * (part + 1) / parts;
         const int64_t begin = layout_->first_weight(from), n = layout_->first_weight(to) - begin;
-        std::vector<double> vectors(size_t(n * count));
+        UnsetVector<double> vectors(size_t(n * count));
         for (int64_t lane = 0; lane < count; ++lane)
-            layout_->each(slots_[size_t(lane)]->sums.table(), from, to, [&](int64_t k, Real& sum) {
-                vectors[size_t(lane * n + k - begin)] = double(sum);
-                sum = 0;
-            });
+            take_sums(*layout_, slots_[size_t(lane)]->sums.table(), from, to, vectors.data() + lane * n);
         add_in_pairs(vectors.data(), n, count);
         std::copy_n(vectors.data(), n, sums + begin);
     });

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import tagline
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.features.attributes import Attributes, Features
+from tagline.features.weights import structure_of
 from tagline.training.likelihood import Likelihood, Targets
 from tests.training.problems import likelihood_by_enumeration, make_problem
 
@@ -196,3 +198,24 @@ def test_an_interrupted_evaluation_leaves_nothing_behind():
     value, gradient = likelihood(w)
     assert value == expected[0]
     np.testing.assert_array_equal(gradient, expected[1])
+
+
+def test_large_gradients_are_handed_out_once():
+    """Blocks of 2 MB and more are used again once they are released, and not before."""
+    N, L = 30_000, 10
+    ids = np.arange(N, dtype=np.int32)
+    features = Features(np.arange(0, N + 1, 10), Attributes(np.arange(N + 1), ids), None)
+    labels = np.random.default_rng(0).integers(0, L, N).astype(np.int32)
+    structure = structure_of(features, labels, L, N, all_states=True)
+    likelihood = Likelihood(structure, features, Targets(labels))
+    w = np.random.default_rng(1).normal(size=structure.size)
+    first = likelihood(w)[1]
+    assert first.nbytes >= 1 << 21
+    kept = first.copy()
+    likelihood(w / 2)  # released: the next one takes its place
+    second, third = likelihood(w / 2)[1], likelihood(w / 3)[1]
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(second, likelihood(w / 2)[1])
+    assert not np.shares_memory(second, third)
+    del first, second, third
+    np.testing.assert_array_equal(likelihood(w)[1], kept)
