@@ -130,6 +130,32 @@ def test_loss_in_chunks(fused: Any) -> None:
     check(Case(fused[1], BY_MASK, T=20), "sum")
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": 60.0}])
+def test_loss_whose_gradients_are_made_backwards(fused: Any, monkeypatch: pytest.MonkeyPatch, options: Any) -> None:
+    """As where a CUDA graph is captured."""
+    monkeypatch.setattr(masked, "_captured", lambda values: True)
+    check(Case(fused[1], BY_MASK, **options), "mean")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_loss_in_a_cuda_graph(fused: Any) -> None:
+    case = Case(fused[1], BY_MASK, L=9, T=40)
+
+    def step() -> Any:
+        value = masked.loss(case.batch, case.tags, "mean", never)
+        return value, *torch.autograd.grad(3 * value, case.batch.scores)
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        found = step()
+    graph.replay()
+    for one, other in zip(found, step(), strict=True):
+        np.testing.assert_allclose(host(one), host(other), rtol=1e-6, atol=1e-7)
+
+
 def check_best(case: Case) -> None:
     tags, scores = masked.best(case.batch, -1)
     chain, _ = case.chain()

@@ -82,7 +82,7 @@ class _Loss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, again: Again, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
-        ctx.again, ctx.at_once = again, not (scores[0].is_cuda and torch.cuda.is_current_stream_capturing())
+        ctx.again, ctx.at_once = again, not _captured(scores[0])
         (value, *slopes), kept = _answer(scores, *how, ctx.at_once)
         ctx.save_for_backward(*(slopes or [kept]), *scores)
         return value
@@ -99,6 +99,11 @@ class _Loss(torch.autograd.Function):
         if transforming(slope):  # several backward passes at once, by vmap
             return None, None, *(part * slope for part in made)
         return None, None, *torch._foreach_mul(made, slope)
+
+
+def _captured(values: Tensor) -> bool:
+    """Whether what is done with values goes into a CUDA graph."""
+    return values.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 class _TracedLoss(torch.autograd.Function):
