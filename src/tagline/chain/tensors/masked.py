@@ -83,7 +83,7 @@ class _Loss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, again: Again, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
         ctx.again, ctx.at_once = again, not _captured(scores[0])
-        (value, *slopes), kept = _answer(scores, *how, ctx.at_once)
+        (value, *slopes), kept = _answer(scores, *how, with_gradients=ctx.at_once)
         ctx.save_for_backward(*(slopes or [kept]), *scores)
         return value
 
@@ -95,7 +95,7 @@ class _Loss(torch.autograd.Function):
             again = iter(torch.autograd.grad(ctx.again(*scores), wanted, slope, create_graph=True))
             return None, None, *(next(again) if part.requires_grad else None for part in scores)
         if not ctx.at_once:
-            return None, None, *_gradients(scores, *made, slope)
+            return None, None, *_gradients(scores, made[0], slope)
         if transforming(slope):  # several backward passes at once, by vmap
             return None, None, *(part * slope for part in made)
         return None, None, *torch._foreach_mul(made, slope)
@@ -127,6 +127,7 @@ def _answer(
     by: int,
     ignored: int | None,
     reduction: str,
+    *,
     with_gradients: bool,
 ) -> tuple[tuple[Tensor, ...], Tensor]:
     from tagline.chain.tensors import fused, recipes
@@ -137,11 +138,11 @@ def _answer(
 
 
 def _loss(scores: Sequence[Tensor], *how: Any) -> Tensor:
-    return _answer(scores, *how, False)[0][0]
+    return _answer(scores, *how, with_gradients=False)[0][0]
 
 
 def _loss_and_gradients(scores: Sequence[Tensor], *how: Any) -> tuple[Tensor, ...]:
-    return _answer(scores, *how, True)[0]
+    return _answer(scores, *how, with_gradients=True)[0]
 
 
 def _gradients(scores: Sequence[Tensor], kept: Tensor, slope: Tensor) -> tuple[Tensor, ...]:
