@@ -4,8 +4,8 @@ A padded batch ``[B, T, L]`` with lengths drawn from T/2 to T and random scores.
 calls: ``crf.loss(emissions, tags, mask).backward()``, gradients of emissions and parameters included. decode ends in
 lists on the CPU (what pytorch-crf returns) and in tensors on a GPU. On a GPU each is measured as called, up to the end
 of its work, beside an `nn.Linear` from 128 features to the labels, forwards and backwards; and replayed from a CUDA
-graph, once with the mask, once with the lengths instead of it. Then a small network with the layer on top, with and
-without `torch.compile`.
+graph, once with the mask, once with the lengths instead of it. Then a small network with the layer on top, and each
+alone, with and without `torch.compile`.
 
 Losses, gradients and paths are compared first, with each other and with plain PyTorch in float64; no time is printed
 where they disagree. Medians are reported. On the CPU both sides take turns, with one thread and with all; the bars are
@@ -191,16 +191,24 @@ def seconds(call: Callable[[], object], budget: float) -> float:
 
 def latency(call: Callable[[], object]) -> float:
     """The median time of a call on a GPU from its beginning to the end of its work."""
-    for _ in range(10):
-        call()
-    taken = []
-    for _ in range(CALLS):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        call()
-        torch.cuda.synchronize()
-        taken.append(time.perf_counter() - begin)
-    return statistics.median(taken)
+    return latencies([call], 1)[0]
+
+
+def latencies(calls: list[Callable[[], object]], rounds: int) -> list[float]:
+    """What `latency` says of each call, where they take turns."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        for _ in range(10):
+            call()
+    for _ in range(rounds):
+        for times, call in zip(taken, calls, strict=True):
+            for _ in range(CALLS // rounds):
+                torch.cuda.synchronize()
+                begin = time.perf_counter()
+                call()
+                torch.cuda.synchronize()
+                times.append(time.perf_counter() - begin)
+    return [statistics.median(times) for times in taken]
 
 
 def linear_step(B: int, T: int, L: int, device: torch.device) -> Callable[[], object]:
@@ -377,13 +385,17 @@ def on_gpu(sizes: tuple[tuple[int, int, int], ...], rivals: bool) -> bool:
 
 
 def on_compiler(size: tuple[int, int, int]) -> bool:
-    """Print a step of a small network with the layer on top, and the layer alone; return whether nothing warned."""
+    """Print a step of a small network with the layer on top, and of each alone; return whether nothing warned.
+
+    Eager and compiled calls take turns.
+    """
     device, (B, T, L) = torch.device("cuda"), size
     batch = make(*size, device)
     inputs = torch.randn(B, T, FEATURES, device=device)
     layers = (nn.Linear(FEATURES, 256), nn.GELU(), nn.LayerNorm(256), nn.Linear(256, L))
     network = nn.Sequential(*layers).to(device)
     works: dict[str, tuple[Callable[[Tensor], Tensor], Tensor]] = {
+        "network": (lambda x: network(x).sum(), inputs),
         "network + CRF": (lambda x: batch.crf.loss(network(x), batch.tags, batch.mask), inputs),
         "CRF": (lambda x: batch.crf.loss(x, batch.tags, batch.mask), batch.emissions),
         "Linear": (lambda x: layers[0](x).sum(), inputs),
@@ -404,11 +416,9 @@ def on_compiler(size: tuple[int, int, int]) -> bool:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             warnings.filterwarnings("ignore", message="TensorFloat32")  # PyTorch's advice for any matrix product
-            cells = [latency(lambda step=step, call=call: step(call))]
-            for mode in ("default", "reduce-overhead"):
-                torch._dynamo.reset()
-                compiled = torch.compile(call, mode=mode, fullgraph=True)
-                cells.append(latency(lambda step=step, compiled=compiled: step(compiled)))
+            torch._dynamo.reset()
+            modes = [torch.compile(call, mode=mode, fullgraph=True) for mode in ("default", "reduce-overhead")]
+            cells = latencies([lambda step=step, way=way: step(way) for way in (call, *modes)], 4)
         ours = [warning for warning in told if not issubclass(warning.category, DeprecationWarning)]
         quiet &= not ours
         names = "; ".join(str(warning.message)[:60] for warning in ours) or "none"
@@ -458,7 +468,8 @@ def main() -> int:
     print(versions(device) + "\n")
     if device.type == "cuda":
         met = on_gpu(GPU_SIZES[:1] if options.quick else GPU_SIZES, not options.no_rivals)
-        met &= on_compiler(GPU_SIZES[0])
+        for size in GPU_SIZES[:1] if options.quick else GPU_SIZES[:2]:
+            met &= on_compiler(size)
     else:
         threads = options.threads or tagline.threads()
         met = on_cpu(CPU_SIZES[:1] if options.quick else CPU_SIZES, not options.no_rivals, threads)

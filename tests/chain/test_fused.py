@@ -32,8 +32,8 @@ def fused() -> Iterator[tuple[Engine, Any]]:
 @pytest.fixture
 def short_chunks(fused: tuple[Engine, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Engine, Any]:
     """Sentences of 10 rows are long, chunks are of 8 steps."""
-    monkeypatch.setattr(recipes, "LONG", 10)
-    monkeypatch.setattr(recipes, "STEPS", 8)
+    for name, value in (("LONG", 10), ("LONG_BEST", 10), ("STEPS", 8), ("STEPS_BEST", 8)):
+        monkeypatch.setattr(recipes, name, value)
     return fused
 
 

@@ -28,8 +28,8 @@ def fused() -> tuple[Engine, Any]:
 @pytest.fixture
 def short_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Sentences of 10 rows are long, chunks are of 8 steps."""
-    monkeypatch.setattr(recipes, "LONG", 10)
-    monkeypatch.setattr(recipes, "STEPS", 8)
+    for name, value in (("LONG", 10), ("LONG_BEST", 10), ("STEPS", 8), ("STEPS_BEST", 8)):
+        monkeypatch.setattr(recipes, name, value)
     recipes.forget()
     yield
     recipes.forget()
@@ -130,6 +130,33 @@ def test_loss_in_chunks(fused: Any) -> None:
     check(Case(fused[1], BY_MASK, T=20), "sum")
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": 60.0}])
+def test_loss_whose_gradients_are_made_backwards(fused: Any, monkeypatch: pytest.MonkeyPatch, options: Any) -> None:
+    """As where a CUDA graph is captured."""
+    monkeypatch.setattr(masked, "_captured", lambda values: True)
+    check(Case(fused[1], BY_MASK, **options), "mean")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_loss_in_a_cuda_graph(fused: Any) -> None:
+    case = Case(fused[1], BY_MASK, L=9, T=40)
+
+    def step() -> Any:
+        value = masked.loss(case.batch, case.tags, "mean", never)
+        return value, *torch.autograd.grad(3 * value, case.batch.scores)
+
+    torch.cuda.synchronize()
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        expected = step()
+        with torch.cuda.graph(graph, stream=side):
+            found = step()
+        graph.replay()
+    torch.cuda.synchronize()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(host(one), host(other), rtol=1e-6, atol=3e-6)
+
+
 def check_best(case: Case) -> None:
     tags, scores = masked.best(case.batch, -1)
     chain, _ = case.chain()
@@ -186,6 +213,6 @@ def test_traced(fused: Any) -> None:
     gradients, wanted = (torch.autograd.grad(values[0], case.batch.scores) for values in (found, expected))
     torch.testing.assert_close(gradients, wanted, rtol=0, atol=0)
     assert [name for name in seen if "tagline" in name] == [
-        "tagline.padded_loss_and_gradients.default",
+        "tagline.padded_loss.default",
         "tagline.padded_best.default",
     ]

@@ -37,6 +37,27 @@ def test_errors(emissions: Any, tags: Any, mask: Any, text: str) -> None:
         CRF(4).loss(emissions, tags, mask)
 
 
+@pytest.mark.parametrize("name", ["emissions", "tags", "mask", "lengths", "allowed", "transitions"])
+def test_what_is_no_tensor(name: str) -> None:
+    values: dict[str, Any] = {"emissions": EMISSIONS, "tags": TAGS, name: [[0.0]]}
+    with pytest.raises(InputError, match=f"{name}: expected a tensor of PyTorch, got list; pass torch.as_tensor"):
+        CRF(4).loss(**values)
+    values = {"emissions": EMISSIONS, name: EMISSIONS.numpy()}
+    for options in ({}, {"pad_tag": -1}) if name != "tags" else ():
+        with pytest.raises(InputError, match=f"{name}: expected a tensor of PyTorch, got ndarray; pass"):
+            CRF(4).decode(**values, **options)
+
+
+def test_kernels_are_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    crf = CRF(4)
+    with using_tensor_engine("fused"):
+        for ask in (lambda: crf.loss(EMISSIONS, TAGS), lambda: crf.log_partition(EMISSIONS)):
+            with pytest.raises(InputError, match='"fused": expected tensors on a GPU, got some on cpu; move them'):
+                ask()
+
+
 def test_other_errors() -> None:
     crf = CRF(4)
     with pytest.raises(InputError, match="reduction: expected one of none, sum, mean, token_mean, got 'max'"):

@@ -28,6 +28,15 @@ REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
+def check_tensors(emissions: Any, **others: Any) -> None:
+    """Say which argument is no tensor; others than the emissions may be None."""
+    for name, value in (("emissions", emissions), *others.items()):
+        if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
+            raise InputError(
+                f"{name}: expected a tensor of PyTorch, got {type(value).__name__}; pass torch.as_tensor({name})"
+            )
+
+
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:
     """Say what is wrong with the shape or the type of emissions."""
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:

@@ -194,6 +194,7 @@ class CRF(PaddedLayer):
         if pad_tag is None and transforming():
             raise InputError("pad_tag: expected a number inside a transform of torch.func, where lists cannot be made")
         pad_tag = None if pad_tag is None else checks.as_pad_tag(pad_tag)
+        checks.check_tensors(emissions)
         whole = None if pad_tag is None else self._as_it_lies(emissions.detach(), None, mask, **extras)
         if pad_tag is not None and whole is not None:
             tags, scores = masked.best(whole, pad_tag)

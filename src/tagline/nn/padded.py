@@ -78,6 +78,7 @@ class PaddedLayer(TransitionModule):
         transitions: Tensor | None = None,
     ) -> LayerInput:
         """Check the arguments of a method and make a chain of them."""
+        checks.check_tensors(emissions, tags=tags, mask=mask, lengths=lengths, allowed=allowed, transitions=transitions)
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         checked = checks.looks(emissions.device, self.check)
         if tags is not None:
@@ -115,6 +116,7 @@ class PaddedLayer(TransitionModule):
         transitions: Tensor | None = None,
     ) -> PaddedBatch | None:
         """Return the arguments of a method for kernels that read padded batches; None where a chain must be made."""
+        checks.check_tensors(emissions, tags=tags, mask=mask, lengths=lengths)
         plain = allowed is None and transitions is None and (tags is None or tags.dtype != torch.bool)
         if not plain or checks.looks(emissions.device, self.check) or not masked.answers(emissions, self.num_tags):
             return None

@@ -8,6 +8,7 @@ does not fit the kernels of `fused` goes to `batched`, and so does everything in
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -105,7 +106,20 @@ def backend(c: TensorChain) -> ModuleType:
     if name == "native" and device != "cpu":
         raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
     chosen = _module(name)
-    return batched if name == "fused" and not chosen.fits(c) else chosen
+    if name == "fused":
+        if not chosen.fits(c):
+            return batched
+        _require_device(device)
+    return chosen
+
+
+def _require_device(device: str) -> None:
+    """Say where the kernels of `fused` run."""
+    if device != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+        raise InputError(
+            f'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with .to("cuda"), or '
+            'use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 before Python starts)'
+        )
 
 
 def _best_for(device: str) -> str:
@@ -127,7 +141,10 @@ def fused_for(device: torch.device) -> bool:
     if transforming():
         return False
     name = _choice.name
-    return name == "fused" or (name == "auto" and device.type == "cuda" and _has_triton())
+    if name == "fused":
+        _require_device(device.type)
+        return True
+    return name == "auto" and device.type == "cuda" and _has_triton()
 
 
 def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:

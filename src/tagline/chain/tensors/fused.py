@@ -57,16 +57,29 @@ def padded_loss(
     ordering: Ordering,
     reduction: str,
     with_gradients: bool,
-) -> tuple[Tensor, ...]:
-    """Compute the negative log-likelihood of tags, and the gradients of the scores; `masked` has the arguments."""
+) -> tuple[tuple[Tensor, ...], Tensor]:
+    """Compute the negative log-likelihood of tags, and the gradients of the scores; `masked` has the arguments.
+
+    Also return what `padded_gradients` needs.
+    """
     emissions = scores[0]
     inputs = (*scores, tags if counts is None else counts, tags)
     loss = torch.empty((), dtype=emissions.dtype, device=emissions.device)
     slopes = [torch.empty_like(part) for part in scores] if with_gradients else []
     size = _padded_size(emissions, True)
     recipe = recipes.loss(size, ordering, DIVISORS[reduction], with_gradients, _where(inputs))
-    recipe.run((*inputs, loss, *slopes), (recipe.layouts[0].allocate(emissions.device),))
-    return loss, *slopes
+    kept, working = (layout.allocate(emissions.device) for layout in recipe.layouts)
+    recipe.run((*inputs, loss, *slopes), (kept, working))
+    return (loss, *slopes), kept
+
+
+def padded_gradients(scores: tuple[Tensor, ...], kept: Tensor, slope: Tensor) -> tuple[Tensor, ...]:
+    """Compute the gradients of the scores from what `padded_loss` kept and the gradient of the loss."""
+    inputs = (*scores, slope)
+    slopes = tuple([torch.empty_like(part) for part in scores])
+    recipe = recipes.loss_gradients(_padded_size(scores[0], True), _where(inputs))
+    recipe.run((*inputs, *slopes), (kept, recipe.layouts[1].allocate(kept.device)))
+    return slopes
 
 
 def padded_best(

@@ -58,12 +58,10 @@ def loss(batch: PaddedBatch, tags: Tensor, reduction: str, again: Again) -> Tens
     Where gradients are themselves differentiated, `again` computes the loss.
     """
     how = batch.counts, tags, batch.by, batch.ignored, reduction
-    if torch.is_grad_enabled() and any(part.requires_grad for part in batch.scores):
-        if torch.compiler.is_compiling():
-            return _traced_loss_and_gradients(*batch.scores, *how)[0]  # type: ignore[no-any-return]
-        return _Loss.apply(again, how, *batch.scores)  # type: ignore[no-any-return, no-untyped-call]
     if torch.compiler.is_compiling():
         return _traced_loss(*batch.scores, *how)  # type: ignore[no-any-return]
+    if torch.is_grad_enabled() and any(part.requires_grad for part in batch.scores):
+        return _Loss.apply(again, how, *batch.scores)  # type: ignore[no-any-return, no-untyped-call]
     return _loss([part.detach() for part in batch.scores], *how)
 
 
@@ -76,36 +74,62 @@ def best(batch: PaddedBatch, pad: int) -> tuple[Tensor, Tensor]:
 
 
 class _Loss(torch.autograd.Function):
-    """The loss with its gradients, which the backward pass has to multiply by that of the loss."""
+    """The loss with its gradients, which the backward pass has to multiply by that of the loss.
+
+    So the backward pass, which is called in another thread, has least to do. Where a CUDA graph is captured it does not
+    matter what calls cost: there the gradients are made in the backward pass, and need no multiplication.
+    """
 
     @staticmethod
     def forward(ctx: Any, again: Again, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
-        value, *slopes = _loss_and_gradients(scores, *how)
-        ctx.again = again
-        ctx.save_for_backward(*slopes, *scores)
+        ctx.again, ctx.at_once = again, not _captured(scores[0])
+        (value, *slopes), kept = _answer(scores, *how, with_gradients=ctx.at_once)
+        ctx.save_for_backward(*(slopes or [kept]), *scores)
         return value
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        slopes, scores = ctx.saved_tensors[:4], ctx.saved_tensors[4:]
+        made, scores = ctx.saved_tensors[:-4], ctx.saved_tensors[-4:]
         if torch.is_grad_enabled():
             wanted = [part for part in scores if part.requires_grad]
             again = iter(torch.autograd.grad(ctx.again(*scores), wanted, slope, create_graph=True))
             return None, None, *(next(again) if part.requires_grad else None for part in scores)
+        if not ctx.at_once:
+            return None, None, *_gradients(scores, made[0], slope)
         if transforming(slope):  # several backward passes at once, by vmap
-            return None, None, *(part * slope for part in slopes)
-        return None, None, *torch._foreach_mul(slopes, slope)
+            return None, None, *(part * slope for part in made)
+        return None, None, *torch._foreach_mul(made, slope)
 
 
-def _loss_and_gradients(
+def _captured(values: Tensor) -> bool:
+    """Whether what is done with values goes into a CUDA graph."""
+    return values.is_cuda and torch.cuda.is_current_stream_capturing()
+
+
+class _TracedLoss(torch.autograd.Function):
+    """What `_Loss` does, in a graph of `torch.compile`."""
+
+    @staticmethod
+    def forward(ctx: Any, how: tuple[Any, ...], *scores: Tensor) -> Tensor:
+        value, *slopes = _traced_loss_and_gradients(*scores, *how)
+        ctx.save_for_backward(*slopes)
+        return value  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        return None, *torch._foreach_mul(ctx.saved_tensors, slope)
+
+
+def _answer(
     scores: Sequence[Tensor],
     counts: Tensor | None,
     tags: Tensor,
     by: int,
     ignored: int | None,
     reduction: str,
-    with_gradients: bool = True,
-) -> tuple[Tensor, ...]:
+    *,
+    with_gradients: bool,
+) -> tuple[tuple[Tensor, ...], Tensor]:
     from tagline.chain.tensors import fused, recipes
 
     ordering = recipes.Ordering(by, ignored)
@@ -113,10 +137,18 @@ def _loss_and_gradients(
     return fused.padded_loss(_solid(scores), counts, tags, ordering, reduction, with_gradients)
 
 
-def _loss(
-    scores: Sequence[Tensor], counts: Tensor | None, tags: Tensor, by: int, ignored: int | None, reduction: str
-) -> Tensor:
-    return _loss_and_gradients(scores, counts, tags, by, ignored, reduction, False)[0]
+def _loss(scores: Sequence[Tensor], *how: Any) -> Tensor:
+    return _answer(scores, *how, with_gradients=False)[0][0]
+
+
+def _loss_and_gradients(scores: Sequence[Tensor], *how: Any) -> tuple[Tensor, ...]:
+    return _answer(scores, *how, with_gradients=True)[0]
+
+
+def _gradients(scores: Sequence[Tensor], kept: Tensor, slope: Tensor) -> tuple[Tensor, ...]:
+    from tagline.chain.tensors import fused
+
+    return fused.padded_gradients(_solid(scores), kept, slope)
 
 
 def _best(scores: Sequence[Tensor], counts: Tensor | None, by: int, pad: int) -> tuple[Tensor, Tensor]:
@@ -143,14 +175,16 @@ SCORES = "Tensor emissions, Tensor transitions, Tensor start, Tensor end"
 _library: Any = torch.library.Library("tagline", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
-def _operator(name: str, more: str, returns: str, answer: Callable[..., Any], fake: Callable[..., Any]) -> Any:
-    """Make an operator of a function of four scores and of `more`.
+def _operator(name: str, more: str, returns: str, answer: Callable[..., Any], fake: Callable[..., Any] | None) -> Any:
+    """Make an operator of a function of four scores and of `more`; without a `fake`, of one that asks others.
 
-    `torch.library.custom_op` would do it too, and look at every tensor of every call once more.
+    `torch.library.custom_op` and `register_autograd` would do it too, with more Python in every call.
     """
     _library.define(f"{name}({SCORES}, {more}) -> {returns}")
-    _library.impl(name, lambda *arguments: answer(arguments[:4], *arguments[4:]), "CompositeExplicitAutograd")
-    torch.library.register_fake(f"tagline::{name}", fake, lib=_library)
+    key = "CompositeExplicitAutograd" if fake else "CompositeImplicitAutograd"
+    _library.impl(name, lambda *arguments: answer(arguments[:4], *arguments[4:]), key)
+    if fake:
+        torch.library.register_fake(f"tagline::{name}", fake, lib=_library)
     return getattr(torch.ops.tagline, name).default
 
 
@@ -163,8 +197,15 @@ def _fake_best(emissions: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return emissions.new_empty(emissions.shape[:2], dtype=torch.int64), emissions.new_empty(emissions.shape[0])
 
 
+def _composed_loss(scores: Sequence[Tensor], *how: Any) -> Tensor:
+    if torch.is_grad_enabled() and any(part.requires_grad for part in scores):
+        return _TracedLoss.apply(how, *scores)  # type: ignore[no-any-return, no-untyped-call]
+    return _traced_value(*scores, *how)  # type: ignore[no-any-return]
+
+
 HOW = "Tensor? counts, Tensor tags, int by, int? ignored, str reduction"
-_traced_loss = _operator("padded_loss", HOW, "Tensor", _loss, lambda emissions, *_: emissions.new_empty(()))
+_traced_loss = _operator("padded_loss", HOW, "Tensor", _composed_loss, None)
+_traced_value = _operator("padded_value", HOW, "Tensor", _loss, lambda emissions, *_: emissions.new_empty(()))
 _traced_loss_and_gradients = _operator(
     "padded_loss_and_gradients",
     HOW,
@@ -173,16 +214,3 @@ _traced_loss_and_gradients = _operator(
     _fake_loss_and_gradients,
 )
 _traced_best = _operator("padded_best", "Tensor? counts, int by, int pad", "(Tensor, Tensor)", _best, _fake_best)
-
-
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    ctx.save_for_backward(*output[1:])
-
-
-def _traced_backward(ctx: Any, slope: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-    return *(part * slope for part in ctx.saved_tensors), *(None for _ in range(5))
-
-
-torch.library.register_autograd(
-    "tagline::padded_loss_and_gradients", _traced_backward, setup_context=_keep, lib=_library
-)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 import triton
+import triton.language as tl
 
 from tagline.chain.tensors.kernels import best, chunks, counts, logs, order, scores, sweeps
 from tagline.chain.tensors.kernels.launches import Launch, Layout, Part, Recipe
@@ -24,11 +25,13 @@ SIDE = 16  # sentences side by side, where labels come in blocks
 LINES = 32  # of a matrix that are read at once, where there are more labels than registers hold
 STREAMED = 128  # sentences up to which a program of its own for each reads the matrix faster than blocks do
 ROWS = 32  # of a sentence, prepared by one program
-STEPS = 64  # of a chunk
-LONG, FEW = 1024, 128  # sentences of at least LONG rows, and at most FEW of them, are cut into chunks
+LONG, FEW, STEPS = 256, 64, 32  # at most FEW sentences of at least LONG rows are summed over in chunks of so many steps
+LONGER, MORE_STEPS = 2048, 128  # the steps of a chunk, where sentences are longer
+LONG_BEST, FEW_BEST, STEPS_BEST = 1024, 128, 64  # the same for the best labelling
 POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
 PAIR = {16: (64, 2, 528), 32: (64, 2, 528), 64: (64, 4, 264), 128: (64, 8, 132)}  # rows, warps, programs by labels
+SLOTS = 64  # of gradients of transitions, added up at once
 AGAIN = 16  # programs that look for flagged sentences
 MOST_RECIPES = 256  # the longest unused goes first
 
@@ -61,19 +64,26 @@ class Size(NamedTuple):
         return max(16, 1 << (self.L - 1).bit_length())
 
     @property
-    def long(self) -> bool:
-        """Whether the sentences are cut into chunks."""
-        return self.longest >= LONG and self.B <= FEW and self.Lp <= WARP_LABELS
+    def steps(self) -> int:
+        """The steps of a chunk, where the sums over sentences are made in chunks; otherwise 0."""
+        if self.longest < LONG or self.B > FEW or self.Lp > WARP_LABELS:
+            return 0
+        return STEPS if self.longest < LONGER else MORE_STEPS
+
+    @property
+    def steps_of_best(self) -> int:
+        """The same for the best labelling."""
+        long = self.longest >= LONG_BEST and self.B <= FEW_BEST and self.Lp <= WARP_LABELS
+        return STEPS_BEST if long else 0
 
     @property
     def parts(self) -> int:
         """How many programs prepare a sentence."""
         return max(1, -(-self.longest // ROWS))
 
-    @property
-    def chunks(self) -> int:
-        """How many chunks a sentence has."""
-        return -(-(self.longest - 1) // STEPS)
+    def chunks(self, steps: int) -> int:
+        """How many chunks of so many steps a sentence has."""
+        return -(-(self.longest - 1) // steps)
 
 
 class Ordering(NamedTuple):
@@ -95,7 +105,7 @@ def remembered(build: Callable[..., Recipe]) -> Any:
 
 def forget() -> None:
     """Let all recipes be made anew."""
-    for build in (sweep, gradients, loss, best_labels, places):
+    for build in (sweep, gradients, loss, loss_gradients, best_labels, places):
         build.cache_clear()
 
 
@@ -160,7 +170,7 @@ def gradients(s: Size, edges: bool, _: Any) -> Recipe:
     Inputs: those of `CHAIN`, `weights`, and the gradients; without `edges` only that of the emissions is made.
     """
     layouts = Layout(_kept(s)), Layout(_gradient_parts(s, edges))
-    return Recipe(f"{CHAIN} weights {SLOPES}", layouts, _gradient_launches(s, "weights", edges))
+    return Recipe(f"{CHAIN} weights {SLOPES}", layouts, _gradient_launches(s, counts.BY_SENTENCE, edges))
 
 
 @remembered
@@ -169,14 +179,24 @@ def loss(s: Size, ordering: Ordering, divisor: int, slopes: bool, _: Any) -> Rec
 
     Inputs: those of `PADDED`, `loss`, and the gradients.
     """
-    parts = _kept(s) | _sweep_parts(s) | {"likelihood": Part(F64, s.B)}
     side = min(1024, max(16, triton.next_power_of_2(s.B)))
     reduce = Launch(scores.reduce, (1,), "likelihood lengths facts loss", s.B, side, divisor, num_warps=4)
     launches = [_order(s, ordering), *_sweep_launches(s), reduce]
+    working = _sweep_parts(s) | {"likelihood": Part(F64, s.B)}
     if slopes:
-        parts |= _gradient_parts(s, True)
-        launches += _gradient_launches(s, "", True)
-    return Recipe(f"{PADDED} loss {SLOPES if slopes else ''}", (Layout(parts),), launches)
+        working |= _gradient_parts(s, True)
+        launches += _gradient_launches(s, counts.BY_SHARE, True)
+    return Recipe(f"{PADDED} loss {SLOPES if slopes else ''}", (Layout(_kept(s)), Layout(working)), launches)
+
+
+@remembered
+def loss_gradients(s: Size, _: Any) -> Recipe:
+    """Return how the gradients of a padded batch's loss are made of what `loss` left.
+
+    Inputs: those of `SCORES`, `weights`, which is the gradient of the loss, and the gradients.
+    """
+    layouts = Layout(_kept(s)), Layout(_gradient_parts(s, True))
+    return Recipe(f"{SCORES} weights {SLOPES}", layouts, _gradient_launches(s, counts.BY_SLOPE, True))
 
 
 def _sweep_parts(s: Size) -> dict[str, Part]:
@@ -187,11 +207,12 @@ def _sweep_parts(s: Size) -> dict[str, Part]:
         "sums": Part(F64, B),
         "reached": Part(F32, B * 2 * Lp if Lp > TILE_LABELS else 1),
     }
-    if s.long:
+    if s.steps:
+        count = B * s.chunks(s.steps)
         parts |= {
-            "matrices": Part(F32, B * s.chunks * Lp * Lp),
-            "exponents": Part(I32, B * s.chunks),
-            "between": Part(F32, B * 2 * s.chunks * Lp),
+            "matrices": Part(F32, count * Lp * Lp),
+            "exponents": Part(I32, count),
+            "between": Part(F32, 2 * count * Lp),
         }
     return parts
 
@@ -229,13 +250,14 @@ def _sweeps(s: Size) -> list[Launch]:
         last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, LINES, False, streamed, num_warps=16, num_stages=1)
         return [last] if streamed else [blocks, last]
     pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
-    last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, 0, pairs, pairs and not s.long, num_warps=warps)
-    if s.long:
-        sizes, between = (L, s.chunks, Lp, STEPS), "matrices exponents between sums"
+    last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, 0, pairs, pairs and not s.steps, num_warps=warps)
+    if s.steps:
+        count, between = s.chunks(s.steps), "matrices exponents between sums"
+        sizes = count, Lp, s.steps
         return [
-            Launch(chunks.multiply, (B, s.chunks), f"{inputs} matrices exponents", *sizes, num_warps=1),
-            Launch(chunks.stride, (B, 2), f"{inputs} {between}", *sizes, num_warps=1),
-            Launch(chunks.fill, (B, s.chunks, 2), f"{inputs} between states", L, N, *sizes[1:], num_warps=1),
+            Launch(chunks.multiply, (B, count), f"{inputs} matrices exponents", L, *sizes, num_warps=1),
+            Launch(chunks.stride, (B, 2), f"{inputs} {between}", L, *sizes, num_warps=1),
+            Launch(chunks.fill, (B, count, 2), f"{inputs} between states", L, N, *sizes, num_warps=1),
             last,
         ]
     if pairs:
@@ -256,32 +278,32 @@ def _gradient_parts(s: Size, edges: bool) -> dict[str, Part]:
     return {"onward": Part(F32, s.N * s.L if edges else 1), "slots": Part(F32, slots)}
 
 
-def _gradient_launches(s: Size, weights: str, edges: bool) -> list[Launch]:
-    """From both sweeps to gradients; without the name of `weights`, all sentences have the one in `facts`."""
-    B, N, L, Lp, each = s.B, s.N, s.L, s.Lp, bool(weights)
-    rows, labels, weights = _rows(s), _labels(s), weights or "facts"
+def _gradient_launches(s: Size, by: tl.constexpr, edges: bool) -> list[Launch]:
+    """From both sweeps to gradients, weighted as `by` says: one of `counts`'."""
+    B, N, L, Lp, weighted = s.B, s.N, s.L, s.Lp, by.value
+    rows, labels, weights = _rows(s), _labels(s), "weights" if weighted else "facts"
     block, size, warps, programs = _pair_shape(s)
     width, blocks = Lp * Lp + 2 * Lp, triton.cdiv(L, block)
     share, span = max(1, 1024 // Lp), 32 if Lp <= WARP_LABELS else 256
     spread = Launch(
         counts.spread, (max(1, triton.cdiv(N, share)),),
         f"x states {rows} owners first flags {weights} facts {labels} potentials gradient onward",
-        L, N, Lp, share, s.labelled, s.moved, each, edges, num_warps=4,
+        L, N, Lp, share, s.labelled, s.moved, weighted, edges, num_warps=8,
     )  # fmt: skip
     pair = Launch(
         counts.pair, (programs, blocks, blocks),
         f"gradient states onward {rows} owners first lengths flags {weights} facts {labels} potentials start end slots",
-        L, N, B, triton.cdiv(B, programs), Lp, block, size, programs, s.labelled, s.moved, each,
+        L, N, B, triton.cdiv(B, programs), Lp, block, size, programs, s.labelled, s.moved, weighted,
         num_warps=warps, num_stages=1,
     )  # fmt: skip
     redo = Launch(
         logs.redo, (AGAIN,),
         f"emissions {rows} first lengths flags {weights} facts {labels} transitions start end states scratch log_z "
         "gradient slots",
-        L, N, B, triton.cdiv(B, AGAIN), Lp, 16, s.labelled, s.moved, each, edges, num_warps=1 if Lp <= 32 else 4,
+        L, N, B, triton.cdiv(B, AGAIN), Lp, 16, s.labelled, s.moved, weighted, edges, num_warps=1 if Lp <= 32 else 4,
     )  # fmt: skip
     gather = Launch(
-        counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, 16, span,
+        counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, SLOTS, span,
         num_warps=4,
     )  # fmt: skip
     return [spread, pair, redo, gather] if edges else [spread, redo]
@@ -310,23 +332,24 @@ def best_labels(s: Size, ordering: Ordering | None, pad: int, _: Any) -> Recipe:
     )
     walk = Launch(best.walk, (B,), "first lengths states padded labels", L, Lp, num_warps=1)
     point = Launch(best.point, (triton.cdiv(N, 32),), "states padded pointers", L, N, Lp, 32, num_warps=1)
-    if s.long and pointed:
-        sizes = (L, s.chunks, Lp, STEPS)
+    if s.steps_of_best and pointed:
+        count = s.chunks(s.steps_of_best)
+        sizes = (L, count, Lp, s.steps_of_best)
         working |= {
-            "matrices": Part(F32, B * s.chunks * Lp * Lp),
-            "deductions": Part(F64, B * s.chunks * Lp),
-            "between": Part(F32, B * s.chunks * Lp),
-            "maps": Part(I32, B * s.chunks * Lp),
+            "matrices": Part(F32, B * count * Lp * Lp),
+            "deductions": Part(F64, B * count * Lp),
+            "between": Part(F32, B * count * Lp),
+            "maps": Part(I32, B * count * Lp),
         }
         launches = [
-            Launch(best.multiply_best, (B, s.chunks, L), f"{scored} padded matrices deductions", *sizes, moved,
+            Launch(best.multiply_best, (B, count, L), f"{scored} padded matrices deductions", *sizes, moved,
                    num_warps=1),
             Launch(best.stride_best, (B,), f"{scored} start end matrices deductions between labels", *sizes, moved,
                    num_warps=1),
-            Launch(best.fill_best, (B, s.chunks), f"{scored} padded between states", *sizes, moved, num_warps=1),
+            Launch(best.fill_best, (B, count), f"{scored} padded between states", *sizes, moved, num_warps=1),
             point,
-            Launch(best.carry, (B, s.chunks), "first lengths pointers maps", *sizes, num_warps=1),
-            Launch(best.trace, (B, s.chunks), "first lengths pointers maps labels", *sizes, num_warps=1),
+            Launch(best.carry, (B, count), "first lengths pointers maps", *sizes, num_warps=1),
+            Launch(best.trace, (B, count), "first lengths pointers maps labels", *sizes, num_warps=1),
         ]  # fmt: skip
     elif Lp > TILE_LABELS:
         launches = [

@@ -15,6 +15,8 @@ import triton.language as tl
 from tagline.chain.tensors.kernels.order import place_of
 from tagline.chain.tensors.kernels.sweeps import rescale, split
 
+BY_SHARE, BY_SENTENCE, BY_SLOPE = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+
 
 @triton.jit
 def _level(v):
@@ -24,18 +26,24 @@ def _level(v):
 
 
 @triton.jit
-def weight_of(weights, facts, b, inside, EACH: tl.constexpr):
-    """What the gradient of a sentence counts for: with EACH a weight of its own, otherwise the one in `facts`."""
-    weight = tl.where(inside, tl.load(facts + 5), 0.0)
-    if EACH:
+def weight_of(weights, facts, b, inside, BY: tl.constexpr):
+    """What the gradient of a sentence counts for: a weight of its own, or its share in the loss, which is in `facts`.
+
+    With BY_SLOPE the share is multiplied by the gradient of the loss.
+    """
+    if BY == BY_SENTENCE:
         weight = tl.load(weights + b, mask=inside, other=0.0)
+    else:
+        weight = tl.where(inside, tl.load(facts + 5), 0.0)
+    if BY == BY_SLOPE:
+        weight *= tl.load(weights)
     return weight
 
 
 @triton.jit
 def spread(
     x, states, rows, owners, first, flags, weights, facts, labels, potentials, gradient, onward, L, N,
-    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, EACH: tl.constexpr,
+    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, BY: tl.constexpr,
     EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of the emissions, and y_t · weight / c_t (0 where nothing leads into a row).
@@ -54,7 +62,7 @@ def spread(
     v = _level(tl.load(states + cells, mask=valid, other=0.0))
     y = _level(tl.load(states + N * L + cells, mask=valid, other=0.0))
     own = tl.load(x + cells, mask=valid, other=1.0)
-    g = tl.where(kin, weight_of(weights, facts, b, inside, EACH).to(tl.float32), 0.0)
+    g = tl.where(kin, weight_of(weights, facts, b, inside, BY).to(tl.float32), 0.0)
     both = tl.where(own > 0, y / own, 0.0) * v
     mass = tl.sum(both, axis=1)
     used = both * tl.where(mass > 0, g / mass, 0.0)[:, None]
@@ -67,10 +75,10 @@ def spread(
     if EDGES:
         led = kin & (row > tl.load(first + b, mask=inside, other=0))
         before = tl.load(states + cells - L, mask=led[:, None] & here, other=0.0)
-        k = tl.argmax(both, axis=1)
+        most, k = tl.max(both, axis=1, return_indices=True)
         arrived = tl.sum(before * tl.load(potentials + Lp * Lp + k[:, None] * Lp + j[None, :]), axis=1)
         arrived *= tl.sum(tl.where(j[None, :] == k[:, None], y, 0.0), axis=1)
-        share = g * tl.max(both, axis=1) / tl.where(mass > 0, mass, 1.0)
+        share = g * most / tl.where(mass > 0, mass, 1.0)
         onto = y * tl.where(arrived > 0, share / arrived, 0.0)[:, None]
         tl.store(onward + cells, onto, mask=written)
 
@@ -101,7 +109,7 @@ def _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid, L
 def pair(
     gradient, states, onward, rows, owners, first, lengths, flags, weights, facts, labels, potentials, start, end,
     slots, L, N, B, share, Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, LABELLED: tl.constexpr,
-    MOVED: tl.constexpr, EACH: tl.constexpr,
+    MOVED: tl.constexpr, BY: tl.constexpr,
 ):  # fmt: skip
     """Add up a block ``[K, K]`` of the gradient of the transitions over a share of the rows, in its slot.
 
@@ -129,7 +137,7 @@ def pair(
             label = tl.load(labels + row, mask=led, other=-1)
             last = tl.load(labels + row - 1, mask=led, other=-1)
             ratio = tl.load(potentials + last * Lp + label, mask=led, other=0.0)
-            part = weight_of(weights, facts, b, led, EACH).to(tl.float32)
+            part = weight_of(weights, facts, b, led, BY).to(tl.float32)
             part = tl.where(ratio > 0, -part / tl.where(ratio > 0, ratio, 1.0), 0.0)
             high, low = split(tl.where(label[:, None] == j[None, :], part[:, None], 0.0))
             came = (last[None, :] == i[:, None]).to(tl.float32)

@@ -86,7 +86,7 @@ def finish(
 def redo(
     emissions, rows, first, lengths, flags, weights, facts, labels, transitions, start, end, states, scratch, log_z,
     gradient, slots, L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
-    EACH: tl.constexpr, EDGES: tl.constexpr,
+    BY: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write what `counts.spread` does for the flagged ones in a share of the sentences, and add to its slot."""
     pid = tl.program_id(0)
@@ -105,7 +105,7 @@ def redo(
                 _forwards(emissions, rows, transitions, start, states, work, row, n, L, N, Lp, J, MOVED)
                 _backwards(
                     emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n,
-                    tl.load(log_z + b), weight_of(weights, facts, b, n > 0, EACH), L, N, Lp, J, LABELLED, MOVED, EDGES,
+                    tl.load(log_z + b), weight_of(weights, facts, b, n > 0, BY), L, N, Lp, J, LABELLED, MOVED, EDGES,
                 )  # fmt: skip
 
 

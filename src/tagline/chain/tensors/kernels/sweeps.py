@@ -62,10 +62,12 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
     pairs = (n - 1) // 2
     x1 = tl.load(source + step, mask=here & (n > 1), other=0.0)
     x2 = tl.load(source + 2 * step, mask=here & (n > 2), other=0.0)
+    x3 = tl.load(source + 3 * step, mask=here & (n > 3), other=0.0)
+    x4 = tl.load(source + 4 * step, mask=here & (n > 4), other=0.0)
     for pair in range(pairs):
         t = 2 * pair
-        x3 = tl.load(source + (t + 3) * step, mask=here & (t + 3 < n), other=0.0)
-        x4 = tl.load(source + (t + 4) * step, mask=here & (t + 4 < n), other=0.0)
+        x5 = tl.load(source + (t + 5) * step, mask=here & (t + 5 < n), other=0.0)
+        x6 = tl.load(source + (t + 6) * step, mask=here & (t + 6 < n), other=0.0)
         most = tl.max(v)
         if TRACK:
             faded |= _faded(v, reach, most)
@@ -85,7 +87,7 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
         else:
             v = tl.sum(across[:, None] * a1, axis=0) * (x2 * scale)
         tl.store(target + (t + 2) * step, v, mask=here)
-        x1, x2 = x3, x4
+        x1, x2, x3, x4 = x3, x4, x5, x6
     total = tl.sum(v * last)
     most = tl.max(v)
     if TRACK:
