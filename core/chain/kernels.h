@@ -219,7 +219,7 @@ struct TripleKernels {
 
 struct Variant {
     const char* name;
-    bool (*supported)();
+    int level;  // what processor_level() must be at least
     Kernels<float> float32;
     Kernels<double> float64;
     CountingKernels counting;

@@ -1,6 +1,7 @@
 #include "chain/variants.h"
 
 #include "runtime/compiler.h"
+#include "runtime/processor.h"
 
 #include <atomic>
 
@@ -20,8 +21,9 @@ static const Variant* const kCompiled[] = {&variant_plain};
 const std::vector<const Variant*>& supported_variants() {
     static const std::vector<const Variant*> supported = [] {
         std::vector<const Variant*> usable;
+        const int level = processor_level();
         for (const Variant* variant : kCompiled)
-            if (variant->supported()) usable.push_back(variant);
+            if (variant->level <= level) usable.push_back(variant);
         return usable;
     }();
     return supported;

@@ -9,10 +9,10 @@
 #error "expected GCC or clang, for their vector types; on Windows build with clang-cl: cmake -T ClangCL"
 #endif
 
-// The processor.
-#if defined(__x86_64__) || defined(_M_X64)
+// The processor; with TAGLINE_PLAIN it counts as one that is not known.
+#if (defined(__x86_64__) || defined(_M_X64)) && !defined(TAGLINE_PLAIN)
 #define TAGLINE_X86
-#elif defined(__aarch64__) || defined(_M_ARM64)
+#elif (defined(__aarch64__) || defined(_M_ARM64)) && !defined(TAGLINE_PLAIN)
 #define TAGLINE_ARM
 #endif
 

@@ -15,6 +15,8 @@
 
 using namespace tagline;
 
+bool check_levels();  // processor.cpp
+
 namespace {
 
 int64_t compared = 0;
@@ -154,6 +156,7 @@ void compare_all() {
 }  // namespace
 
 int main() {
+    if (!check_levels()) return 1;
     for (const Variant* variant : supported_variants()) {
         use_variant(variant->name);
         compared = 0;

@@ -47,21 +47,16 @@ constexpr Kernels<Real> kernels() {
             viterbi_abreast<Real>, Lanes<Real>::width};
 }
 
-bool supported() {
+// The level of x86-64 that this copy was compiled for; see runtime/processor.h.
 #if defined(TAGLINE_WIDE_64)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
+constexpr int kLevel = 4;
 #elif defined(TAGLINE_WIDE_32)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("bmi2");
+constexpr int kLevel = 3;
 #elif defined(TAGLINE_X86)
-    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+constexpr int kLevel = 2;
 #else
-    return true;
+constexpr int kLevel = 0;
 #endif
-}
 
 }  // namespace TAGLINE_VARIANT
 }  // namespace
@@ -74,7 +69,7 @@ bool supported() {
 extern const Variant TAGLINE_EXPORT(TAGLINE_VARIANT);
 const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     TAGLINE_NAME(TAGLINE_VARIANT),
-    TAGLINE_VARIANT::supported,
+    TAGLINE_VARIANT::kLevel,
     TAGLINE_VARIANT::kernels<float>(),
     TAGLINE_VARIANT::kernels<double>(),
     {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,

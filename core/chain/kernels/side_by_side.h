@@ -18,7 +18,7 @@ inline bool any(Counts<Real> lanes) {
     return _mm512_test_epi32_mask((__m512i)lanes, (__m512i)lanes) != 0;
 #elif defined(TAGLINE_WIDE_32)
     return !_mm256_testz_si256((__m256i)lanes, (__m256i)lanes);
-#elif defined(__x86_64__)
+#elif defined(TAGLINE_X86)
     return !_mm_testz_si128((__m128i)lanes, (__m128i)lanes);
 #elif defined(TAGLINE_ARM)
     return vmaxvq_u32((uint32x4_t)lanes) != 0;
