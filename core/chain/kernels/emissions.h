@@ -57,17 +57,27 @@ inline void fetch_row(const Real* row, int64_t stride) {
         __builtin_prefetch(reinterpret_cast<const char*>(row) + byte);
 }
 
-// kVectors vectors of kWidth labels from label `from` on.
+template <int kLabels, class Real>
+inline void fetch(const Real* row) {
+    constexpr int kBytes = kLabels * int(sizeof(Real));
+    for (int byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(row) + byte);
+}
+
+// kVectors vectors of kWidth labels from label `from` on. What tables and occurrences point to is kept in variables of
+// the function: writing a vector may change any memory, as far as the compiler knows.
 template <class Real, int kWidth, int kVectors, bool kValues>
 inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
                       Real scale, bool add, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
-    for (int64_t n = first; n < last; ++n) {
+    const int64_t* const offsets = tokens.row_offsets;
+    const uint32_t* const rows = tokens.rows;
+    const Real* const table = weights.rows + from;
+    for (int64_t n = first, k = offsets[first]; n < last; ++n) {
         V sum[kVectors] = {};
-        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
-            if (k + kAhead < end) fetch_row(weights.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
-            const V* row = reinterpret_cast<const V*>(weights.rows + int64_t(tokens.rows[k]) * stride + from);
+        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
+            if (k + kAhead < end) fetch<kWidth * kVectors>(table + int64_t(rows[k + kAhead]) * stride);
+            const V* row = reinterpret_cast<const V*>(table + int64_t(rows[k]) * stride);
             for (int v = 0; v < kVectors; ++v) {
                 if constexpr (kValues)
                     sum[v] += row[v] * Real(tokens.row_values[k]);
@@ -93,27 +103,68 @@ inline void absorb_part(const WeightTable<Real>& sums, const Occurrences& tokens
     typedef typename Narrow<Real, kWidth>::Bits Bits;
     const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
     const int64_t words = (stride + 63) / 64;
+    const int64_t* const offsets = tokens.row_offsets;
+    const uint32_t* const rows = tokens.rows;
+    const float* const values = tokens.row_values;
+    const uint64_t* const masks = sums.masks;
+    Real* const table = sums.rows + from;
     Bits lane_bit;
     for (int k = 0; k < kWidth; ++k) lane_bit[k] = typename Narrow<Real, kWidth>::Index(1) << k;
-    for (int64_t n = first; n < last; ++n) {
+    for (int64_t n = first, k = offsets[first]; n < last; ++n) {
         V node[kVectors] = {};
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
             node[v] = factor * load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth,
                                                          L - from - v * kWidth);
-        for (int64_t k = tokens.row_offsets[n]; k < tokens.row_offsets[n + 1]; ++k) {
-            if (k + kAhead < end) fetch_row(sums.rows + int64_t(tokens.rows[k + kAhead]) * stride, stride);
-            V* row = reinterpret_cast<V*>(sums.rows + int64_t(tokens.rows[k]) * stride + from);
+        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
+            if (k + kAhead < end) fetch<kWidth * kVectors>(table + int64_t(rows[k + kAhead]) * stride);
+            V* row = reinterpret_cast<V*>(table + int64_t(rows[k]) * stride);
             for (int v = 0; v < kVectors; ++v) {
                 V added = node[v];
-                if constexpr (kValues) added *= Real(tokens.row_values[k]);
+                if constexpr (kValues) added *= Real(values[k]);
                 if constexpr (kMasked) {  // the bits of a vector lie in one word: it begins at a multiple of its width
                     const int64_t label = from + v * kWidth;
-                    const uint64_t bits = sums.masks[int64_t(tokens.rows[k]) * words + label / 64] >> (label % 64);
+                    const uint64_t bits = masks[int64_t(rows[k]) * words + label / 64] >> (label % 64);
                     const Bits here = Bits{} + typename Narrow<Real, kWidth>::Index(bits & 0xffff);
                     added = (V)((Bits)added & ((here & lane_bit) != 0));
                 }
                 row[v] += added;
             }
+        }
+    }
+}
+
+template <class Real, bool kValues>
+inline void emit_cells(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
+                       Real scale, Real* out) {
+    const int64_t L = weights.L, end = tokens.cell_offsets[last];
+    const int64_t* const offsets = tokens.cell_offsets;
+    const uint32_t* const cells = tokens.cells;
+    const WeightCell<Real>* const table = weights.cells;
+    for (int64_t n = first, k = offsets[first]; n < last; ++n, out += L) {
+        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(table + cells[k + kAhead]);
+            const WeightCell<Real>& cell = table[cells[k]];
+            Real added = scale * cell.value;
+            if constexpr (kValues) added *= Real(tokens.cell_values[k]);
+            out[cell.label] += added;
+        }
+    }
+}
+
+template <class Real, bool kValues>
+inline void absorb_cells(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last,
+                         Real factor, const Real* nodes) {
+    const int64_t L = sums.L, end = tokens.cell_offsets[last];
+    const int64_t* const offsets = tokens.cell_offsets;
+    const uint32_t* const cells = tokens.cells;
+    WeightCell<Real>* const table = sums.cells;
+    for (int64_t n = first, k = offsets[first]; n < last; ++n, nodes += L) {
+        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
+            if (k + kAhead < end) __builtin_prefetch(table + cells[k + kAhead], 1);
+            WeightCell<Real>& cell = table[cells[k]];
+            Real added = factor * nodes[cell.label];
+            if constexpr (kValues) added *= Real(tokens.cell_values[k]);
+            cell.value += added;
         }
     }
 }
@@ -156,15 +207,10 @@ void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t f
         else
             emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, add, out, from);
     });
-    const int64_t end = tokens.cell_offsets[last];
-    for (int64_t n = first; n < last; ++n) {
-        Real* row = out + (n - first) * weights.L;
-        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
-            if (k + kAhead < end) __builtin_prefetch(weights.cells + tokens.cells[k + kAhead]);
-            const WeightCell<Real>& cell = weights.cells[tokens.cells[k]];
-            row[cell.label] += scale * cell.value * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
-        }
-    }
+    if (tokens.cell_values)
+        emit_cells<Real, true>(weights, tokens, first, last, scale, out);
+    else
+        emit_cells<Real, false>(weights, tokens, first, last, scale, out);
 }
 
 template <class Real>
@@ -181,13 +227,8 @@ void absorb(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t fi
         else
             absorb_part<Real, kWidth, kVectors, false, false>(sums, tokens, first, last, factor, nodes, from);
     });
-    const int64_t end = tokens.cell_offsets[last];
-    for (int64_t n = first; n < last; ++n) {
-        const Real* row = nodes + (n - first) * sums.L;
-        for (int64_t k = tokens.cell_offsets[n]; k < tokens.cell_offsets[n + 1]; ++k) {
-            if (k + kAhead < end) __builtin_prefetch(sums.cells + tokens.cells[k + kAhead], 1);
-            WeightCell<Real>& cell = sums.cells[tokens.cells[k]];
-            cell.value += factor * row[cell.label] * (tokens.cell_values ? Real(tokens.cell_values[k]) : Real(1));
-        }
-    }
+    if (tokens.cell_values)
+        absorb_cells<Real, true>(sums, tokens, first, last, factor, nodes);
+    else
+        absorb_cells<Real, false>(sums, tokens, first, last, factor, nodes);
 }
