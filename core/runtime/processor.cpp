@@ -40,7 +40,7 @@ int processor_level() {
     if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx)) answers.extended_ecx = ecx;
     if (has_all(answers.leaf_1_ecx, {27})) {  // OSXSAVE: XGETBV may be executed
         uint32_t low = 0, high = 0;
-        __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         answers.xcr0 = uint64_t(high) << 32 | low;
     }
     return x86_level(answers);

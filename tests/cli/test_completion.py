@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tagline.cli.completion import SCRIPTS, candidates, install, script_for
+from tagline.cli.foreign import TOOLS
 from tagline.errors import InputError
 
 from .commands import tagline
@@ -107,3 +108,24 @@ def test_the_options_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InputError, match="shell: expected one of bash, zsh, fish, got 'tcsh'"):
         script_for("")
     assert tagline("--show-completion").code == 1
+
+
+@pytest.mark.parametrize("tool", list(TOOLS))
+def test_a_shell_that_asks_runs_no_other_tool(tool: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tagline", tool, "template", "train", "model"],
+        env={**os.environ, "_TAGLINE_COMPLETE": "bash"}, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_shell_that_is_not_known_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    for option in ("--install-completion", "--show-completion"):
+        result = tagline(option, "powershell")
+        assert result.code == 1
+        assert "expected one of bash, zsh, fish, got 'powershell'" in result.err
+    assert not list(tmp_path.iterdir())

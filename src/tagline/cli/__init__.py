@@ -15,10 +15,11 @@ def main() -> None:
 
     words = sys.argv[1:]
     use(asked_for())
-    if words and words[0] in TOOLS:
+    shell = os.environ.get("_TAGLINE_COMPLETE")  # a shell asks what a word may become: nothing is run
+    if words and words[0] in TOOLS and not shell:
         sys.exit(run_foreign(words[0], words[1:]))
     try:
-        if shell := os.environ.get("_TAGLINE_COMPLETE"):
+        if shell:
             from tagline.cli.completion import answer
 
             return answer(shell, words)

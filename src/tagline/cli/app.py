@@ -20,7 +20,7 @@ COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
     *("tune", "describe", "eval", "cluster", "convert-tags", "convert-model"),
 )
-SHELLS = re.compile("bash|zsh|fish")
+A_WORD = re.compile("[^-].*")
 
 
 def program(
@@ -30,11 +30,11 @@ def program(
         option(
             help="Let bash, zsh or fish complete commands and options; left out: $SHELL.",
             metavar="[SHELL]",
-            alone=SHELLS,
+            alone=A_WORD,
         ),
     ] = None,
     show_completion: Annotated[
-        str | None, option(help="Print what --install-completion writes.", metavar="[SHELL]", alone=SHELLS)
+        str | None, option(help="Print what --install-completion writes.", metavar="[SHELL]", alone=A_WORD)
     ] = None,
 ) -> None:
     """Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs."""

@@ -22,7 +22,7 @@ SCRIPTS = {
     "bash": r"""
 _tagline_completion() {
     local IFS=$'\n'
-    COMPREPLY=($(_TAGLINE_COMPLETE=bash tagline "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    COMPREPLY=($(_TAGLINE_COMPLETE=bash tagline "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null))
 }
 complete -o default -F _tagline_completion tagline
 """,
@@ -30,7 +30,7 @@ complete -o default -F _tagline_completion tagline
 #compdef tagline
 _tagline() {
     local -a candidates
-    candidates=("${(@f)$(_TAGLINE_COMPLETE=zsh tagline "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    candidates=("${(@f)$(_TAGLINE_COMPLETE=zsh tagline "${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)}")
     if [[ -n "$candidates" ]]; then _describe -V tagline candidates; else _files; fi
 }
 if [[ "$funcstack[1]" == _tagline ]]; then _tagline "$@"; else compdef _tagline tagline; fi
@@ -38,7 +38,7 @@ if [[ "$funcstack[1]" == _tagline ]]; then _tagline "$@"; else compdef _tagline 
     "fish": r"""
 function _tagline_candidates
     set -l words (commandline -opc) (commandline -ct | string collect --allow-empty)
-    _TAGLINE_COMPLETE=fish tagline $words[2..-1] 2>/dev/null
+    _TAGLINE_COMPLETE=fish tagline $words[2..-1] 2>/dev/null </dev/null
 end
 complete -c tagline -a '(_tagline_candidates)'
 """,

@@ -14,7 +14,7 @@ from tagline import compiled
 from tagline.errors import TaglineError
 from tagline.models.registry import is_installed
 
-BASE = ("numpy", "scikit-learn", "safetensors", "rich")
+BASE = ("numpy", "scikit-learn", "rich")
 EXTRAS = {
     "torch": ("torch",),
     "transformers": ("transformers", "tokenizers"),

@@ -32,9 +32,8 @@ def check_tensors(emissions: Any, **others: Any) -> None:
     """Say which argument is no tensor; others than the emissions may be None."""
     for name, value in (("emissions", emissions), *others.items()):
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
-            raise InputError(
-                f"{name}: expected a tensor of PyTorch, got {type(value).__name__}; pass torch.as_tensor({name})"
-            )
+            remedy = "" if value is None else f"; pass torch.as_tensor({name})"
+            raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
 
 
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:

@@ -25,6 +25,7 @@ from tagline.chain.tensors import batched
 from tagline.chain.tensors.types import TensorChain
 from tagline.errors import InputError
 
+INTERPRETED = ("1", "true", "on", "yes", "y")  # values of TRITON_INTERPRET
 TENSOR_ENGINES = ("auto", "native", "fused", "batched")
 
 
@@ -115,7 +116,7 @@ def backend(c: TensorChain) -> ModuleType:
 
 def _require_device(device: str) -> None:
     """Say where the kernels of `fused` run."""
-    if device != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+    if device != "cuda" and os.environ.get("TRITON_INTERPRET", "").lower() not in INTERPRETED:
         raise InputError(
             f'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with .to("cuda"), or '
             'use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 before Python starts)'
