@@ -252,6 +252,7 @@ def test_what_mattered() -> None:
     assert explained["c2"] < 0.05
 
 
+@pytest.mark.slow
 def test_grid_search_under_joblib_on_ray(cluster: Cluster) -> None:
     import joblib
     from ray.util.joblib import register_ray

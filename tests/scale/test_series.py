@@ -90,7 +90,9 @@ class Here:
         """Nothing to end."""
 
 
-@pytest.mark.parametrize("workers", [3, 4, 8])
+@pytest.mark.parametrize(
+    "workers", [pytest.param(3, marks=pytest.mark.slow), 4, pytest.param(8, marks=pytest.mark.slow)]
+)
 def test_any_number_of_workers(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     X, lengths = write_tables(tmp_path, "gaussian")
     monkeypatch.setattr("tagline.scale.series.Workers", Here)
@@ -98,6 +100,7 @@ def test_any_number_of_workers(cluster: Any, tmp_path: Path, monkeypatch: pytest
     assert bits(shared) == bits(HMM(2, emission="gaussian", max_iterations=4).fit(X, lengths=lengths))
 
 
+@pytest.mark.slow
 def test_viterbi_training_revived_states_and_words(cluster: Any, tmp_path: Path) -> None:
     words = [[str(word) for word in np.random.default_rng(b).choice(9, 12)] for b in range(30)]
     for k in range(2):
@@ -111,6 +114,7 @@ def test_viterbi_training_revived_states_and_words(cluster: Any, tmp_path: Path)
     assert shared.predict(words[:3]) == alone.predict(words[:3])
 
 
+@pytest.mark.slow
 def test_means_that_move_far(cluster: Any, tmp_path: Path) -> None:
     """Sums around the first means lose digits; workers are asked for others."""
     X, lengths = write_tables(tmp_path, "gaussian")

@@ -219,6 +219,7 @@ def test_a_node_is_lost_on_the_way(model: Path, corpus: Path, single: dict[str, 
         nodes.shutdown()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_of_it_and_keeps_what_there_is(
     model: Path, corpus: Path, single: dict[str, bytes], tmp_path: Path, cluster: Cluster
 ) -> None:

@@ -102,7 +102,7 @@ def test_addresses_of_files(shards: Path) -> None:
         scale.corpus("nowhere://a/b")
 
 
-@pytest.mark.parametrize("on_illegal", ["repair", "drop", "error"])
+@pytest.mark.parametrize("on_illegal", ["repair", pytest.param("drop", marks=pytest.mark.slow), "error"])
 def test_labellings_that_break_the_rules(cluster: Any, shards: Path, on_illegal: str) -> None:
     write_shards(shards, files=2)
     (shards / "part-1.txt").write_text("Oslo I-LOC\nis O\n\n" + (shards / "part-1.txt").read_text())
@@ -141,6 +141,7 @@ class _LostError(Exception):
     """Stands for a driver that is killed."""
 
 
+@pytest.mark.slow
 def test_a_killed_driver_goes_on(cluster: Any, shards: Path, tmp_path: Path) -> None:
     whole = write_shards(shards)
     settings: dict[str, Any] = {"algorithm": "auto", "passes": 2}
