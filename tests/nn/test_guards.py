@@ -37,6 +37,12 @@ def test_errors(emissions: Any, tags: Any, mask: Any, text: str) -> None:
         CRF(4).loss(emissions, tags, mask)
 
 
+def test_no_emissions() -> None:
+    nothing: Any = None
+    with pytest.raises(InputError, match=r"emissions: expected a tensor of PyTorch, got NoneType$"):
+        CRF(4).loss(nothing, TAGS)
+
+
 @pytest.mark.parametrize("name", ["emissions", "tags", "mask", "lengths", "allowed", "transitions"])
 def test_what_is_no_tensor(name: str) -> None:
     values: dict[str, Any] = {"emissions": EMISSIONS, "tags": TAGS, name: [[0.0]]}

@@ -61,7 +61,8 @@ private:
     Real *beta, *weighed;  // [L, W] β_t, and x_t ⊙ β_t scaled for the next step
     Real* ends;            // [L, W] P(y_(T−1)) of each lane
     Real* unused;          // [L] where lanes write that have no token
-    Real *counts = nullptr, *older_counts = nullptr;  // [pairs, W] Σ_t α_(t−1)(i) w_t(j), lane by lane; in the order of the columns
+    // [pairs, W] Σ_t α_(t−1)(i) w_t(j), lane by lane, in the order of the columns.
+    Real *counts = nullptr, *older_counts = nullptr;
     Real *emission_power, *masses;          // [T, W]; masses: Σ_j α_t(j) β_t(j)
     Index *alpha_exponent, *beta_exponent;  // [T, W]
     Counts<Real> failed{};                  // −1 where the sentence needs another way
