@@ -200,6 +200,11 @@ struct CountingKernels {
     // sums [1 + 2 D, S] += Σ_t P, Σ_t P (x − μ) and Σ_t P (x − μ)² with P in nodes [T, S].
     void (*add_moments)(const PaddedGaussians& of, const double* x, const double* nodes, int64_t T, int64_t L,
                         double* sums);
+    // `count` for more sentences at a time, all with the same sums; false, with nothing done, where they cannot go
+    // abreast. A sentence that comes back as Status::guard has to be given to `count`. log Z and nodes have its bits.
+    bool (*count_abreast)(int count, const Scores<double>* sentences, const void* shared, const SentenceCounts* want,
+                          Status* status, Arena& scratch, const int* stop);
+    int abreast;  // at most so many sentences
 };
 
 // Sums over the first label of a triple (second_order/). Rows have C numbers, a multiple of 8, and are not aligned.

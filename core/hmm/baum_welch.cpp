@@ -18,6 +18,12 @@ namespace {
 constexpr double kTableShare = 0.04;
 constexpr int64_t kTableMemory = int64_t(1) << 28, kFewestBlocks = 2;
 
+// Sentences go abreast where three quarters of the lanes are busy, over the tokens of the longest, and with few labels:
+// with AVX-512 that takes 0.6 of the time with 10 labels, 0.75 with 20, 0.9 with 32, and 1.8 with 50.
+constexpr int64_t kMostLabelsInLanes = 32;
+
+bool fills_lanes(int64_t tokens, int64_t longest, int64_t lanes) { return 4 * tokens >= 3 * longest * lanes; }
+
 constexpr int64_t kRowsInBlock = 2048, kFewDensities = 50'000;  // where only densities are asked for
 
 int64_t most_blocks(const Batch<double>& batch, const ExpectedCounts& want) {
@@ -105,26 +111,29 @@ public:
           kernels_(kernels), prepared_(prepared), counts_(counts), scratch_(scratch.recursions), rows_(scratch.rows),
           stop_(stop) {}
 
-    // Count up to kGroup sentences, longest first; the status of one whose emissions are no scores is Status::guard.
+    // Count up to kMostAbreast sentences, longest first; the status of one whose emissions are no scores is
+    // Status::guard.
     void count(int count, const int64_t* members, Status* status) {
-        Scores<double> scores[kGroup];
-        SentenceCounts sentence_counts[kGroup];
         rows_.reset();
         for (int g = 0; g < count; ++g) {
             const int64_t b = members[g];
-            scores[g] = sentence(b);
-            sentence_counts[g] = {want_.log_z + b,
-                                  want_.nodes ? want_.nodes + batch_.offsets[b] * batch_.L : nullptr,
-                                  want_.emissions ? counts_.emitted.row(0) : nullptr,
-                                  batch_.symbols ? batch_.symbols + batch_.offsets[b] : nullptr,
-                                  want_.moments ? counts_.emitted.row(0) : nullptr,
-                                  counts_.start.row(0),
-                                  counts_.products.row(0)};
+            scores_[g] = sentence(b);
+            sentence_counts_[g] = {want_.log_z + b,
+                                   want_.nodes ? want_.nodes + batch_.offsets[b] * batch_.L : nullptr,
+                                   want_.emissions ? counts_.emitted.row(0) : nullptr,
+                                   batch_.symbols ? batch_.symbols + batch_.offsets[b] : nullptr,
+                                   want_.moments ? counts_.emitted.row(0) : nullptr,
+                                   counts_.start.row(0),
+                                   counts_.products.row(0)};
         }
-        scratch_.reset();
-        kernels_.count(count, scores, prepared_.get(), sentence_counts, status, scratch_, stop_);
+        if (!count_abreast(count, status)) std::fill(status, status + count, Status::guard);
+        int waiting[kMostAbreast], number = 0;
         for (int g = 0; g < count; ++g)
-            if (status[g] == Status::guard) status[g] = in_log_domain(scores[g], members[g], sentence_counts[g].nodes);
+            if (status[g] == Status::guard) waiting[number++] = g;
+        for (int k = 0; k < number; k += kGroup) count_group(std::min(number - k, kGroup), waiting + k, status);
+        for (int g = 0; g < count; ++g)
+            if (status[g] == Status::guard)
+                status[g] = in_log_domain(scores_[g], members[g], sentence_counts_[g].nodes);
     }
 
 private:
@@ -138,6 +147,32 @@ private:
     BlockCounts& counts_;
     Arena &scratch_, &rows_;
     const int* stop_;
+    Scores<double> scores_[kMostAbreast];
+    SentenceCounts sentence_counts_[kMostAbreast];
+
+    // Sentences a lane each; false where that cannot be, or is slower.
+    bool count_abreast(int count, Status* status) {
+        if (allowed_ || batch_.L > kMostLabelsInLanes) return false;
+        int64_t tokens = 0;
+        for (int g = 0; g < count; ++g) tokens += scores_[g].T;
+        if (!fills_lanes(tokens, scores_[0].T, kernels_.abreast)) return false;
+        scratch_.reset();
+        return kernels_.count_abreast(count, scores_, prepared_.get(), sentence_counts_, status, scratch_, stop_);
+    }
+
+    // Up to kGroup of the sentences, labels across lanes.
+    void count_group(int count, const int* places, Status* status) {
+        Scores<double> scores[kGroup];
+        SentenceCounts sentence_counts[kGroup];
+        Status ended[kGroup];
+        for (int g = 0; g < count; ++g) {
+            scores[g] = scores_[places[g]];
+            sentence_counts[g] = sentence_counts_[places[g]];
+        }
+        scratch_.reset();
+        kernels_.count(count, scores, prepared_.get(), sentence_counts, ended, scratch_, stop_);
+        for (int g = 0; g < count; ++g) status[places[g]] = ended[g];
+    }
 
     double* take(int64_t count) { return static_cast<double*>(rows_.take(size_t(count), sizeof(double))); }
 
@@ -228,27 +263,29 @@ CountsOutcome expected_counts(const Batch<double>& batch, const bool* allowed, c
     const Prepared prepared = Prepared::sums(variant.float64, common);
     std::unique_ptr<const Densities> densities;
     if (gaussians) densities = std::make_unique<const Densities>(*gaussians, L, S);
-    const Blocks blocks(batch.offsets, batch.B, L, most_blocks(batch, want));
+    const ByLength sorted(batch.offsets, batch.B);
+    const Blocks blocks(sorted.token_offsets.data(), batch.B, L, most_blocks(batch, want), L <= kMostLabelsInLanes);
     std::vector<BlockCounts> by_block;
     for (int64_t k = 0; k < blocks.count(); ++k) by_block.emplace_back(L, S, rows);
+    std::fill(want.log_z, want.log_z + batch.B, 0.0);  // an empty sentence: one labelling, score 0
     FirstSentence dead, bad;
     ScratchPool scratch_pool;
     CountsOutcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t k, int64_t first, int64_t last, const int* stop) {
-        std::fill(want.log_z + first, want.log_z + last, 0.0);  // an empty sentence: one labelling, score 0
         std::unique_ptr<ScratchPool::Scratch> scratch = scratch_pool.take();
         Counter counter(batch, allowed, gaussians, densities.get(), want, variant.counting, prepared,
                         by_block[size_t(k)], *scratch, stop);
-        for_groups(batch.offsets, first, last, [&](int count, const int64_t* members) {
-            Status status[kGroup];
+        while (first < last && sorted.is_empty(last - 1)) --last;
+        for (int64_t n = first; n < last && !stopped(stop); n += variant.counting.abreast) {
+            Status status[kMostAbreast];
+            const int64_t* members = sorted.order.data() + n;
+            const int count = int(std::min<int64_t>(variant.counting.abreast, last - n));
             counter.count(count, members, status);
             for (int g = 0; g < count; ++g) {
-                if (status[g] == Status::stopped) return false;
                 if (status[g] == Status::guard) bad.report(members[g]);
                 if (status[g] == Status::no_path) dead.report(members[g]);
             }
-            return true;
-        });
+        }
         scratch_pool.give_back(std::move(scratch));
     });
     add_up(by_block, L, rows, variant.counting, prepared, want);

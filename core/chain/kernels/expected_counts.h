@@ -83,7 +83,7 @@ struct Backward {
         const double mass = sum_of(sum);
         if (!(mass >= ExpLimits<double>::kLeastMass)) of.status = Status::guard;
         if (of.status != Status::done) return;  // goes along with its group; nobody looks at its numbers
-        *want.log_z = __builtin_log(mass) + double(of.powers_before(T)) * kLn2 + of.shared.end_power * kLn2;
+        *want.log_z = log_of(mass, of.powers_before(T) + int64_t(of.shared.end_power));
         const Vec<double> share = splat(1 / mass);
         const Row last = row(T - 1);
         for (int64_t n = 0; n < vectors; ++n) take_beta(last, n, at(end, n) * share);

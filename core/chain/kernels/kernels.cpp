@@ -33,6 +33,9 @@ namespace TAGLINE_VARIANT {
 #include "chain/kernels/pairs_abreast.h"
 #include "chain/kernels/abreast.h"
 #include "chain/kernels/expected_counts.h"
+#include "chain/kernels/gaussians_abreast.h"
+#include "chain/kernels/counting_rows.h"
+#include "chain/kernels/counts_abreast.h"
 #include "chain/kernels/viterbi.h"
 #include "chain/kernels/viterbi_abreast.h"
 #include "chain/kernels/emissions.h"
@@ -73,7 +76,8 @@ const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     TAGLINE_VARIANT::kernels<float>(),
     TAGLINE_VARIANT::kernels<double>(),
     {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
-     TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments},
+     TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments, TAGLINE_VARIANT::count_abreast,
+     TAGLINE_VARIANT::Lanes<double>::width},
     {TAGLINE_VARIANT::combine, TAGLINE_VARIANT::dots, TAGLINE_VARIANT::multiply, TAGLINE_VARIANT::add_products,
      TAGLINE_VARIANT::best_of},
 };

@@ -67,6 +67,8 @@ class Journal:
 
     def passed(self, done: Any) -> None:
         """Write a pass or an epoch down: a dataclass that is a `Progress`."""
+        if self._stream is None and self._writer is None:
+            return
         values = asdict(done)
         self.write(done.noun, values)
         if self._writer is not None:
