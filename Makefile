@@ -6,6 +6,9 @@ SANITIZED := .venv-sanitized
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
+# ON takes warnings for errors where the core is compiled into .venv, as .ci/run does.
+WERROR ?= OFF
+CORE := --config-settings=cmake.define.TAGLINE_WERROR=$(WERROR)
 
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.h core/*/*/*.cpp core/*/*/*.h)
 
@@ -29,6 +32,7 @@ lint: $(VENV)/tested
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/zizmor --offline --quiet .github
+	if command -v actionlint > /dev/null; then actionlint; fi
 
 types: $(VENV)/tested
 	$(BIN)/mypy
@@ -165,23 +169,23 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(PIP) -e .
+	$(PIP) $(CORE) -e .
 	touch $@
 
 # Each of these installs the package itself, so that a first `make test` compiles the core once, not twice.
 $(VENV)/tested: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
-	$(PIP) -e ".[dev]"
+	$(PIP) $(CORE) -e ".[dev]"
 	touch $(VENV)/installed $@
 
 $(VENV)/documented: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
-	$(PIP) -e ".[dev,docs]"
+	$(PIP) $(CORE) -e ".[dev,docs]"
 	touch $(VENV)/installed $(VENV)/tested $@
 
 $(VENV)/benched: $(VENV)/bin/python $(SOURCES)
 	$(PIP) torch
-	$(PIP) -e ".[bench]"
+	$(PIP) $(CORE) -e ".[bench]"
 	touch $(VENV)/installed $@
 
 $(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.py src/tagline/*/*/*.py)

@@ -1,5 +1,7 @@
 #include "bindings/arrays.h"
 
+#include <algorithm>
+
 namespace tagline::bindings {
 
 namespace {

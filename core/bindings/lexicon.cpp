@@ -1,5 +1,7 @@
 #include "bindings/lexicon.h"
 
+#include "bindings/lists.h"
+
 #include <bit>
 #include <cstring>
 
@@ -53,9 +55,10 @@ OwnLexicon::OwnLexicon(const VocabularyParts& given_words, const VocabularyParts
 }
 
 Result<int32_t> OwnLexicon::find(const nb::list& words) {
-    Result<int32_t> lists = make<int32_t>({nb::len(words)});
+    const nb::object row = steady(words);
+    Result<int32_t> lists = make<int32_t>({nb::len(row)});
     Reader reader(*this);
-    if (!reader.read(PySequence_Fast_ITEMS(words.ptr()), Py_ssize_t(lists.size()), lists.data()))
+    if (!reader.read(PySequence_Fast_ITEMS(row.ptr()), Py_ssize_t(lists.size()), lists.data()))
         throw nb::type_error("words: expected strings, got something else");
     reader.finish();
     return lists;

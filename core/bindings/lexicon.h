@@ -7,7 +7,7 @@
 
 namespace tagline::bindings {
 
-// A lexicon and what was looked up in it lately; whoever asks holds the GIL.
+// A lexicon and what was looked up in it lately; whoever asks holds the GIL, or the lock of the Python object.
 struct OwnLexicon {
     VocabularyParts words, small, capital;
     Lexicon lexicon;

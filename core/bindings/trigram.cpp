@@ -1,5 +1,6 @@
 // The trigram tagger, as Python sees it: what a model has learned is checked once, when its objects are made.
 #include "bindings/lexicon.h"
+#include "bindings/lists.h"
 #include "bindings/module.h"
 #include "bindings/training/training.h"
 #include "trigram/trigrams.h"
@@ -182,11 +183,12 @@ nb::list written(const std::vector<int32_t>& states, const std::vector<int64_t>&
 }
 
 std::optional<nb::list> tag(const OwnTrigrams& self, const OwnCandidates& candidates, OwnLexicon& lexicon,
-                            nb::handle sentences, const nb::tuple& labels) {
+                            nb::handle given, const nb::tuple& labels) {
     const int64_t S = self.model.S;
     if (candidates.view().W != lexicon.lexicon.size() || candidates.num_states != S || int64_t(nb::len(labels)) != S)
         throw nb::value_error("candidates, labels: expected those of the lexicon and the model, got others");
     std::vector<int64_t> offsets;
+    const nb::object sentences = steady_rows(given);
     if (!is_row(sentences.ptr()) || !read_offsets(sentences.ptr(), offsets)) return std::nullopt;
     const int64_t B = int64_t(offsets.size()) - 1;
     std::vector<int32_t> words(size_t(offsets.back())), states(words.size());
@@ -216,7 +218,7 @@ void bind_trigram(nb::module_& m) {
     nb::class_<OwnLexicon>(m, "Lexicon", "Which list of candidates a word has: its own, or that of its ending.")
         .def(nb::init<const VocabularyParts&, const VocabularyParts&, const VocabularyParts&, int64_t>(), "words"_a,
              "small"_a, "capital"_a, "longest"_a)
-        .def("find", &OwnLexicon::find, "words"_a, "Number the lists of words [n].");
+        .def("find", &OwnLexicon::find, "words"_a, nb::lock_self(), "Number the lists of words [n].");
     nb::class_<OwnTrigrams>(m, "Trigrams", "log p(c | a, b) = table[rows[a, b], c], and questions about sentences.")
         .def(nb::init<const Array&, const Array&>(), "table"_a, "rows"_a)
         .def("best", best, TAGLINE_WORDS_ARGS, "Find the best states [N] and their scores [B].")
@@ -225,7 +227,7 @@ void bind_trigram(nb::module_& m) {
         .def("sample", sample, TAGLINE_WORDS_ARGS, "uniforms"_a, "Draw states [n, N] by uniform numbers [n, N].")
         .def("k_best", k_best, TAGLINE_WORDS_ARGS, "k"_a,
              "Find the k best labellings of each sentence: [(states [K, T], scores [K])].")
-        .def("tag", tag, "candidates"_a, "lexicon"_a, "sentences"_a.none(), "labels"_a,
+        .def("tag", tag, "candidates"_a, "lexicon"_a.lock(), "sentences"_a.none(), "labels"_a,
              "Tag lists of strings: lists of labels; None where the sentences are anything else.");
 }
 

@@ -1,7 +1,7 @@
 """The compiled core, where there is one: found at import, its CPU variant and its threads chosen here.
 
-`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python), where the processor is too
-old for it, and on a Python that runs without its global lock; one warning says so and the engine falls back to NumPy.
+`core` is None where the package was not built (only ``PYTHONPATH=src``, or another Python) and where the processor is
+too old for it; one warning says so and the engine falls back to NumPy.
 Environment: ``TAGLINE_CPU`` forces an instruction set (v2, v3, v4 for x86-64-v2 …; neon is all that ARM has),
 ``TAGLINE_THREADS`` the number of threads.
 """
@@ -39,9 +39,6 @@ def _other_copy() -> str:
 
 def _find() -> tuple[ModuleType | None, str, str]:
     """Return the core; or None, why there is none, and what would help."""
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        # Loading it would switch the lock on again for the whole process, behind the back of all other threads.
-        return None, "it needs Python's global lock, which is off", "switch that on with: PYTHON_GIL=1"
     if not _in_main_interpreter():
         return None, "it works in the main interpreter alone", "import it there"
     try:

@@ -324,7 +324,9 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise _bad(source, "UTF-8", f"byte {error.object[error.start]:#04x} at {error.start}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:  # each Python words it differently
+        raise _bad(source, "JSON", "lists or objects too deep in one another") from None
+    except ValueError as error:
         raise _bad(source, "JSON", str(error)) from None
     if not isinstance(value, dict):
         raise _bad(source, "a JSON object", type(value).__name__)

@@ -42,12 +42,12 @@ void bind_brown(nb::module_& m) {
             bool more = true;
             for (int64_t step = 0; more && step < steps; ++step) more = self.step();
             return more;
-        }, "steps"_a, "Go so many steps; say whether there are more.")
+        }, "steps"_a, nb::lock_self(), "Go so many steps; say whether there are more.")
         .def("merges", [](const Brown& self) {
             std::vector<int32_t> flat;
             for (const auto& [one, other] : self.merges()) flat.insert(flat.end(), {one, other});
             return adopt(std::move(flat));
-        }, "Return the merges so far, [2 n], each by the first words of two classes.");
+        }, nb::lock_self(), "Return the merges so far, [2 n], each by the first words of two classes.");
 }
 
 }  // namespace tagline::bindings

@@ -23,7 +23,8 @@ void make_expression(ByteExpression* self, const Array& members, const Array& ki
     new (self) ByteExpression(std::move(expression));
 }
 
-Result<int64_t> find(const ByteExpression& expression, const nb::list& words) {
+Result<int64_t> find(const ByteExpression& expression, const nb::list& list) {
+    const nb::tuple words(list);  // a signal handler, or another thread, may change the list
     ByteSearch search(expression);
     std::vector<int64_t> places;
     for (size_t index = 0; index < words.size(); ++index) {

@@ -79,8 +79,9 @@ VocabularyResult intern_names(nb::sequence names, const std::optional<Vocabulary
     return as_result(interned.finish());
 }
 
-Result<int32_t> find_names(const VocabularyParts& vocabulary, nb::sequence names) {
+Result<int32_t> find_names(const VocabularyParts& vocabulary, nb::sequence sequence) {
     const VocabularyView view = as_vocabulary(vocabulary);
+    const nb::tuple names(sequence);
     Result<int32_t> ids = make<int32_t>({nb::len(names)});
     int64_t index = 0;
     for (nb::handle name : names) {

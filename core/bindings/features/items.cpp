@@ -1,8 +1,10 @@
 // Features as Python objects: a list of sentences, each a list of tokens, each a dict or strings.
 //
 // Nothing of Python runs while a token is read, so that borrowed objects stay: where a value has to be asked for its
-// number, or a container for its contents, the token is read again from copies that are held.
+// number, or a container for its contents, the token is read again from copies that are held. Without the global lock it
+// is read from copies at once.
 #include "bindings/arrays.h"
+#include "bindings/lists.h"
 #include "bindings/module.h"
 #include "bindings/features/token_reader.h"
 #include "bindings/features/vocabulary.h"
@@ -42,7 +44,7 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
         if (is_text(next) || is_mapping(next) || !is_iterable(next))
             refuse(reader.sentence_place() + ": expected a list of tokens, got " + kind_of(next) +
                    "; put a single sentence into a list of its own");
-        const nb::object tokens = owned(PySequence_Fast(next, "a sentence"));
+        const nb::object tokens = steady(owned(PySequence_Fast(next, "a sentence")));
         for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
             const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
             if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));

@@ -62,11 +62,12 @@ bool find_in(PatternSearch& search, PyObject* word, bool any, Found& found) {
 
 // Search words one after the other and hand over what was found in each; None is no word, and has no match.
 template <class Take>
-void find_each(const Pattern& pattern, const nb::list& words, bool any, const Take& take) {
+void find_each(const Pattern& pattern, const nb::list& list, bool any, const Take& take) {
+    const nb::tuple words(list);  // a signal handler, or another thread, may change the list
     const Interrupted interrupted = signalled;
     PatternSearch search(pattern, interrupted);
     for (size_t index = 0; index < words.size(); ++index) {
-        const nb::object word = words[index];  // held: a signal handler may change the list
+        const nb::object word = words[index];
         Found found;
         if (PyUnicode_Check(word.ptr())) {
             if (!find_in(search, word.ptr(), any, found)) throw nb::python_error();

@@ -1,5 +1,7 @@
 #include "bindings/features/token_reader.h"
 
+#include "bindings/lists.h"
+
 #include <cmath>
 
 namespace tagline::bindings {
@@ -50,7 +52,7 @@ bool is_mapping(PyObject* object) { return PyDict_Check(object) || PyObject_HasA
 bool is_iterable(PyObject* object) { return Py_TYPE(object)->tp_iter || PySequence_Check(object); }
 
 void fetch(PyObject* token) {
-    if (!PyList_CheckExact(token)) return;
+    if (!kLocked || !PyList_CheckExact(token)) return;
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(token); ++k) {
         const char* string = reinterpret_cast<const char*>(PyList_GET_ITEM(token, k));
         __builtin_prefetch(string);
@@ -66,7 +68,7 @@ void TokenReader::begin_sentence() {
 const NamedAttributes& TokenReader::read(PyObject* token) {
     ++token_;
     clear();
-    holds_ = false;
+    holds_ = !kLocked;
     if (is_text(token) || !read_container(token)) {
         if (is_text(token)) refuse_token(token);
         clear();
@@ -135,9 +137,10 @@ bool TokenReader::read_strings(PyObject* sequence) {
 
 bool TokenReader::read_set(PyObject* set) {
     const size_t first = attributes_.attributes.size();
-    const nb::object iterator = owned(PyObject_GetIter(set));
+    PyObject* members = holds_ ? hold(owned(PySequence_Tuple(set))) : set;
+    const nb::object iterator = owned(PyObject_GetIter(members));
     while (PyObject* member = PyIter_Next(iterator.ptr())) {
-        const nb::object string = nb::steal(member);  // the set holds it too
+        const nb::object string = nb::steal(member);  // the set, or its copy, holds it too
         add_string(member);
     }
     if (PyErr_Occurred()) throw nb::python_error();

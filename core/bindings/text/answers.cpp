@@ -20,7 +20,7 @@ using TextParts = std::tuple<nb::list, Array, Array, Array>;
 
 // Where sentences and tokens stand in the texts they come from.
 struct Texts {
-    nb::list texts;
+    nb::tuple texts;
     const int64_t *bounds, *places;
     const bool* in_utf16;
     std::vector<int64_t> units;  // of the present text, before each character; empty where they are the characters
@@ -33,7 +33,7 @@ struct Texts {
         if (int64_t(nb::len(texts)) != I) throw nb::value_error("texts: expected one for each item, got more or fewer");
     }
 
-    PyObject* at(int64_t i) const { return PyList_GET_ITEM(texts.ptr(), i); }
+    PyObject* at(int64_t i) const { return PyTuple_GET_ITEM(texts.ptr(), i); }
 
     // Turn to the text of an item, whose sentences and tokens must stand in it.
     PyObject* turn_to(int64_t i, const int64_t* items, const int64_t* offsets) {
@@ -82,7 +82,7 @@ struct Answers {
     const double* marginals;  // [N, L], or none
     std::optional<Texts> texts;
     std::optional<Spans> spans;
-    const std::optional<nb::list>& more;  // members of the object of each sentence, as bytes
+    std::optional<nb::tuple> more;  // members of the object of each sentence, as bytes
     std::string out;
 
     void append_token(int64_t b, int64_t n) {
@@ -184,7 +184,7 @@ nb::list answer_items(const Array& items, const Array& offsets, const nb::tuple&
                     .marginals = nullptr,
                     .texts = {},
                     .spans = {},
-                    .more = more,
+                    .more = {},
                     .out = {}};
     const int64_t L = int64_t(answers.names.size());
     answers.ids = word_numbers(ids, int64_t(answers.words.size()));
@@ -192,7 +192,8 @@ nb::list answer_items(const Array& items, const Array& offsets, const nb::tuple&
     if (marginals) answers.marginals = checked<double>("marginals", *marginals, {N, L});
     if (texts) answers.texts.emplace(*texts, I, B, N);
     if (spans) answers.spans.emplace(*spans, B, answers.offsets);
-    if (more && int64_t(nb::len(*more)) != B)
+    if (more) answers.more.emplace(*more);
+    if (more && int64_t(nb::len(*answers.more)) != B)
         throw nb::value_error("more: expected one for each sentence, got more or fewer");
     nb::list result;
     int64_t m = 0;

@@ -96,9 +96,10 @@ void append_span(std::string& out, const Spans& spans, int64_t m, PyObject* text
     out += '}';
 }
 
-nb::object json_lines(const nb::list& texts, const nb::tuple& words, const Array& ids, const Array& offsets,
+nb::object json_lines(const nb::list& list, const nb::tuple& words, const Array& ids, const Array& offsets,
                       const Array& places, const nb::tuple& names, const Array& labels,
                       const std::optional<Array>& probabilities, const std::optional<SpanParts>& spans) try {
+    const nb::tuple texts(list);  // a signal handler, or another thread, may change the list
     const int64_t B = int64_t(nb::len(texts)), N = int64_t(ids.size());
     check("offsets", offsets, nb::dtype<int64_t>(), {B + 1});
     const int64_t* begins = as_offsets(offsets, N);
@@ -114,7 +115,7 @@ nb::object json_lines(const nb::list& texts, const nb::tuple& words, const Array
     std::string out;
     int64_t m = 0;
     for (int64_t b = 0; b < B; ++b) {
-        PyObject* text = PyList_GET_ITEM(texts.ptr(), b);
+        PyObject* text = PyTuple_GET_ITEM(texts.ptr(), b);
         refuse_others(text, "texts", b);
         const int64_t first = begins[b], last = begins[b + 1];
         out += "{\"text\": ";

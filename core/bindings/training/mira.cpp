@@ -36,7 +36,7 @@ void bind_mira(nb::module_& m) {
             Result<double> weights = make<double>({size_t(self.own->likelihood.size())});
             self.mira.get(weights.data(), false);
             return weights;
-        }, "Return the weights [size] of now.")
+        }, nb::lock_self(), "Return the weights [size] of now.")
         .def("run", [](OwnMira& self, const Array& order) {
             const int64_t* sentences = as_order(order, self.own->likelihood.examples().B);
             std::vector<int64_t> errors(order.size());

@@ -49,20 +49,20 @@ void bind(nb::module_& m, const char* name) {
              "gamma"_a = 1.0)
         .def("set", [](Own& self, const Array& weights) {
             self.online.set(checked<double>("weights", weights, {self.own->likelihood.size()}));
-        }, "weights"_a, "Begin at these weights [size].")
+        }, "weights"_a, nb::lock_self(), "Begin at these weights [size].")
         .def("get", [](const Own& self, bool averaged) {
             Result<double> weights = make<double>({size_t(self.own->likelihood.size())});
             self.online.get(weights.data(), averaged);
             return weights;
-        }, "averaged"_a, "Return the weights [size] of now, or their average over the sentences so far.")
+        }, "averaged"_a, nb::lock_self(), "Return the weights [size] of now, or their average over the sentences so far.")
         .def("keep", [](const Own& self) {
             Result<double> values = make<double>({3, size_t(self.own->likelihood.size())});
             const double seen = self.online.keep(values.data());
             return std::make_tuple(values, seen);
-        }, "Return what restore needs to go on from here: (values [3, size], sentences seen).")
+        }, nb::lock_self(), "Return what restore needs to go on from here: (values [3, size], sentences seen).")
         .def("restore", [](Own& self, const Array& values, double seen) {
             self.online.restore(checked<double>("values", values, {3, self.own->likelihood.size()}), seen);
-        }, "values"_a, "seen"_a, "Go on from where keep was called, bit for bit.")
+        }, "values"_a, "seen"_a, nb::lock_self(), "Go on from where keep was called, bit for bit.")
         .def("run", [](Own& self, const Array& order) {
             const int64_t* sentences = as_order(order, self.own->likelihood.examples().B);
             double loss = 0;
@@ -141,7 +141,7 @@ void bind_flat(nb::module_& m) {
             Result<double> weights = make<double>({size_t(self.online.size())});
             self.online.get(weights.data(), averaged);
             return weights;
-        }, "averaged"_a, "Return the weights [size] of now, or their average over the sentences so far.")
+        }, "averaged"_a, nb::lock_self(), "Return the weights [size] of now, or their average over the sentences so far.")
         .def("run", [](OwnFlatOnline& self, const Array& order) {
             const int64_t* sentences = as_order(order, int64_t(self.arrays[0].size()) - 1);
             double loss = 0;
@@ -150,13 +150,13 @@ void bind_flat(nb::module_& m) {
         }, "order"_a, "Learn from sentences in this order; returns their summed loss.");
     nb::class_<LibraryRandom>(m, "LibraryRandom", "The random numbers of the C library, with a state of their own.")
         .def(nb::init<uint32_t>(), "seed"_a = 1)
-        .def("next", &LibraryRandom::next, "Return a number below 2^31.")
+        .def("next", &LibraryRandom::next, nb::lock_self(), "Return a number below 2^31.")
         .def("shuffled", [](LibraryRandom& self, const Array& order) {
             const int64_t* from = checked<int64_t>("order", order, {-1});
             std::vector<int64_t> to(from, from + order.size());
             self.shuffle(to.data(), int64_t(to.size()));
             return adopt(std::move(to));
-        }, "order"_a, "Return the numbers in another order, as CRFsuite shuffles them.");
+        }, "order"_a, nb::lock_self(), "Return the numbers in another order, as CRFsuite shuffles them.");
 }
 
 }  // namespace

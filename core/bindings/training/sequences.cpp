@@ -1,4 +1,5 @@
 // One sentence at a time, from Python's dicts and lists of strings to labels: what python-crfsuite's names stand on.
+#include "bindings/lists.h"
 #include "bindings/module.h"
 #include "bindings/features/token_reader.h"
 #include "bindings/training/training.h"
@@ -40,7 +41,7 @@ public:
         TokenReader reader("xseq: sentence ");
         reader.begin_sentence();
         sentence.clear();
-        const nb::object tokens = owned(PySequence_Fast(object, "xseq"));
+        const nb::object tokens = steady(owned(PySequence_Fast(object, "xseq")));
         for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
             const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
             if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));
@@ -115,7 +116,7 @@ public:
     SequenceTagger(const VocabularyParts& attributes, const Array& offsets, const Array& labels, const Array& weights,
                    const Array& transitions, const nb::list& names)
         : parts_(attributes), vocabulary_(as_vocabulary(attributes)), names_(names),
-          weights_(as_weights(offsets, labels, weights, int64_t(names.size()))), decoder_(weights_.L) {
+          weights_(as_weights(offsets, labels, weights, int64_t(names_.size()))), decoder_(weights_.L) {
         const int64_t L = weights_.L;
         if (vocabulary_.size + 1 != int64_t(offsets.size()))
             throw nb::value_error("attributes: expected as many as the weights have");
@@ -169,7 +170,7 @@ public:
 private:
     VocabularyParts parts_;  // kept alive
     VocabularyView vocabulary_;
-    nb::list names_;
+    nb::tuple names_;
     FlatWeights weights_;
     FlatDecoder decoder_;
     SequenceReader reader_;
@@ -195,7 +196,7 @@ private:
         path_.resize(size_t(T_));
         decoder_.find(emissions_.data(), T_, path_.data());
         for (int64_t t = 0; t < T_; ++t) {
-            PyObject* name = PyList_GET_ITEM(names_.ptr(), Py_ssize_t(path_[size_t(t)]));
+            PyObject* name = PyTuple_GET_ITEM(names_.ptr(), Py_ssize_t(path_[size_t(t)]));
             Py_INCREF(name);
             PyList_SET_ITEM(labels.ptr(), Py_ssize_t(t), name);
         }
@@ -231,19 +232,19 @@ void bind_sequences(nb::module_& m) {
         .def("__len__", [](const ItemSequence& self) { return self.sentence.length(); });
     nb::class_<SequenceRows>(m, "SequenceRows", "Sentences to learn from, numbered one after the other.")
         .def(nb::init<>())
-        .def("append", &SequenceRows::append, "items"_a, "Take a sentence; returns its length.")
-        .def("drop", &SequenceRows::drop, "tokens"_a, "Take back the last tokens.")
-        .def("arrays", &SequenceRows::arrays, "Return (offsets of tokens [N + 1], ids [M], values [M]).")
-        .def("names", &SequenceRows::list_names, "Return the names of the attributes by number.");
+        .def("append", &SequenceRows::append, "items"_a, nb::lock_self(), "Take a sentence; returns its length.")
+        .def("drop", &SequenceRows::drop, "tokens"_a, nb::lock_self(), "Take back the last tokens.")
+        .def("arrays", &SequenceRows::arrays, nb::lock_self(), "Return (offsets of tokens [N + 1], ids [M], values [M]).")
+        .def("names", &SequenceRows::list_names, nb::lock_self(), "Return the names of the attributes by number.");
     nb::class_<SequenceTagger>(m, "SequenceTagger", "Labels for one sentence after the other, by weights in float64.")
         .def(nb::init<const VocabularyParts&, const Array&, const Array&, const Array&, const Array&, const nb::list&>(),
              "attributes"_a, "offsets"_a, "labels"_a, "weights"_a, "transitions"_a, "names"_a)
-        .def("set", &SequenceTagger::set, "items"_a, "Take a sentence; returns its length.")
-        .def("best", &SequenceTagger::best, "Return the best labels of the sentence.")
-        .def("tag", &SequenceTagger::tag, "items"_a, "Take a sentence and return its best labels.")
-        .def("tag_many", &SequenceTagger::tag_many, "sentences"_a, "Return the best labels of each sentence.")
-        .def("emissions", &SequenceTagger::emissions, "Return the scores of the sentence's tokens [T, L].")
-        .def_prop_ro("length", &SequenceTagger::length);
+        .def("set", &SequenceTagger::set, "items"_a, nb::lock_self(), "Take a sentence; returns its length.")
+        .def("best", &SequenceTagger::best, nb::lock_self(), "Return the best labels of the sentence.")
+        .def("tag", &SequenceTagger::tag, "items"_a, nb::lock_self(), "Take a sentence and return its best labels.")
+        .def("tag_many", &SequenceTagger::tag_many, "sentences"_a, nb::lock_self(), "Return the best labels of each sentence.")
+        .def("emissions", &SequenceTagger::emissions, nb::lock_self(), "Return the scores of the sentence's tokens [T, L].")
+        .def_prop_ro("length", &SequenceTagger::length, nb::lock_self());
 }
 
 }  // namespace tagline::bindings

@@ -194,22 +194,22 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
              "sentences"_a = 0)
         .def("set", [](Way& way, const Array& weights) {
             way.descent.set(checked<double>("weights", weights, {way.own->likelihood.size()}));
-        }, "weights"_a, "Begin at these weights [size].")
+        }, "weights"_a, nb::lock_self(), "Begin at these weights [size].")
         .def("get", [](Way& way) {
             Result<double> weights = make<double>({size_t(way.own->likelihood.size())});
             way.descent.get(weights.data());
             return weights;
-        }, "Return the weights [size] as they are now.")
+        }, nb::lock_self(), "Return the weights [size] as they are now.")
         .def("keep", [](Way& way) {
             Result<double> values = make<double>({size_t(way.own->likelihood.size())});
             const double scale = way.descent.keep(values.data());
             return std::make_tuple(values, scale);
-        }, "Return what restore needs to go on from here, besides seen: (values [size], their scale).")
+        }, nb::lock_self(), "Return what restore needs to go on from here, besides seen: (values [size], their scale).")
         .def("restore", [](Way& way, const Array& values, double scale) {
             way.descent.restore(checked<double>("values", values, {way.own->likelihood.size()}), scale);
-        }, "values"_a, "scale"_a, "Go on from where keep was called, bit for bit.")
+        }, "values"_a, "scale"_a, nb::lock_self(), "Go on from where keep was called, bit for bit.")
         .def_prop_rw("seen", [](const Way& way) { return way.descent.steps(); },
-                     [](Way& way, double seen) { way.descent.set_steps(seen); })
+                     [](Way& way, double seen) { way.descent.set_steps(seen); }, nb::lock_self())
         .def("run", [](Way& way, const Array& order, int64_t batch, double rate, double decay, bool learn,
                       bool shrink_first) {
             const int64_t* sentences = as_order(order, way.own->likelihood.examples().B);

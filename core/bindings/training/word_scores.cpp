@@ -102,7 +102,8 @@ public:
         return numbers;
     }
 
-    void add(size_t column, const nb::tuple& names, const nb::list& words) {
+    void add(size_t column, const nb::tuple& names, const nb::list& list) {
+        const nb::tuple words(list);
         check_column(column);
         const size_t paddings = size_t(scores_->sums(column).paddings());
         const bool padding = size_t(scores_->sums(column).words()) < paddings;
@@ -146,7 +147,7 @@ private:
     }
 
     // By derivation; those of other columns, and those that the core makes itself, are empty.
-    std::vector<Words> as_words(size_t column, const nb::list& words, size_t count,
+    std::vector<Words> as_words(size_t column, const nb::tuple& words, size_t count,
                                 bool padding) const {
         const std::vector<WordDerivation>& derivations = scores_->derivations();
         if (nb::len(words) != derivations.size()) throw nb::value_error("words: expected those of each derivation");
@@ -175,12 +176,12 @@ void bind_word_scores(nb::module_& m) {
                       const std::vector<DerivationParts>&, const std::vector<AloneParts>&,
                       const std::vector<SourceParts>&, const std::vector<SkeletonParts>&>(),
              "weights"_a, "names"_a.none(), "hash_bits"_a, "derivations"_a, "alone"_a, "sources"_a, "skeletons"_a)
-        .def("find", &OwnWordScores::find, "column"_a, "words"_a, "which"_a,
+        .def("find", &OwnWordScores::find, "column"_a, "words"_a, "which"_a, nb::lock_self(),
              "Number words of a column that were added, of a tuple those with these indices [V]; -1 where unknown.")
-        .def("add", &OwnWordScores::add, "column"_a, "names"_a, "words"_a,
+        .def("add", &OwnWordScores::add, "column"_a, "names"_a, "words"_a, nb::lock_self(),
              "Add words to a column, given as each derivation has them; None where the core derives them from names of "
              "ASCII. Paddings come first, without names.")
-        .def("emissions", &OwnWordScores::emissions, "numbers"_a, "offsets"_a,
+        .def("emissions", &OwnWordScores::emissions, "numbers"_a, "offsets"_a, nb::lock_self(),
              "Score sentences, given the numbers [N] of their words in each column: [N, L] float32.");
 }
 

@@ -75,7 +75,10 @@ class WordScorer:
         table = {name: column for name, column in corpus.columns.items() if name != TAG}
         self._numbered.template.check_columns(list(table))
         columns = [compact(column) for column in table.values()][: self._numbered.num_columns]
-        words = self._idle.pop() if self._idle else _Words(self._numbered)
+        try:
+            words = self._idle.pop()
+        except IndexError:  # a question before would not do: another thread may take them in between
+            words = _Words(self._numbered)
         known = [np.full(len(column.vocabulary), -1, np.int32) for column in columns]  # by number in the corpus
         for first, last in blocks_of(corpus.offsets, most_tokens):
             if words.full:
