@@ -94,7 +94,7 @@ def test_vectors(variant, K, D, forbidden, lengths):
 
 
 @pytest.mark.parametrize("strange", range(0, 2 * LANES, 3))
-@pytest.mark.parametrize("depth", [-800.0, -1e7])
+@pytest.mark.parametrize("depth", [-800.0, -1e4])
 def test_a_lane_out_of_range_adds_nothing(variant, strange, depth):
     """One sentence has scores that exponentials cannot hold, and needs another way; its neighbours do not."""
     model = make_model(np.random.default_rng(1), 5, 7, [12] * (2 * LANES))
