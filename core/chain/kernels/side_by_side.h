@@ -165,13 +165,21 @@ struct RowsAbreast {
     // take(j, lanes) is called for each label, for some of them twice.
     template <class Take>
     TAGLINE_INLINED void load(int64_t t, int64_t L, const Take& take) const {
-        const Real* row[W];
-        for (int g = 0; g < W; ++g) row[g] = t < lengths[g] ? rows[g] + t * L : nothing;
+        if (t < lengths[W - 1]) return turn(rows, t * L, L, take);
+        const Real* some[W];
+        for (int g = 0; g < W; ++g) some[g] = t < lengths[g] ? rows[g] + t * L : nothing;
+        turn(some, 0, L, take);
+    }
+
+private:
+    // The rows at row[g] + offset.
+    template <class Take>
+    TAGLINE_INLINED void turn(const Real* const* row, int64_t offset, int64_t L, const Take& take) const {
         constexpr int P = kPart<Real>;
         if (L < P) {
             for (int64_t j = 0; j < L; ++j) {
                 Vec<Real> lanes;
-                for (int g = 0; g < W; ++g) lanes[g] = row[g][j];
+                for (int g = 0; g < W; ++g) lanes[g] = row[g][offset + j];
                 take(j, lanes);
             }
             return;
@@ -181,7 +189,7 @@ struct RowsAbreast {
             Vec<Real> block[P];
             repeat<P>([&]<int r>() TAGLINE_INLINED {
                 const Real* parts[kParts<Real>];
-                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { parts[q] = row[q * P + r] + j; });
+                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { parts[q] = row[q * P + r] + offset + j; });
                 block[r] = join_parts<Real>(parts);
             });
             turn_parts<Real>(block);
