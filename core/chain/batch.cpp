@@ -75,22 +75,45 @@ int64_t number_of(const LegalPairs& legal, int64_t previous, int64_t next) {
     return place != end && *place == next ? place - legal.next : -1;
 }
 
+// The counts of a labelling and its score, as path_score adds it up, where the transitions are one matrix.
+template <class Real>
+void take_off_in_one_pass(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
+    const int64_t L = s.L, T = s.T;
+    const Real *transitions = s.transitions, *emissions = s.emissions + y[0];
+    Real* nodes = answers.nodes + y[0];
+    double* counts = answers.transition_counts;
+    double between = s.start[y[0]], emitted = *emissions;
+    *nodes += 1;
+    for (int64_t t = 1, previous = y[0]; t < T; ++t) {
+        const int64_t next = y[t], pair = previous * L + next, step = L + next - previous;
+        emissions += step;
+        nodes += step;
+        between += transitions[pair];
+        emitted += *emissions;
+        *nodes += 1;
+        counts[pair] -= 1;
+        previous = next;
+    }
+    *answers.log_z = between + emitted + s.end[y[T - 1]] - *answers.log_z;
+}
+
 // Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added
 // to nodes and taken off the sums, which are negated in the end.
 template <class Real>
 void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
-    const int64_t L = s.L;
-    *answers.log_z = path_score(s, y) - *answers.log_z;
-    for (int64_t t = 0; t < s.T; ++t) answers.nodes[t * L + y[t]] += 1;
+    const int64_t L = s.L, T = s.T;
     answers.start_counts[y[0]] -= 1;
-    answers.end_counts[y[s.T - 1]] -= 1;
-    for (int64_t t = 1; answers.transition_counts && t < s.T; ++t) {
+    answers.end_counts[y[T - 1]] -= 1;
+    if (answers.transition_counts && !s.legal && !s.symbols) return take_off_in_one_pass(s, y, answers);
+    *answers.log_z = path_score(s, y) - *answers.log_z;
+    for (int64_t t = 0; t < T; ++t) answers.nodes[t * L + y[t]] += 1;
+    for (int64_t t = 1; answers.transition_counts && t < T; ++t) {
         const int64_t pair = s.legal ? number_of(*s.legal, y[t - 1], y[t]) : y[t - 1] * L + y[t];
         if (pair >= 0) answers.transition_counts[pair] -= 1;
     }
     if (!answers.edges) return;
-    for (int64_t k = 0; k < s.T * L * L; ++k) answers.edges[k] = -answers.edges[k];
-    for (int64_t t = 1; t < s.T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
+    for (int64_t k = 0; k < T * L * L; ++k) answers.edges[k] = -answers.edges[k];
+    for (int64_t t = 1; t < T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
 }
 
 // Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while
@@ -169,10 +192,10 @@ Outcome gradients(const Batch<Real>& batch, const int64_t* labels, const BatchAn
                   const Interrupted& interrupted) {
     BatchAnswers<Real> expected = want;
     expected.negative_nodes = true;
-    const Outcome outcome = posterior_then(batch, expected, interrupted,
-                                           [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
-                                               take_off_labels(s, labels + batch.offsets[b], answers);
-                                           });
+    const auto take_off = [&](int64_t b, const Scores<Real>& s, const Answers<Real>& answers) {
+        take_off_labels(s, labels + batch.offsets[b], answers);
+    };
+    const Outcome outcome = posterior_then(batch, expected, interrupted, take_off);
     const auto negate = [](double* values, int64_t n) {
         for (int64_t k = 0; values && k < n; ++k) values[k] = -values[k];
     };

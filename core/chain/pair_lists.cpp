@@ -292,14 +292,30 @@ std::shared_ptr<const PairLists> PairLists::weigh(const std::vector<uint8_t>& ma
     return work(tables.into) + work(tables.out_of) <= 2 * kMostWork * matrix ? lists : nullptr;
 }
 
+namespace {
+
+// Whether less than kFewestForbidden of the pairs are forbidden: row by row, until so many are legal that it is clear.
+template <class Real>
+bool few_forbidden(const Real* transitions, int64_t L) {
+    const double most_legal = double(L * L) - kFewestForbidden * double(L * L);
+    int64_t legal = 0;
+    for (int64_t i = 0; i < L; ++i) {
+        int32_t in_row = 0;  // narrow, so that as many are compared at a time as fit a vector
+        for (int64_t j = 0; j < L; ++j) in_row += transitions[i * L + j] != Real(-kInf);
+        legal += in_row;
+        if (double(legal) > most_legal) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 template <class Real>
 std::shared_ptr<const PairLists> PairLists::choose(const Scores<Real>& common, const Kernels<Real>& kernels) {
     const PairUse use = PairLists::use();
     const int64_t L = common.L;
     if (common.per_position || use == PairUse::never || (use == PairUse::by_work && L < kFewestLabels)) return nullptr;
-    int64_t forbidden = 0;
-    for (int64_t k = 0; k < L * L; ++k) forbidden += common.transitions[k] == Real(-kInf);
-    if (use == PairUse::by_work && double(forbidden) < kFewestForbidden * double(L * L)) return nullptr;
+    if (use == PairUse::by_work && few_forbidden(common.transitions, L)) return nullptr;
     std::vector<uint8_t> may_follow(static_cast<size_t>(L * L));
     for (int64_t k = 0; k < L * L; ++k) may_follow[size_t(k)] = common.transitions[k] != Real(-kInf);
 

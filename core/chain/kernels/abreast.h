@@ -32,8 +32,8 @@ public:
         all = want[0].nodes || want[0].transition_counts || want[0].start_counts || want[0].end_counts;
         x = take<Real>(scratch, T * row);
         alpha = take<Real>(scratch, (all ? T : last_alpha() - first_beta() + 3) * row);
-        beta = take<Real>(scratch, (want[0].nodes ? T : 1) * row);
-        product = take<Real>(scratch, 2 * row);
+        keeps_nodes = want[0].nodes && L * int64_t(sizeof(Real)) > 64;
+        beta = take<Real>(scratch, (keeps_nodes ? T : 1) * row);
         last_nodes = take<Real>(scratch, row);
         totals = want[0].transition_counts ? take<Real>(scratch, L * (L + W)) : nullptr;
         emission_power = take<Real>(scratch, T * W);
@@ -49,7 +49,7 @@ public:
         exponentiate();
         const bool finished = forward() && backward();
         if (finished) write_log_z();
-        if (finished && want[0].nodes) write_nodes();
+        for (int64_t t = 0; finished && keeps_nodes && t < T; ++t) store_nodes(t);
         if (finished && all) add_sums();
         for (int g = 0; g < count; ++g)
             status[g] = !finished ? Status::stopped : failed[g] ? Status::guard : Status::done;
@@ -65,14 +65,15 @@ private:
     RowsAbreast<Real> rows;
     Counts<Real> lengths;
     bool all;  // not log Z alone
-    Real *x, *alpha;         // [T, L, W]; `weigh` makes w_t = x_t ⊙ β_t · edge_share_t of x_t. For α see alpha_row
-    Real* beta;              // [T, L, W] β_t; then P(y_t), or −P. One row where no nodes are asked for
-    Real* product;           // [2, L, W] x_t ⊙ β_t of the last two tokens
+    bool keeps_nodes;        // P of all tokens until the end; see store_nodes
+    Real *x, *alpha;         // [T, L, W]; a step back makes x_t ⊙ β_t of x_t, and `weigh` α_t · edge_share_(t+1) of α_t
+    Real* beta;              // [L, W] β_t; then P(y_t), or −P. [T, L, W] where they are kept
     Real* last_nodes;        // [L, W] P of the last token of each sentence, or −P
-    Real* totals;            // [L, L + W] Σ_t α_(t−1)ᵀ w_t over a few tokens of all lanes
+    Real* totals;            // [L, L + W] Σ_t α_(t−1)ᵀ x_t, of what they have become, over a few tokens of all lanes
     Real* emission_power;    // [T, W]
     Index *alpha_exponent, *beta_exponent;   // [T, W]
     Vec<Real> middle{};                      // Σ_j α(j) β(j) at the token where log Z is read off
+    Vec<Real> edge_share{};                  // makes probabilities of α_(t−1) E (x_t ⊙ β_t); of the token behind
     Real* w;                                 // [L, W] scaled x_t or x_t ⊙ β_t
     uint64_t *reach_front, *reach_back;      // [T] the labels that can be reached, by the distance from an end
     Counts<Real> failed{};   // −1 where the sentence needs another way
@@ -82,7 +83,7 @@ private:
 
     Counts<Real>& exponents(Index* of, int64_t t) { return reinterpret_cast<Counts<Real>*>(of)[t]; }
 
-    Real* beta_row(int64_t t) const { return beta + (want[0].nodes ? t : 0) * row; }
+    Real* beta_row(int64_t t) const { return beta + (keeps_nodes ? t : 0) * row; }
 
     // Where log Z is all, α is kept from the token on where it may meet β, and two rows of it before.
     Real* alpha_row(int64_t t) { return alpha + (all ? t : t < first_beta() ? t % 2 : t - first_beta() + 2) * row; }
@@ -93,6 +94,7 @@ private:
 
     // Fill x; a lane fails where exp space cannot hold its scores, and is 0 from then on.
     void exponentiate() {
+        const int64_t L = this->L, row = this->row;  // stores may change members, as far as the compiler knows
         Vec<Real> lowest{}, largest{};
         for (int64_t t = 0; t < T; ++t) {
             Real* out = x + t * row;
@@ -185,14 +187,13 @@ private:
         const int64_t first = first_beta();
         Counts<Real> next{};
         for (int64_t t = T - 1; t >= first; --t) {
-            Real *out = beta_row(t), *weighed = product + t % 2 * row;
-            const Real* emitted = x + t * row;
+            Real *out = beta_row(t), *weighed = x + t * row;
             const Counts<Real> enters = lengths == Index(t + 1);
             const bool entering = any<Real>(enters), later = rest == 1;  // a small β is raised before x is weighed by it
             const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
                 if (entering) lanes += enters ? splat(shared.end[j]) : Vec<Real>{};  // what has not entered is 0
                 at(out, j) = lanes;
-                if (!later) at(weighed, j) = at(emitted, j) * lanes;
+                if (!later) at(weighed, j) *= lanes;
             };
             exponents(beta_exponent, t) = Counts<Real>{};
             if (t == T - 1) {
@@ -200,14 +201,14 @@ private:
             } else {
                 const bool scaled = due(T - 2 - t);
                 if (scaled) exponents(beta_exponent, t) = next;
-                const Real* after = product + (t + 1) % 2 * row;
+                const Real* after = weighed + row;
                 multiply_abreast(scaled ? scaled_row(after, next) : after, shared.out_of, L, S, emit);
             }
             if (due(T - 1 - t))
                 next = settle(out, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
                                reach_back, later ? nullptr : weighed);
-            for (int64_t j = 0; later && j < L; ++j) at(weighed, j) = at(emitted, j) * at(out, j);
-            if (t <= last_alpha()) meet(t, weighed);
+            for (int64_t j = 0; later && j < L; ++j) at(weighed, j) *= at(out, j);
+            if (t <= last_alpha()) meet(t);
             if (stopped(t)) return false;
         }
         return true;
@@ -217,8 +218,9 @@ private:
 
     const Real* scaled_row(const Real* from, Counts<Real> exponent) const {
         const Vec<Real> scale = powers_of_minus<Real>(exponent);
-        for (int64_t j = 0; j < L; ++j) at(w, j) = at(from, j) * scale;
-        return w;
+        Real* out = w;
+        for (int64_t j = 0, L = this->L; j < L; ++j) at(out, j) = at(from, j) * scale;
+        return out;
     }
 
     // Bring lanes that fell far down back to size and check them, `distance` steps from their end; the exponents that
@@ -272,10 +274,10 @@ private:
     }
 
     // α_t and β_t are there.
-    void meet(int64_t t, const Real* weighed) {
+    void meet(int64_t t) {
         const Vec<Real> c = mass<0, 1>(alpha_row(t), beta_row(t));
         middle = (lengths >> 1) == Index(t) ? c : middle;
-        if (all) weigh(t, c, weighed);
+        if (all) weigh(t, c);
     }
 
     // Σ_j α(j) β(j) in the order of Posterior::mass: label by label within a lane of its vectors, then by halves.
@@ -313,22 +315,25 @@ private:
     int64_t last_alpha() const { return all ? T - 1 : T / 2; }
     int64_t first_beta() const { return all ? 0 : rows.lengths[count - 1] / 2; }
 
-    // P(y_t) and w_t, while their rows are in the cache; a lane fails where its shares would be out of range.
-    void weigh(int64_t t, Vec<Real> c, const Real* weighed) {
+    // P(y_t), and what the edge behind t adds to the counts, while the rows are in the cache; a lane fails where its
+    // shares would be out of range.
+    void weigh(int64_t t, Vec<Real> c) {
         constexpr Real least = Real(ExpLimits<Real>::kLeastMass);
         const Counts<Real> exponent = exponents(alpha_exponent, t), active = lengths > Index(t);
         failed |= active & ~(c >= least);
         if (t > 0) failed |= active & ~(c * powers_of_minus<Real>(-exponent) >= least);
         const Counts<Real> here = active & ~failed;
         const Vec<Real> share = here ? Real(1) / (here ? c : splat(Real(1))) : Vec<Real>{};
-        const Vec<Real> signed_share = want[0].negative_nodes ? -share : share;
-        const Real* a = alpha_row(t);
-        Real* p = beta_row(t);
-        for (int64_t j = 0; j < L; ++j) at(p, j) = at(a, j) * at(p, j) * signed_share;
-        if (want[0].transition_counts && t > 0) {
-            const Vec<Real> edge_share = share * powers_of_minus<Real>(exponent);
-            for (int64_t j = 0; j < L; ++j) at(x + t * row, j) = at(weighed, j) * edge_share;
+        const Vec<Real> signed_share = want[0].negative_nodes ? -share : share, behind = edge_share;
+        Real *a = alpha_row(t), *p = beta_row(t);
+        const bool counting = want[0].transition_counts;
+        for (int64_t j = 0, L = this->L; j < L; ++j) {
+            const Vec<Real> left = at(a, j);
+            at(p, j) = left * at(p, j) * signed_share;
+            if (counting) at(a, j) = left * behind;
         }
+        edge_share = share * powers_of_minus<Real>(exponent);
+        if (want[0].nodes && !keeps_nodes) store_nodes(t);
         const Counts<Real> last = lengths == Index(t + 1);
         if (want[0].end_counts && any<Real>(last))
             for (int64_t j = 0; j < L; ++j) at(last_nodes, j) = last ? at(p, j) : at(last_nodes, j);
@@ -348,12 +353,12 @@ private:
             add_products(first, first + kTokensBetweenFlushes < T ? first + kTokensBetweenFlushes : T);
     }
 
-    // From the first token to the last, when all are there: 16 rows at a time in the order of β would miss the cache.
-    void write_nodes() const {
-        for (int64_t t = 0; t < T; ++t) store_nodes(beta_row(t), t, (lengths > Index(t)) & ~failed);
-    }
-
-    void store_nodes(const Real* p, int64_t t, Counts<Real> here) const {
+    // P(y_t), to the caller's rows. Rows of at most a cache line are written at once. Longer ones wait until all are
+    // there: written from the last token to the first, among the products, they miss the cache (45 labels: 1.2 times).
+    void store_nodes(int64_t t) const {
+        const int64_t L = this->L;
+        const Real* p = beta_row(t);
+        const Counts<Real> here = (lengths > Index(t)) & ~failed;
         constexpr int P = kPart<Real>;
         alignas(64) Real unused[kMostLabelsAbreast];
         Real* out[W];
@@ -377,7 +382,7 @@ private:
                 counts[j] += double(want[0].negative_nodes ? -p[j * W + g] : p[j * W + g]);
     }
 
-    // counts += E ⊙ Σ_t α_(t−1)ᵀ w_t over tokens first … last − 1 of all lanes.
+    // counts += E ⊙ Σ_t α_(t−1)ᵀ x_t, of what `weigh` made of them, over tokens first … last − 1 of all lanes.
     void add_products(int64_t first, int64_t last) {
         in_tiles<kTile>(0, L, [&]<int kRows>(int64_t i) {
             in_tiles<6>(0, L, [&]<int kColumns>(int64_t j) { add_tile<kRows, kColumns>(first, last, i, j); });

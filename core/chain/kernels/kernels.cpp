@@ -21,6 +21,7 @@ namespace TAGLINE_VARIANT {
 
 #include "chain/kernels/simd.h"
 #include "chain/kernels/multiply.h"
+#include "chain/kernels/parts.h"
 #include "chain/kernels/pairs.h"
 #include "chain/kernels/rows.h"
 #include "chain/kernels/exp_space.h"

@@ -143,10 +143,23 @@ inline void allowed_matrix(const Real* scores, int64_t L, int64_t S, Real* out) 
             at(out + i * S, n) = load_row(scores + i * L, n, L, -inf) > -inf ? splat(Real(1)) : Vec<Real>{};
 }
 
+// to[i][j] = from[j][i], `padding` past the labels; both [L, S]. kPart rows by a vector of columns at a time.
 template <class Real>
-inline void transpose(const Real* from, int64_t L, int64_t S, Real* to) {
-    for (int64_t i = 0; i < L; ++i) {
-        for (int64_t j = 0; j < L; ++j) to[i * S + j] = from[j * S + i];
-        for (int64_t j = L; j < S; ++j) to[i * S + j] = 0;
+inline void transpose(const Real* from, int64_t L, int64_t S, Real* to, Real padding = 0) {
+    constexpr int W = Lanes<Real>::width, P = kPart<Real>;
+    for (int64_t i = 0; i < S; i += W) {
+        int64_t j = 0;
+        for (; j + P <= L; j += P) {
+            Vec<Real> block[P];
+            repeat<P>([&]<int k>() TAGLINE_INLINED { block[k] = at(from + (j + k) * S + i, 0); });
+            turn_parts<Real>(block);
+            repeat<P>([&]<int r>() TAGLINE_INLINED {
+                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED {
+                    if (i + q * P + r < L) store_part<Real>(block[r], q, to + (i + q * P + r) * S + j);
+                });
+            });
+        }
+        for (int64_t k = i; k < i + W && k < L; ++k)
+            for (int64_t rest = j; rest < S; ++rest) to[k * S + rest] = rest < L ? from[rest * S + k] : padding;
     }
 }

@@ -82,11 +82,8 @@ void max_prepare(const Scores<Real>& common, const PairTables* pairs, void* memo
     if (common.per_position) return;
     if (pairs) return prepare_pairs(common, shared);
     shared.high = centre_of(common.transitions, L * L);
-    for (int64_t i = 0; i < L; ++i) {
-        centred_row(common.transitions + i * L, shared.high, L, S, shared.into + i * S);
-        for (int64_t j = 0; j < L; ++j) shared.out_of[i * S + j] = common.transitions[j * L + i] - shared.high;
-        for (int64_t j = L; j < S; ++j) shared.out_of[i * S + j] = -__builtin_inf();
-    }
+    for (int64_t i = 0; i < L; ++i) centred_row(common.transitions + i * L, shared.high, L, S, shared.into + i * S);
+    transpose(shared.into, L, S, shared.out_of, Real(-__builtin_inf()));
 }
 
 // The first label whose left + right is within `margin` of the largest, and whether it is the only one.
