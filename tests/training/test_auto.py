@@ -47,6 +47,21 @@ def test_a_limit_counts_both_stages(limit, stochastic):
     assert monitor.max_iterations == limit
 
 
+def test_no_point_is_evaluated_twice():
+    likelihood, asked = problem_likelihood(), []
+    plain = likelihood._evaluate
+
+    def evaluate(weights, curvature):
+        asked.append((weights.tobytes(), curvature))
+        return plain(weights, curvature)
+
+    likelihood._evaluate = evaluate
+    monitor = Monitor(epsilon=0, delta=0, max_iterations=14)
+    auto(likelihood, np.zeros(likelihood.size), c2=0.1, passes=4, dtype=np.float64, noise=1e-14, monitor=monitor)
+    assert len(asked) > 10
+    assert len(set(asked)) == len(asked)
+
+
 def test_a_callback_in_the_first_stage_ends_it():
     likelihood = problem_likelihood()
     trained = auto(

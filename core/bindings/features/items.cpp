@@ -8,7 +8,7 @@
 #include "bindings/module.h"
 #include "bindings/features/token_reader.h"
 #include "bindings/features/vocabulary.h"
-#include "features/names/named_attributes.h"
+#include "features/names/numbered_rows.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -47,9 +47,10 @@ Numbered number_items(nb::handle sentences, const std::string& name, const std::
         const nb::object tokens = steady(owned(PySequence_Fast(next, "a sentence")));
         for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
             const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
-            if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));
+            fetch_ahead(tokens.ptr(), t);
             rows.add(reader.read(token.ptr()));
         }
+        rows.end_sentence();
         offsets.push_back(int64_t(rows.offsets.size()) - 1);
         if (offsets.size() % 1024 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
     }

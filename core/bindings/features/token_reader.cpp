@@ -51,12 +51,26 @@ bool is_mapping(PyObject* object) { return PyDict_Check(object) || PyObject_HasA
 
 bool is_iterable(PyObject* object) { return Py_TYPE(object)->tp_iter || PySequence_Check(object); }
 
-void fetch(PyObject* token) {
-    if (!kLocked || !PyList_CheckExact(token)) return;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(token); ++k) {
-        const char* string = reinterpret_cast<const char*>(PyList_GET_ITEM(token, k));
-        __builtin_prefetch(string);
-        __builtin_prefetch(string + sizeof(PyASCIIObject));  // where its letters begin
+void fetch_ahead(PyObject* tokens, Py_ssize_t t) {
+    if (!kLocked) return;  // another thread may change the lists
+    constexpr Py_ssize_t kToken = 6, kItems = 4, kStrings = 2;  // tokens ahead
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(tokens);
+    PyObject* const* const items = PySequence_Fast_ITEMS(tokens);
+    // Before the first token nobody was there to make the first steps.
+    for (Py_ssize_t at = t ? t + kToken : 0; at <= t + kToken && at < count; ++at) __builtin_prefetch(items[at]);
+    for (Py_ssize_t at = t ? t + kItems : 0; at <= t + kItems && at < count; ++at) {
+        if (!PyList_CheckExact(items[at])) continue;
+        const auto* strings = reinterpret_cast<const char*>(PySequence_Fast_ITEMS(items[at]));
+        for (size_t byte = 0; byte < size_t(PyList_GET_SIZE(items[at])) * sizeof(PyObject*) && byte < 512; byte += 64)
+            __builtin_prefetch(strings + byte);
+    }
+    for (Py_ssize_t at = t ? t + kStrings : 0; at <= t + kStrings && at < count; ++at) {
+        if (!PyList_CheckExact(items[at])) continue;
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items[at]); ++k) {
+            const char* string = reinterpret_cast<const char*>(PyList_GET_ITEM(items[at], k));
+            __builtin_prefetch(string);
+            __builtin_prefetch(string + sizeof(PyASCIIObject));  // where its letters begin
+        }
     }
 }
 
@@ -222,6 +236,8 @@ std::string_view TokenReader::text(PyObject* object, const char* wanted) {
         const std::string where = path_.empty() ? place() : place_of_attribute();
         refuse(where + ": expected " + wanted + ", got " + kind_of(object));
     }
+    if (PyUnicode_IS_COMPACT_ASCII(object))  // is its own UTF-8
+        return {reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(object)), size_t(PyUnicode_GET_LENGTH(object))};
     Py_ssize_t size = 0;
     const char* bytes = PyUnicode_AsUTF8AndSize(object, &size);
     if (!bytes) {

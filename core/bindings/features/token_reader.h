@@ -27,8 +27,9 @@ bool is_text(PyObject* object);
 bool is_mapping(PyObject* object);
 bool is_iterable(PyObject* object);
 
-// Bring the strings of a token to be read next into the cache: objects lie all over the memory.
-void fetch(PyObject* token);
+// While token t of a list is read, bring those that follow into the cache. Objects lie all over the memory, and the way
+// to a string is long: a token's list, where that keeps its strings, the strings. Each step is made some tokens early.
+void fetch_ahead(PyObject* tokens, Py_ssize_t t);
 
 // Reads the attributes of tokens.
 class TokenReader {

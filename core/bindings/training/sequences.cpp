@@ -44,7 +44,7 @@ public:
         const nb::object tokens = steady(owned(PySequence_Fast(object, "xseq")));
         for (Py_ssize_t t = 0; t < PySequence_Fast_GET_SIZE(tokens.ptr()); ++t) {
             const nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), t));
-            if (t + 1 < PySequence_Fast_GET_SIZE(tokens.ptr())) fetch(PySequence_Fast_GET_ITEM(tokens.ptr(), t + 1));
+            fetch_ahead(tokens.ptr(), t);
             sentence.add(reader.read(token.ptr()));
         }
     }

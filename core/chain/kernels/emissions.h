@@ -63,27 +63,80 @@ inline void fetch(const Real* row) {
     for (int byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(row) + byte);
 }
 
-// kVectors vectors of kWidth labels from label `from` on. What tables and occurrences point to is kept in variables of
-// the function: writing a vector may change any memory, as far as the compiler knows.
-template <class Real, int kWidth, int kVectors, bool kValues>
+// With AVX-512 rows are added in blocks, which ask once whether there is more to fetch; AVX2 is slower by it (6 %).
+#if defined(TAGLINE_WIDE_64)
+constexpr int kBlock = 4;
+#else
+constexpr int kBlock = 1;
+#endif
+
+// Call visit(k) for occurrences begin … behind − 1 of one token, and fetch(k) for those that lie ahead, before `end`.
+template <class Visit, class Fetch>
+TAGLINE_INLINED inline int64_t visit_token(int64_t begin, int64_t behind, int64_t end, const Visit& visit,
+                                           const Fetch& fetch) {
+    int64_t k = begin;
+    for (; k + kBlock <= behind; k += kBlock) {
+        if (k + kAhead + kBlock <= end) repeat<kBlock>([&]<int u>() TAGLINE_INLINED { fetch(k + kAhead + u); });
+        repeat<kBlock>([&]<int u>() TAGLINE_INLINED { visit(k + u); });
+    }
+    for (; k < behind; ++k) {
+        if (k + kAhead < end) fetch(k + kAhead);
+        visit(k);
+    }
+    return k;
+}
+
+// Where AVX-512 has masks, a cell is added to the vectors of a row that fits registers: adding it in memory waits for the
+// cell before it, most often of the same label. Without masks that takes more than it saves (5 % of an evaluation).
+#if defined(TAGLINE_WIDE_64)
+constexpr int64_t kMostInRegisters = 24;  // labels
+#else
+constexpr int64_t kMostInRegisters = 0;
+#endif
+
+// The numbers of the labels in a vector.
+template <class Real, int kWidth>
+inline typename Narrow<Real, kWidth>::Bits label_numbers(int64_t from) {
+    typename Narrow<Real, kWidth>::Bits numbers;
+    for (int k = 0; k < kWidth; ++k) numbers[k] = typename Narrow<Real, kWidth>::Index(from + k);
+    return numbers;
+}
+
+// kVectors vectors of kWidth labels from label `from` on, perhaps with the cells.
+// What tables and occurrences point to is kept in variables of the function: writing a vector may change any memory, as
+// far as the compiler knows.
+template <class Real, int kWidth, int kVectors, bool kValues, bool kWhole>
 inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
                       Real scale, bool add, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
-    const int64_t L = weights.L, stride = weights.stride, end = tokens.row_offsets[last];
-    const int64_t* const offsets = tokens.row_offsets;
-    const uint32_t* const rows = tokens.rows;
+    typedef typename Narrow<Real, kWidth>::Bits Bits;
+    const int64_t L = weights.L, stride = kWhole ? kWidth * kVectors : weights.stride;
+    const int64_t end = tokens.row_offsets[last], cell_end = tokens.cell_offsets[last];
+    const int64_t *const offsets = tokens.row_offsets, *const cell_offsets = tokens.cell_offsets;
+    const uint32_t *const rows = tokens.rows, *const cells = tokens.cells;
+    const float *const values = tokens.row_values, *const cell_values = tokens.cell_values;
     const Real* const table = weights.rows + from;
-    for (int64_t n = first, k = offsets[first]; n < last; ++n) {
+    const WeightCell<Real>* const cell_table = weights.cells;
+    Bits numbers[kVectors];
+    for (int v = 0; v < kVectors; ++v) numbers[v] = label_numbers<Real, kWidth>(from + v * kWidth);
+    constexpr bool kCells = kWhole && kWidth * kVectors <= kMostInRegisters;
+    for (int64_t n = first, k = offsets[first], q = cell_offsets[first]; n < last; ++n) {
         V sum[kVectors] = {};
-        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
-            if (k + kAhead < end) fetch<kWidth * kVectors>(table + int64_t(rows[k + kAhead]) * stride);
-            const V* row = reinterpret_cast<const V*>(table + int64_t(rows[k]) * stride);
+        k = visit_token(k, offsets[n + 1], end, [&](int64_t at) TAGLINE_INLINED {
+            const V* row = reinterpret_cast<const V*>(table + int64_t(rows[at]) * stride);
             for (int v = 0; v < kVectors; ++v) {
                 if constexpr (kValues)
-                    sum[v] += row[v] * Real(tokens.row_values[k]);
+                    sum[v] += row[v] * Real(values[at]);
                 else
                     sum[v] += row[v];
             }
+        }, [&](int64_t at) TAGLINE_INLINED { fetch<kWidth * kVectors>(table + int64_t(rows[at]) * stride); });
+        for (const int64_t behind = kCells ? cell_offsets[n + 1] : q; q < behind; ++q) {
+            if (q + kAhead < cell_end) __builtin_prefetch(cell_table + cells[q + kAhead]);
+            const WeightCell<Real> cell = cell_table[cells[q]];
+            const Real value = kValues ? cell.value * Real(cell_values[q]) : cell.value;
+            for (int v = 0; v < kVectors; ++v)
+                sum[v] += (V)((Bits)(V{} + value) & (numbers[v] == typename Narrow<Real, kWidth>::Index(cell.label)));
         }
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v) {
             Real* to = out + (n - first) * L + from + v * kWidth;
@@ -96,12 +149,12 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
 }
 
 // With masks, labels without a weight stay as they are.
-template <class Real, int kWidth, int kVectors, bool kValues, bool kMasked>
+template <class Real, int kWidth, int kVectors, bool kValues, bool kMasked, bool kWhole>
 inline void absorb_part(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last,
                         Real factor, const Real* nodes, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     typedef typename Narrow<Real, kWidth>::Bits Bits;
-    const int64_t L = sums.L, stride = sums.stride, end = tokens.row_offsets[last];
+    const int64_t L = sums.L, stride = kWhole ? kWidth * kVectors : sums.stride, end = tokens.row_offsets[last];
     const int64_t words = (stride + 63) / 64;
     const int64_t* const offsets = tokens.row_offsets;
     const uint32_t* const rows = tokens.rows;
@@ -115,21 +168,20 @@ inline void absorb_part(const WeightTable<Real>& sums, const Occurrences& tokens
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v)
             node[v] = factor * load_labels<Real, kWidth>(nodes + (n - first) * L + from + v * kWidth,
                                                          L - from - v * kWidth);
-        for (const int64_t behind = offsets[n + 1]; k < behind; ++k) {
-            if (k + kAhead < end) fetch<kWidth * kVectors>(table + int64_t(rows[k + kAhead]) * stride);
-            V* row = reinterpret_cast<V*>(table + int64_t(rows[k]) * stride);
+        k = visit_token(k, offsets[n + 1], end, [&](int64_t at) TAGLINE_INLINED {
+            V* row = reinterpret_cast<V*>(table + int64_t(rows[at]) * stride);
             for (int v = 0; v < kVectors; ++v) {
                 V added = node[v];
-                if constexpr (kValues) added *= Real(values[k]);
+                if constexpr (kValues) added *= Real(values[at]);
                 if constexpr (kMasked) {  // the bits of a vector lie in one word: it begins at a multiple of its width
                     const int64_t label = from + v * kWidth;
-                    const uint64_t bits = masks[int64_t(rows[k]) * words + label / 64] >> (label % 64);
+                    const uint64_t bits = masks[int64_t(rows[at]) * words + label / 64] >> (label % 64);
                     const Bits here = Bits{} + typename Narrow<Real, kWidth>::Index(bits & 0xffff);
                     added = (V)((Bits)added & ((here & lane_bit) != 0));
                 }
                 row[v] += added;
             }
-        }
+        }, [&](int64_t at) TAGLINE_INLINED { fetch<kWidth * kVectors>(table + int64_t(rows[at]) * stride); });
     }
 }
 
@@ -169,22 +221,23 @@ inline void absorb_cells(const WeightTable<Real>& sums, const Occurrences& token
     }
 }
 
-// Call part<width, vectors>(first label) until all labels of a row are done.
+// Call part<width, vectors, whether that is all>(first label) until all labels of a row are done.
 template <class Part>
 inline void for_parts(int64_t stride, const Part& part) {
-    if (stride == 4) return part.template operator()<4, 1>(0);
+    if (stride == 4) return part.template operator()<4, 1, true>(0);
+    if (stride == 8) return part.template operator()<8, 1, true>(0);
+    if (stride == 16) return part.template operator()<16, 1, true>(0);
+    if (stride == 24) return part.template operator()<8, 3, true>(0);
+    int64_t from = 0;
     if (stride % 16 != 0) {
-        int64_t from = 0;
-        for (; from + 24 <= stride; from += 24) part.template operator()<8, 3>(from);
-        if (stride - from == 16) part.template operator()<8, 2>(from);
-        if (stride - from == 8) part.template operator()<8, 1>(from);
+        for (; from + 24 <= stride; from += 24) part.template operator()<8, 3, false>(from);
+        if (stride - from == 16) part.template operator()<8, 2, false>(from);
         return;
     }
-    int64_t from = 0;
-    for (; from + 64 <= stride; from += 64) part.template operator()<16, 4>(from);
-    if (stride - from == 48) part.template operator()<16, 3>(from);
-    if (stride - from == 32) part.template operator()<16, 2>(from);
-    if (stride - from == 16) part.template operator()<16, 1>(from);
+    for (; from + 64 <= stride; from += 64) part.template operator()<16, 4, false>(from);
+    if (stride - from == 48) part.template operator()<16, 3, false>(from);
+    if (stride - from == 32) part.template operator()<16, 2, false>(from);
+    if (stride - from == 16) part.template operator()<16, 1, false>(from);
 }
 
 // The first rows and cells of a sentence: nobody before it fetched them.
@@ -201,12 +254,13 @@ template <class Real>
 void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last, Real scale,
           bool add, Real* out) {
     fetch_first(weights, tokens, first, last);
-    for_parts(weights.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+    for_parts(weights.stride, [&]<int kWidth, int kVectors, bool kWhole>(int64_t from) {
         if (tokens.row_values)
-            emit_part<Real, kWidth, kVectors, true>(weights, tokens, first, last, scale, add, out, from);
+            emit_part<Real, kWidth, kVectors, true, kWhole>(weights, tokens, first, last, scale, add, out, from);
         else
-            emit_part<Real, kWidth, kVectors, false>(weights, tokens, first, last, scale, add, out, from);
+            emit_part<Real, kWidth, kVectors, false, kWhole>(weights, tokens, first, last, scale, add, out, from);
     });
+    if (weights.stride <= kMostInRegisters) return;
     if (tokens.cell_values)
         emit_cells<Real, true>(weights, tokens, first, last, scale, out);
     else
@@ -217,15 +271,15 @@ template <class Real>
 void absorb(const WeightTable<Real>& sums, const Occurrences& tokens, int64_t first, int64_t last, Real factor,
             const Real* nodes) {
     fetch_first(sums, tokens, first, last);
-    for_parts(sums.stride, [&]<int kWidth, int kVectors>(int64_t from) {
+    for_parts(sums.stride, [&]<int kWidth, int kVectors, bool kWhole>(int64_t from) {
         if (sums.masks && tokens.row_values)
-            absorb_part<Real, kWidth, kVectors, true, true>(sums, tokens, first, last, factor, nodes, from);
+            absorb_part<Real, kWidth, kVectors, true, true, kWhole>(sums, tokens, first, last, factor, nodes, from);
         else if (sums.masks)
-            absorb_part<Real, kWidth, kVectors, false, true>(sums, tokens, first, last, factor, nodes, from);
+            absorb_part<Real, kWidth, kVectors, false, true, kWhole>(sums, tokens, first, last, factor, nodes, from);
         else if (tokens.row_values)
-            absorb_part<Real, kWidth, kVectors, true, false>(sums, tokens, first, last, factor, nodes, from);
+            absorb_part<Real, kWidth, kVectors, true, false, kWhole>(sums, tokens, first, last, factor, nodes, from);
         else
-            absorb_part<Real, kWidth, kVectors, false, false>(sums, tokens, first, last, factor, nodes, from);
+            absorb_part<Real, kWidth, kVectors, false, false, kWhole>(sums, tokens, first, last, factor, nodes, from);
     });
     if (tokens.cell_values)
         absorb_cells<Real, true>(sums, tokens, first, last, factor, nodes);

@@ -18,45 +18,4 @@ void NamedAttributes::sort_from(size_t first) {
               [&](const Attribute& a, const Attribute& b) { return last_piece(a) < last_piece(b); });
 }
 
-int32_t NumberedRows::number(const NamedAttributes& token, const NamedAttributes::Attribute& attribute) {
-    if (hash_bits_) return int32_t(attribute.hash & ((uint64_t{1} << hash_bits_) - 1));
-    if (known_) return known_->find(attribute.hash, token.name(attribute));
-    return names_->intern(attribute.hash, token.name(attribute));
-}
-
-// A look-up goes from the index to the number, to the place of the name, to its bytes, and each is likely to wait for
-// memory; so all names of a token take each step together, before the first is looked at.
-void NumberedRows::fetch(const NamedAttributes& token) {
-    const VocabularyView& view = *known_;
-    likely_.resize(token.attributes.size());
-    for (const NamedAttributes::Attribute& attribute : token.attributes) {
-        const uint64_t place = home_of(attribute.hash, view.groups) * kGroupPlaces;
-        __builtin_prefetch(view.marks + place);
-        __builtin_prefetch(view.slots + place);
-    }
-    for (size_t k = 0; k < likely_.size(); ++k) {
-        const uint64_t hash = token.attributes[k].hash;
-        const uint64_t place = home_of(hash, view.groups) * kGroupPlaces;
-        uint32_t slot = 0;
-        for (int other = kGroupPlaces - 1; other >= 0; --other)
-            if (view.marks[place + uint64_t(other)] == mark_of(hash)) slot = view.slots[place + uint64_t(other)];
-        likely_[k] = slot;
-        if (slot) __builtin_prefetch(view.offsets + slot - 1);
-    }
-    for (const uint32_t slot : likely_)
-        if (slot) __builtin_prefetch(view.bytes + view.offsets[slot - 1]);
-}
-
-void NumberedRows::add(const NamedAttributes& token) {
-    if (known_) fetch(token);
-    for (const NamedAttributes::Attribute& attribute : token.attributes) {
-        const int32_t id = number(token, attribute);
-        if (id < 0) continue;
-        if (attribute.value != 1 && values.empty()) values.assign(ids.size(), 1);
-        ids.push_back(id);
-        if (attribute.value != 1 || !values.empty()) values.push_back(float(attribute.value));
-    }
-    offsets.push_back(int64_t(ids.size()));
-}
-
 }  // namespace tagline

@@ -1,11 +1,10 @@
 // Attributes that come as names and values, token by token, become rows of numbers. bindings/features/items.cpp reads the names
-// from Python objects into NamedAttributes; NumberedRows gives them numbers.
+// from Python objects into NamedAttributes; NumberedRows (numbered_rows.h) gives them numbers.
 #pragma once
 
 #include "features/names/vocabulary.h"
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,33 +37,6 @@ public:
 
     std::vector<Attribute> attributes;
     std::vector<std::string_view> pieces;
-};
-
-// Rows of numbers, one a token. Names are looked up in a finished vocabulary (unknown ones are left out), or numbered
-// in the order of their first use, or hashed to 2^bits numbers.
-class NumberedRows {
-public:
-    NumberedRows() : names_(std::in_place) {}
-    explicit NumberedRows(const VocabularyView& known) : known_(known) {}
-    explicit NumberedRows(int hash_bits) : hash_bits_(hash_bits) {}
-
-    void add(const NamedAttributes& token);
-
-    std::vector<int64_t> offsets{0};  // [N + 1]
-    std::vector<int32_t> ids;         // [M]
-    std::vector<float> values;        // [M], or empty where all of them are 1
-
-    bool builds() const { return names_.has_value(); }
-    VocabularyArrays finish() { return names_->finish(); }
-
-private:
-    std::optional<Names> names_;
-    std::optional<VocabularyView> known_;
-    int hash_bits_ = 0;
-    std::vector<uint32_t> likely_;  // a number plus one, or 0, for each attribute of a token
-
-    void fetch(const NamedAttributes& token);
-    int32_t number(const NamedAttributes& token, const NamedAttributes::Attribute& attribute);
 };
 
 }  // namespace tagline

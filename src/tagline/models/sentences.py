@@ -23,7 +23,7 @@ def as_sentences(X: Any) -> Any:
         return as_corpus(X)
     if _is_read_once(X):
         X = list(X)
-    if isinstance(X, list) and any(_is_read_once(x) for x in X):
+    if isinstance(X, list) and any(type(x) is not list and _is_read_once(x) for x in X):
         X = [list(x) if _is_read_once(x) else x for x in X]
     if isinstance(X, list) and X and all(isinstance(x, Sentence) for x in X):
         return Corpus.from_sentences(X)

@@ -16,7 +16,7 @@ from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Trained
 from tagline.training.objective import as_weights
 from tagline.training.owlqn import owlqn
-from tagline.training.stochastic_descent import sgd
+from tagline.training.stochastic_descent import assessed, descended
 from tagline.types import Float64Array
 
 STOCHASTIC_PASSES = 10
@@ -48,10 +48,11 @@ def auto(
     limit = monitor.max_iterations
     passes = stochastic_passes(passes, limit)
     if passes > 0 and not monitor.is_past("sgd"):
-        first = getattr(likelihood, "stochastic", sgd)  # sentences that lie elsewhere have a way of their own
+        elsewhere = getattr(likelihood, "stochastic", None)  # sentences that lie elsewhere have a way of their own
+        first = elsewhere or descended  # the second stage begins with an evaluation
         stochastic = first(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
         if stochastic.reason != "passes" and not stochastic.converged:
-            return stochastic
+            return stochastic if elsewhere else assessed(likelihood, stochastic, c1, c2)
         weights = stochastic.weights
 
     def diagonal(at: Float64Array) -> Float64Array:

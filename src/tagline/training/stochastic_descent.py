@@ -57,6 +57,25 @@ def sgd(
             These sums are too noisy for `delta`, which is not looked at. The objective of the result is exact, and so
             is its gap to the optimum.
     """
+    how: dict[str, Any] = {"rate": rate, "batch": batch, "passes": passes, "averaged": averaged, "seed": seed}
+    trained = descended(likelihood, start, c1=c1, c2=c2, monitor=monitor, **how)
+    return assessed(likelihood, trained, c1, c2)
+
+
+def descended(
+    likelihood: Likelihood,
+    start: ArrayLike,
+    *,
+    c1: float,
+    c2: float,
+    rate: float | None = None,
+    batch: int = 4,
+    passes: int = 50,
+    averaged: float = 0.5,
+    seed: int = 0,
+    monitor: Monitor | None = None,
+) -> Trained:
+    """Do what `sgd` does, without the evaluation at the end: the objective is that of the last pass."""
     if not 1 <= batch <= 4:
         raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
     if rate is not None and not rate > 0:
@@ -65,12 +84,16 @@ def sgd(
     steps = _Steps(likelihood, c1, c2, batch, seed)
     steps.descent.set(weights)
     points = steps.points(weights, rate, passes, averaged)
-    trained = (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
+    return (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
+
+
+def assessed(likelihood: Likelihood, trained: Trained, c1: float, c2: float) -> Trained:
+    """Return the weights that were trained with their exact objective, and its gap to the optimum."""
     try:
         value, gradient = likelihood(trained.weights)
     except KeyboardInterrupt:  # the weights are complete; only their objective is not known
         return Trained(trained.weights, float("nan"), "interrupted", trained.history)
-    penalty, end = Penalty.of(c1, c2, len(weights)), trained.weights
+    penalty, end = Penalty.of(c1, c2, len(trained.weights)), trained.weights
     gap = gap_at(penalty, end, gradient + 2 * c2 * end) if certifies(likelihood, penalty) else None
     return Trained(end, value + penalty.value(end), trained.reason, trained.history, gap)
 
