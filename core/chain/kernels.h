@@ -215,11 +215,29 @@ struct TripleKernels {
     void (*dots)(int64_t count, const double* const* rows, const double* values, int64_t C, double* out);
     // rows[k · C + c] *= values[c]; out[k] = Σ_c of those.
     void (*multiply)(int64_t count, double* rows, const double* values, int64_t C, double* out);
+    // rows[k · C + c] = table[contexts[k] · stride + labels[c]]; out[c] = Σ_k amounts[k] · those.
+    void (*gather)(int64_t count, const double* amounts, const int32_t* contexts, const double* table, int64_t stride,
+                   const int32_t* labels, int64_t C, double* rows, double* out);
+    // sums[k][labels[c]] += amounts[k] · rows[k · stride + c] for c < C, here any number. The labels differ.
+    void (*scatter)(int64_t count, const double* amounts, const double* rows, int64_t stride, const int32_t* labels,
+                    int64_t C, double* const* sums);
     // sums[k][c] += amounts[k] · rows[k][c] · values[c].
     void (*add_products)(int64_t count, const double* amounts, const double* const* rows, const double* values,
                          int64_t C, double* const* sums);
     // out[c] = max_k (amounts[k] + rows[k][c]).
     void (*best_of)(int64_t count, const double* amounts, const double* const* rows, int64_t C, double* out);
+
+    // Of C numbers of 0 or more: the largest, and the smallest above 0, or +∞.
+    void (*extremes)(const double* values, int64_t C, double& high, double& low);
+    // values[c] *= factor.
+    void (*scale)(double* values, int64_t C, double factor);
+    // beta[c] *= factor; edges[c] *= beta[c]; returns Σ_c alpha[c] · beta[c].
+    double (*weigh)(int64_t C, const double* alpha, double factor, double* beta, double* edges);
+    // out[k · C + c] = alpha · beta · factor of the same place; sums[c] = Σ_k of those.
+    void (*share)(int64_t count, int64_t C, const double* alpha, const double* beta, double factor, double* out,
+                  double* sums);
+    // out[c] = exp(values[c]), which are at most Triples::kWidest, or any number.
+    void (*exps)(const double* values, int64_t C, double* out);
 };
 
 struct Variant {

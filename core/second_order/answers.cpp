@@ -21,7 +21,7 @@ void PairPosterior::step_backward(int64_t t, int64_t b, double* earlier) {
     const auto& group = rows_.at(t, b);
     double* products = products_.data();
     if (lattice_.all(t))
-        kernels_.dots(group.count, rows_.factors(t, group), gamma, C, products);
+        kernels_.dots(group.count, rows_.factors(group), gamma, C, products);
     else
         kernels_.multiply(group.count, rows_.gathered(t, group), gamma, C, products);
     for (int64_t a = 0; group.ones && a < lattice_.count(t - 2); ++a)
@@ -39,22 +39,20 @@ Status PairPosterior::backward() {
         std::fill(row, row + lattice_.width(T - 1), 0.0);
         for (int64_t c = 0; c < lattice_.count(T - 1); ++c) row[c] = std::exp(lattice_.end(c));
     }
-    int64_t ignored = 0;
     for (int64_t t = T - 1; t >= 0; --t) {
         if (stopped(stop_)) return Status::stopped;
         const int64_t B = lattice_.count(t - 1), size = B * lattice_.width(t);
         const double* alpha = alpha_.data() + lattice_.row(t, 0);
-        double *here = beta + lattice_.row(t, 0), total = 0;
-        if (!rescale(here, size, ignored)) return Status::guard;
-        for (int64_t k = 0; k < size; ++k) total += alpha[k] * here[k];
+        double *here = beta + lattice_.row(t, 0), *gamma = edges_.data() + lattice_.row(t, 0);
+        int power = 0;
+        if (!find_power(here, size, power)) return Status::guard;
+        const double total = kernels_.weigh(size, alpha, std::ldexp(1.0, -power), here, gamma);
         if (total < kLeastTotal || total * scales_[size_t(t)] < kLeastTotal) return Status::guard;
         totals_[size_t(t)] = total;
         if (t == 0) break;
         const int64_t W = lattice_.width(t - 1);
         double* earlier = beta + lattice_.row(t - 1, 0);
         std::fill(earlier, earlier + lattice_.count(t - 2) * W, 0.0);
-        double* gamma = edges_.data() + lattice_.row(t, 0);
-        for (int64_t k = 0; k < size; ++k) gamma[k] *= here[k];
         for (int64_t b = 0; b < B; ++b) {
             if (t >= 2) {
                 step_backward(t, b, earlier);
@@ -66,17 +64,16 @@ Status PairPosterior::backward() {
     return Status::done;
 }
 
-// P(b, c) of token t into pairs_.
+// P(b, c) of token t into pairs_, P(c) into nodes_.
 void PairPosterior::pair_probabilities(int64_t t, double log_z) {
     const int64_t first = lattice_.row(t, 0), size = lattice_.count(t - 1) * lattice_.width(t);
     const double *alpha = alpha_.data() + first, *beta = beta_.data() + first;
-    double* out = at_least(pairs_, size);
-    if (in_logs_) {
-        for (int64_t k = 0; k < size; ++k) out[k] = std::exp(alpha[k] + beta[k] - log_z);
-        return;
-    }
-    const double factor = 1 / totals_[size_t(t)];  // at most 10^280
-    for (int64_t k = 0; k < size; ++k) out[k] = alpha[k] * beta[k] * factor;
+    const int64_t B = lattice_.count(t - 1), W = lattice_.width(t);
+    double *out = at_least(pairs_, size), *nodes = at_least(nodes_, W);
+    if (!in_logs_) return kernels_.share(B, W, alpha, beta, 1 / totals_[size_t(t)], out, nodes);  // at most 10^280
+    for (int64_t k = 0; k < size; ++k) out[k] = std::exp(alpha[k] + beta[k] - log_z);
+    std::fill(nodes, nodes + W, 0.0);
+    for (int64_t k = 0; k < size; ++k) nodes[k % W] += out[k];
 }
 
 void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
@@ -84,12 +81,9 @@ void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
     const int32_t* labels = lattice_.labels(t);
     if (want.nodes) std::fill(want.nodes + t * L, want.nodes + (t + 1) * L, 0.0);
     if (want.edges) std::fill(want.edges + t * L * L, want.edges + (t + 1) * L * L, 0.0);
-    double* nodes = at_least(nodes_, C);
-    std::fill(nodes, nodes + C, 0.0);
-    for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
+    const double* nodes = nodes_.data();
+    for (int64_t b = 0; t > 0 && b < lattice_.count(t - 1); ++b) {
         const double* row = pairs_.data() + b * lattice_.width(t);
-        for (int64_t c = 0; c < C; ++c) nodes[c] += row[c];
-        if (t == 0) continue;
         const int64_t from = int64_t(lattice_.label(t - 1, b)) * L;
         for (int64_t c = 0; want.edges && c < C; ++c) want.edges[t * L * L + from + labels[c]] = row[c];
         for (int64_t c = 0; want.transition_counts && c < C; ++c) want.transition_counts[from + labels[c]] += row[c];
@@ -102,35 +96,44 @@ void PairPosterior::tell_pairs(int64_t t, const Answers<double>& want) {
     }
 }
 
+// The expected score of the triples of one b, by probabilities up to their shares: X · gamma, or products of the two.
+double PairPosterior::expected_score(int64_t t, const TripleRows::Group& group, const double* gamma,
+                                     const double* products) const {
+    const int64_t C = lattice_.count(t), W = lattice_.width(t), stride = triples_->stride();
+    const int32_t *labels = lattice_.labels(t), *contexts = rows_.contexts(group);
+    double expected = 0;
+    for (int64_t k = 0; k < group.contexts(); ++k)
+        for (int64_t c = 0; c < C; ++c) {
+            const int64_t cell = contexts[k] * stride + labels[c];
+            const double p = shares_[size_t(k)] * (products ? products[k * W + c] : triples_->exps()[cell] * gamma[c]);
+            if (p > 0) expected += p * triples_->table()[cell];
+        }
+    return expected;
+}
+
 // Add the probabilities of the triples that end at token t to counts; returns their expected score, if asked for.
 double PairPosterior::tell_triples(int64_t t, double* counts, double factor, bool entropy) {
-    const int64_t C = lattice_.count(t), W = lattice_.width(t), stride = triples_->stride();
-    const int32_t* labels = lattice_.labels(t);
-    const double total = totals_[size_t(t)] * scales_[size_t(t)];  // Σ α_(t−1) X E β_t
-    double expected = 0, *shares = shares_.data();
+    const int64_t W = lattice_.width(t), stride = triples_->stride();
+    const double portion = 1 / (totals_[size_t(t)] * scales_[size_t(t)]);  // of Σ α_(t−1) X E β_t; at most 10^280
+    double expected = 0, *shares = shares_.data(), *nobodys = at_least(nobodys_, stride);
     for (int64_t b = 0; b < lattice_.count(t - 1); ++b) {
         const double* gamma = edges_.data() + lattice_.row(t, b);
         const auto& group = rows_.at(t, b);
         const int64_t count = group.contexts();
-        const int32_t* contexts = rows_.contexts(group);
-        for (int64_t k = 0; k < count; ++k) shares[k] = rows_.amounts(group)[k] / total;
-        const double* const* factors = lattice_.all(t) ? rows_.factors(t, group) : nullptr;
-        double* products = factors ? nullptr : rows_.gathered(t, group);
+        double* products = lattice_.all(t) ? nullptr : rows_.gathered(t, group);
         if (products && group.kept < 0) kernels_.multiply(group.count, products, gamma, W, products_.data());
-        for (int64_t k = 0; entropy && k < count; ++k)
-            for (int64_t c = 0; c < C; ++c) {
-                const double p = shares[k] * (factors ? factors[k][c] * gamma[c] : products[k * W + c]);
-                if (p > 0) expected += p * triples_->table()[contexts[k] * stride + labels[c]];
-            }
-        for (int64_t k = 0; counts && k < count; ++k) {
+        for (int64_t k = 0; k < count; ++k) shares[k] = rows_.amounts(group)[k] * portion;
+        if (entropy) expected += expected_score(t, group, gamma, products);
+        if (!counts) continue;
+        for (int64_t k = 0; k < count; ++k) {
+            const int32_t context = rows_.contexts(group)[k];
             shares[k] *= factor;
-            sums_[size_t(k)] = counts + contexts[k] * stride;
+            sums_[size_t(k)] = context < triples_->rows() ? counts + context * stride : nobodys;
         }
-        if (counts && factors) kernels_.add_products(count, shares, factors, gamma, W, sums_.data());
-        for (int64_t k = 0; counts && products && k < count; ++k, products += W) {
-            double *sums = sums_[size_t(k)], share = shares[k];
-            for (int64_t c = 0; c < C; ++c) sums[labels[c]] += share * products[c];
-        }
+        if (products)
+            kernels_.scatter(count, shares, products, W, lattice_.labels(t), lattice_.count(t), sums_.data());
+        else
+            kernels_.add_products(count, shares, rows_.factors(group), gamma, W, sums_.data());
     }
     return expected;
 }

@@ -17,41 +17,33 @@ constexpr double kLeast = 1e-150, kLeastEmission = 1e-100;
 
 }  // namespace
 
-bool rescale(double* values, int64_t count, int64_t& exponent) {
-    double highest[8] = {}, lowest[8];
-    std::fill(lowest, lowest + 8, kInf);
-    for (int64_t k = 0; k < count; k += 8)
-        for (int64_t j = 0; j < 8; ++j) {
-            const double value = values[k + j], present = value == 0 ? kInf : value;
-            highest[j] = highest[j] < value ? value : highest[j];
-            lowest[j] = present < lowest[j] ? present : lowest[j];
-        }
-    const double high = *std::max_element(highest, highest + 8), low = *std::min_element(lowest, lowest + 8);
+bool PairPosterior::find_power(const double* values, int64_t count, int& power) const {
+    double high, low;
+    kernels_.extremes(values, count, high, low);
+    power = 0;
     if (high == 0) return true;
-    int power = 0;
     std::frexp(high, &power);
-    exponent += power;
-    const double factor = std::ldexp(1.0, -power);
-    for (int64_t k = 0; k < count; ++k) values[k] *= factor;
-    return low * factor >= kLeast;
+    return low * std::ldexp(1.0, -power) >= kLeast;
 }
 
 void PairPosterior::use(const Scores<double>& common, const Triples& triples) {
     triples_ = &triples;
     fits_ = triples.fits();
-    rows_.use(triples);
+    rows_.use(triples, kernels_);
     const size_t most = size_t(triples.labels()) + 1;
     products_.resize(most);
     shares_.resize(most);
     sums_.resize(most);
     exp_transitions_.clear();
     if (common.per_position) return;
-    exp_transitions_.resize(size_t(common.L * common.L));
-    for (size_t k = 0; k < exp_transitions_.size(); ++k) {
+    const int64_t pairs = common.L * common.L, padded = Triples::padded(pairs);
+    exp_transitions_.assign(size_t(padded), 0.0);
+    for (int64_t k = 0; k < pairs; ++k) {
         const double score = common.transitions[k];
-        exp_transitions_[k] = std::exp(score);
+        exp_transitions_[size_t(k)] = score;
         fits_ = fits_ && (score == -kInf || std::abs(score) < Triples::kWidest);
     }
+    kernels_.exps(exp_transitions_.data(), padded, exp_transitions_.data());
 }
 
 // exp(emission − the highest) of the candidates of token t; false where one is too small.
@@ -62,11 +54,10 @@ bool PairPosterior::prepare_emissions(int64_t t, double& high) {
     high = -kInf;
     for (int64_t c = 0; c < C; ++c) high = std::max(high, emissions[labels[c]]);
     double* out = at_least(emissions_, triples_->stride());
+    for (int64_t c = 0; c < lattice_.width(t); ++c) out[c] = emissions[labels[c]] - high;
+    kernels_.exps(out, lattice_.width(t), out);
     bool good = true;
-    for (int64_t c = 0; c < C; ++c) {
-        out[c] = std::exp(emissions[labels[c]] - high);
-        good &= out[c] >= kLeastEmission;
-    }
+    for (int64_t c = 0; c < C; ++c) good &= out[c] >= kLeastEmission;
     return good;
 }
 
@@ -99,8 +90,8 @@ bool PairPosterior::edge_row(int64_t t, int64_t b, double* out) const {
 void PairPosterior::step_forward(int64_t t, int64_t b, double* out) {
     const int64_t W = lattice_.width(t);
     const double* edge = edges_.data() + lattice_.row(t, b);
-    const auto& group = rows_.list(t, b, alpha_.data() + lattice_.pair(t - 1, 0, b), lattice_.width(t - 1));
-    kernels_.combine(group.count, rows_.amounts(group), rows_.factors(t, group), W, out);
+    rows_.list(t, b, alpha_.data() + lattice_.pair(t - 1, 0, b), lattice_.width(t - 1));
+    rows_.sum(t, out);
     for (int64_t c = 0; c < W; ++c) out[c] *= edge[c];
 }
 
@@ -119,7 +110,7 @@ Status PairPosterior::forward(double& log_z) {
         if (!prepare_emissions(t, high)) return Status::guard;
         total += high;
         for (int64_t b = 0; b < B; ++b) {
-            double* out = alpha + lattice_.row(t, b);
+            double *out = alpha + lattice_.row(t, b), *edge = edges + lattice_.row(t, b);
             if (t == 0) {
                 std::fill(out, out + W, 0.0);
                 for (int64_t c = 0; c < C; ++c) {
@@ -127,18 +118,20 @@ Status PairPosterior::forward(double& log_z) {
                     if (score != -kInf && std::abs(score) >= Triples::kWidest) return Status::guard;
                     out[c] = std::exp(score) * emissions_[size_t(c)];
                 }
+                std::copy(out, out + W, edge);
                 continue;
             }
-            double* edge = edges + lattice_.row(t, b);
             if (!edge_row(t, b, edge)) return Status::guard;
             if (t == 1)
                 for (int64_t c = 0; c < W; ++c) out[c] = alpha[lattice_.pair(0, 0, b)] * edge[c];
             else
                 step_forward(t, b, out);
         }
-        const int64_t before = exponent;
-        if (!rescale(alpha + lattice_.row(t, 0), B * W, exponent)) return Status::guard;
-        scales_[size_t(t)] = std::ldexp(1.0, int(exponent - before));
+        int power = 0;
+        if (!find_power(alpha + lattice_.row(t, 0), B * W, power)) return Status::guard;
+        kernels_.scale(alpha + lattice_.row(t, 0), B * W, std::ldexp(1.0, -power));
+        scales_[size_t(t)] = std::ldexp(1.0, power);
+        exponent += power;
     }
     double sum = 0;
     const int64_t last = T - 1;

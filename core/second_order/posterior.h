@@ -31,7 +31,7 @@ private:
     const TripleKernels& kernels_;
     const int* stop_;
     const Triples* triples_ = nullptr;
-    std::vector<double> exp_transitions_;  // [L, L]
+    std::vector<double> exp_transitions_;  // [L, L], padded
     bool fits_ = true, in_logs_ = false;
     PairLattice lattice_;
     std::vector<double> alpha_, beta_;      // of all pairs; their logarithms where in_logs_
@@ -39,6 +39,7 @@ private:
     std::vector<double> edges_;             // of all pairs: E, and after the way back E β
     TripleRows rows_;                       // X; after the way back X E β where they are gathered and kept
     std::vector<double> pairs_, products_, shares_, emissions_, nodes_;
+    std::vector<double> nobodys_;  // [stride] counts of triples without weights
     std::vector<double*> sums_;
 
     Status begin(const Scores<double>& sentence, double& log_z);  // α of either kind
@@ -48,6 +49,9 @@ private:
     Status backward_in_logs();
     Status tell(const Answers<double>& want, double* triple_counts, double factor, double log_z);
 
+    // The power of two that the largest of some numbers of 0 or more has; false where the smallest above 0, divided by it,
+    // comes near the smallest number that there is.
+    bool find_power(const double* values, int64_t count, int& power) const;
     bool prepare_emissions(int64_t t, double& high);
     bool edge_row(int64_t t, int64_t b, double* out) const;
     void step_forward(int64_t t, int64_t b, double* out);
@@ -56,11 +60,8 @@ private:
     void pair_probabilities(int64_t t, double log_z);
     void tell_pairs(int64_t t, const Answers<double>& want);
     double tell_triples(int64_t t, double* counts, double factor, bool entropy);
+    double expected_score(int64_t t, const TripleRows::Group& group, const double* gamma, const double* products) const;
     double tell_triples_in_logs(int64_t t, double* counts, double factor, double log_z);
 };
-
-// Scale numbers of 0 or more, a multiple of 8 of them, by a power of two so that the largest is about 1, and add the power
-// to the exponent; false where the smallest above 0 comes near the smallest number that there is.
-bool rescale(double* values, int64_t count, int64_t& exponent);
 
 }  // namespace tagline

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "chain/kernels.h"
+#include "runtime/growing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -15,26 +17,36 @@
 
 namespace tagline {
 
-// w[a, b, c] = table[rows[a · L + b], c]; 0 where the row is −1. Rows of the table are padded to whole vectors.
+// w[a, b, c] = table[rows[a · L + b], c]; 0 where the row is −1. Rows of the table are padded to whole vectors, and one more
+// follows them: of zeros, for all pairs that have none.
 class Triples {
 public:
     Triples() = default;
     // rows [L, L] below R, or −1.
     Triples(int64_t L, int64_t R, std::vector<int32_t> rows)
-        : L_(L), R_(R), rows_(std::move(rows)), table_(size_t(R * padded(L)), 0.0), exps_(table_.size(), 1.0) {}
+        : L_(L), R_(R), rows_(std::move(rows)), table_(size_t((R + 1) * padded(L)), 0.0), exps_(table_.size(), 1.0) {}
 
     // Take over scores, finite or −∞, of a table [R, padded L].
     template <class Real>
     void load(const Real* scores) {
         fits_ = true;
-        for (size_t k = 0; k < table_.size(); ++k) set(k, double(scores[k]));
+        for (size_t k = 0; k < size_t(R_ * stride()); ++k) {
+            take(k, double(scores[k]));
+            exps_[k] = std::exp(table_[k]);
+        }
     }
 
     // The same where all scores but those of some cells are 0, now and before.
     template <class Real>
-    void load(const Real* scores, const std::vector<int64_t>& cells) {
+    void load(const Real* scores, const std::vector<int64_t>& cells, const TripleKernels& kernels) {
         fits_ = true;
-        for (int64_t cell : cells) set(size_t(cell), double(scores[cell]));
+        values_.assign(size_t(padded(int64_t(cells.size()))), 0.0);
+        for (size_t k = 0; k < cells.size(); ++k) {
+            take(size_t(cells[k]), double(scores[cells[k]]));
+            values_[k] = table_[size_t(cells[k])];
+        }
+        kernels.exps(values_.data(), int64_t(values_.size()), values_.data());
+        for (size_t k = 0; k < cells.size(); ++k) exps_[size_t(cells[k])] = values_[k];
     }
 
     explicit operator bool() const { return L_ > 0; }
@@ -56,12 +68,11 @@ public:
 private:
     int64_t L_ = 0, R_ = 0;
     std::vector<int32_t> rows_;
-    std::vector<double> table_, exps_;
+    std::vector<double> table_, exps_, values_;
     bool fits_ = true;
 
-    void set(size_t cell, double score) {
+    void take(size_t cell, double score) {
         table_[cell] = score;
-        exps_[cell] = std::exp(score);
         fits_ = fits_ && (score == -kInf || std::abs(score) < kWidest);
     }
 };
@@ -74,8 +85,9 @@ public:
     bool enter(const Scores<double>& scores);
 
     int64_t T() const { return scores_.T; }
-    int64_t count(int64_t t) const { return t < 0 ? 1 : offsets_[size_t(t) + 1] - offsets_[size_t(t)]; }
+    int64_t count(int64_t t) const { return t < 0 ? 1 : counts_[size_t(t)]; }
     int32_t label(int64_t t, int64_t c) const { return labels_[size_t(offsets_[size_t(t)] + c)]; }
+    // As many as the width, with the first again behind the last.
     const int32_t* labels(int64_t t) const { return labels_.data() + offsets_[size_t(t)]; }
     bool all(int64_t t) const { return count(t) == scores_.L; }
 
@@ -99,21 +111,30 @@ public:
 
 private:
     Scores<double> scores_{};
-    std::vector<int64_t> offsets_, begins_;
+    std::vector<int64_t> counts_, offsets_, begins_;
     std::vector<int32_t> labels_;
 };
 
 inline bool PairLattice::enter(const Scores<double>& scores) {
     scores_ = scores;
-    offsets_.assign(1, 0);
+    counts_.resize(size_t(scores.T));
+    offsets_.resize(size_t(scores.T));
     begins_.assign(1, 0);
-    labels_.clear();
+    int64_t used = 0;
     for (int64_t t = 0; t < scores.T; ++t) {
-        for (int64_t c = 0; c < scores.L; ++c)
-            if (scores.emissions[t * scores.L + c] > -kInf) labels_.push_back(int32_t(c));
-        offsets_.push_back(int64_t(labels_.size()));
-        if (count(t) == 0) return false;
-        begins_.push_back(begins_.back() + count(t - 1) * width(t));
+        const double* emissions = scores.emissions + t * scores.L;
+        int32_t* labels = at_least(labels_, used + Triples::padded(scores.L)) + used;
+        int64_t count = 0;
+        for (int64_t c = 0; c < scores.L; ++c) {  // without a jump: which labels are left is hard to foresee
+            labels[count] = int32_t(c);
+            count += emissions[c] > -kInf;
+        }
+        if (count == 0) return false;
+        std::fill(labels + count, labels + Triples::padded(count), labels[0]);
+        counts_[size_t(t)] = count;
+        offsets_[size_t(t)] = used;
+        used += width(t);
+        begins_.push_back(begins_.back() + this->count(t - 1) * width(t));
     }
     return true;
 }

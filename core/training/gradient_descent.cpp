@@ -170,8 +170,9 @@ void Descent<Real>::step(const Expectations<Real>& expectations, TransitionTable
         value = shrink(value * shrinkage - eta * slope, lasso);
     }
     for (int64_t cell : transitions.triples) {
-        double& value = transition_weights_.triples[size_t(cell)];
-        value = shrink(value * shrinkage - eta * expected.triples[size_t(cell)], lasso);
+        double &value = transition_weights_.triples[size_t(cell)], &slope = expected.triples[size_t(cell)];
+        value = shrink(value * shrinkage - eta * slope, lasso);
+        slope = 0;  // for the next step: to clear the whole table takes longer than a sentence
     }
     descend(transition_weights_.edges, expected.edges);
     if (transitions.start) descend(transition_weights_.start, expected.start);
@@ -214,7 +215,7 @@ Outcome Descent<Real>::pass(const int64_t* order, int64_t count, int64_t batch, 
             transition_weights_.add_to(transitions, flat.data());
             scores.reload(transitions, flat.data());
             const Prepared prepared = Prepared::sums(kernels, scores.common(per_position), lists);
-            expected.clear();
+            expected.clear_pairs();
             expectations.use(scores, prepared, expected);
             if (!expectations.compute(weights_.table(), Real(scale_), size, members)) return;
             for (int g = 0; g < size; ++g) {

@@ -54,8 +54,8 @@ private:
         return double(sentences) / double(std::max<int64_t>(sentences_, 1));
     }
     void shrink_all(double factor);
-    // `expected` holds the counts of transitions of the sentences, or is given them here. Weights are multiplied by
-    // `shrinkage` on the way.
+    // `expected` holds the counts of transitions of the sentences, or is given them here; those of triples that have
+    // weights are 0 afterwards. Weights are multiplied by `shrinkage` on the way.
     void step(const Expectations<Real>& expectations, TransitionTable<double>& expected, double eta, double shrinkage,
               const Kernels<Real>& kernels);
 };

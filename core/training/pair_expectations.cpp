@@ -11,7 +11,7 @@ void PairExpectations<Real>::use(const TransitionTable<Real>& scores, bool per_p
     transitions_.assign(scores.transitions.begin(), scores.transitions.end());
     start_.assign(scores.start.begin(), scores.start.end());
     end_.assign(scores.end.begin(), scores.end.end());
-    triples_.load(scores.triples.data(), cells_);
+    triples_.load(scores.triples.data(), cells_, kernels_);
     const int64_t L = int64_t(start_.size());
     posterior_.use({nullptr, transitions_.data(), start_.data(), end_.data(), 0, L, per_position}, triples_);
 }

@@ -13,7 +13,9 @@ template <class Real>
 class PairExpectations {
 public:
     PairExpectations(const TransitionLayout& layout, const Variant& variant, const int* stop)
-        : cells_(layout.triples), triples_(layout.L, layout.triple_rows, layout.contexts), posterior_(variant, stop) {}
+        : cells_(layout.triples),
+          kernels_(variant.triples),
+          triples_(layout.L, layout.triple_rows, layout.contexts), posterior_(variant, stop) {}
 
     // What holds from now on.
     void use(const TransitionTable<Real>& scores, bool per_position);
@@ -31,6 +33,7 @@ public:
 
 private:
     const std::vector<int64_t>& cells_;  // of triples that have weights; all others score 0
+    const TripleKernels& kernels_;
     Triples triples_;
     PairPosterior posterior_;
     std::vector<double> transitions_, start_, end_, emissions_, matrices_, nodes_, edges_;

@@ -16,8 +16,13 @@ void write_forbidden(const std::vector<uint8_t>& allowed, std::vector<Real>& sco
 
 template <class Real>
 void TransitionTable<Real>::clear() {
-    for (auto* values : {&transitions, &start, &end, &edges, &triples})
-        std::fill(values->begin(), values->end(), Real(0));
+    clear_pairs();
+    std::fill(triples.begin(), triples.end(), Real(0));
+}
+
+template <class Real>
+void TransitionTable<Real>::clear_pairs() {
+    for (auto* values : {&transitions, &start, &end, &edges}) std::fill(values->begin(), values->end(), Real(0));
 }
 
 template <class Real>

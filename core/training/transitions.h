@@ -55,6 +55,7 @@ struct TransitionTable {
           triples(size_t(layout.triple_rows * Triples::padded(layout.L)), 0),
           legal(legal) {}
     void clear();
+    void clear_pairs();  // all but triples
     void load(const TransitionLayout& layout, const double* flat);    // from flat weights
     void forbid(const TransitionLayout& layout);                      // −∞ where the rules say so
     void reload(const TransitionLayout& layout, const double* flat);  // other weights, what is forbidden stays so

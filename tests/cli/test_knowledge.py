@@ -16,6 +16,7 @@ from tagline import Corpus, InputError
 from tagline.cli.documents import whole_documents
 from tagline.cli.tagging import Source, load_tagger, tag_stream
 from tagline.features.lexicons.gazetteers import read_dictionaries
+from tagline.readers.columns import read_columns
 from tagline.readers.streams import Block
 from tests.models.crf.documents import documents
 
@@ -154,7 +155,29 @@ def test_dictionaries_are_features(place: Path) -> None:
     again = tagline("train", place / "named.txt", "-o", place / "third", "--dictionary", place / "towns.txt")
     assert again.code == 0
     template = package.load(place / "third").features
-    assert "UD0:%x[0,2]" in template.text  # behind the two columns of the file
+    assert "UD0:%x[0,1]" in template.text  # behind the column that the template looks at
+
+
+@pytest.mark.parametrize("more", [["--dictionary", "towns.txt"], ["--learn-dictionary"]])
+def test_columns_that_no_line_reads_are_not_needed_with_a_dictionary(place: Path, more: list[str]) -> None:
+    words = [more[0], *(place / name for name in more[1:])]
+    for file, dev, out in (("named.txt", "new-named.txt", "fourth"), ("train.txt", "new.txt", "fifth")):
+        done = tagline(
+            *("train", place / file, "-o", place / out, "--template", place / "words.template", *words),
+            *("--dev", place / dev),
+        )
+        assert done.code == 0, done.err
+    model, other = package.load(place / "fourth"), package.load(place / "fifth")
+    assert model.input_.columns == 1
+    np.testing.assert_array_equal(model.parameters_.weights, other.parameters_.weights)
+    bare, named = read_columns(place / "new.txt"), read_columns(place / "new-named.txt")
+    assert model.predict(bare) == model.predict(named) == other.predict(bare)
+    answers = []
+    for name in ("new.txt", "new-named.txt"):
+        tagged = tagline("tag", "-m", place / "fourth", place / name)
+        assert tagged.code == 0, tagged.err
+        answers.append([line.split()[-1:] for line in tagged.out.splitlines()])
+    assert answers[0] == answers[1]
 
 
 def test_inspect_names_what_the_model_was_told(place: Path) -> None:

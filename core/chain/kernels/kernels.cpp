@@ -79,8 +79,9 @@ const Variant TAGLINE_EXPORT(TAGLINE_VARIANT) = {
     {TAGLINE_VARIANT::count, TAGLINE_VARIANT::padded<double>, TAGLINE_VARIANT::finish_counts,
      TAGLINE_VARIANT::log_densities, TAGLINE_VARIANT::add_moments, TAGLINE_VARIANT::count_abreast,
      TAGLINE_VARIANT::Lanes<double>::width},
-    {TAGLINE_VARIANT::combine, TAGLINE_VARIANT::dots, TAGLINE_VARIANT::multiply, TAGLINE_VARIANT::add_products,
-     TAGLINE_VARIANT::best_of},
+    {TAGLINE_VARIANT::combine, TAGLINE_VARIANT::dots, TAGLINE_VARIANT::multiply, TAGLINE_VARIANT::gather,
+     TAGLINE_VARIANT::scatter, TAGLINE_VARIANT::add_products, TAGLINE_VARIANT::best_of, TAGLINE_VARIANT::extremes,
+     TAGLINE_VARIANT::scale, TAGLINE_VARIANT::weigh, TAGLINE_VARIANT::share, TAGLINE_VARIANT::exps},
 };
 
 }  // namespace tagline

@@ -58,13 +58,56 @@ void multiply(int64_t count, double* rows, const double* values, int64_t C, doub
     }
 }
 
+// The numbers of a row at the places of one vector's labels. Made of single loads, which take no longer than the
+// instructions that gather.
+template <class V = Vec<double>>
+inline V pick(const double* row, const int32_t* labels) {
+    if constexpr (sizeof(V) == 64)
+        return V{row[labels[0]], row[labels[1]], row[labels[2]], row[labels[3]],
+                 row[labels[4]], row[labels[5]], row[labels[6]], row[labels[7]]};
+    else if constexpr (sizeof(V) == 32)
+        return V{row[labels[0]], row[labels[1]], row[labels[2]], row[labels[3]]};
+    else
+        return V{row[labels[0]], row[labels[1]]};
+}
+
+// rows[k · C + c] = table[contexts[k] · stride + labels[c]]; out[c] = Σ_k amounts[k] · those.
+void gather(int64_t count, const double* amounts, const int32_t* contexts, const double* table, int64_t stride,
+            const int32_t* labels, int64_t C, double* rows, double* out) {
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) {
+        Vec<double> sum = {};
+        for (int64_t k = 0; k < count; ++k) {
+            const Vec<double> row = pick(table + contexts[k] * stride, labels + c);
+            put(rows + k * C + c, row);
+            sum += splat(amounts[k]) * row;
+        }
+        put(out + c, sum);
+    }
+}
+
+// sums[k][labels[c]] += amounts[k] · rows[k · stride + c] for c < C. The labels differ.
+void scatter(int64_t count, const double* amounts, const double* rows, int64_t stride, const int32_t* labels,
+             int64_t C, double* const* sums) {
+    for (int64_t k = 0; k < count; ++k, rows += stride) {
+        const double amount = amounts[k];
+        double* const sum = sums[k];
+        for (int64_t c = 0; c < C; ++c) sum[labels[c]] += amount * rows[c];
+    }
+}
+
 // sums[k][c] += amounts[k] · rows[k][c] · values[c].
 void add_products(int64_t count, const double* amounts, const double* const* rows, const double* values, int64_t C,
                   double* const* sums) {
-    for (int64_t k = 0; k < count; ++k) {
-        const Vec<double> amount = splat(amounts[k]);
-        for (int64_t c = 0; c < C; c += Lanes<double>::width)
-            put(sums[k] + c, loose(sums[k] + c) + amount * loose(rows[k] + c) * loose(values + c));
+    constexpr int64_t width = Lanes<double>::width;
+    for (int64_t c = 0; c < C; c += 2 * width) {
+        const bool both = c + width < C;
+        const Vec<double> first = loose(values + c), second = both ? loose(values + c + width) : first;
+        for (int64_t k = 0; k < count; ++k) {
+            const Vec<double> amount = splat(amounts[k]);
+            double* const sum = sums[k] + c;
+            put(sum, loose(sum) + amount * first * loose(rows[k] + c));
+            if (both) put(sum + width, loose(sum + width) + amount * second * loose(rows[k] + c + width));
+        }
     }
 }
 
@@ -75,4 +118,54 @@ void best_of(int64_t count, const double* amounts, const double* const* rows, in
         for (int64_t k = 0; k < count; ++k) best = larger(best, splat(amounts[k]) + loose(rows[k] + c));
         put(out + c, best);
     }
+}
+
+// The largest, and the smallest above 0, of numbers of 0 or more.
+void extremes(const double* values, int64_t C, double& high, double& low) {
+    Vec<double> highest = {}, lowest = splat(kInf);
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) {
+        const Vec<double> value = loose(values + c);
+        highest = larger(highest, value);
+        lowest = smaller(lowest, value > 0 ? value : splat(kInf));
+    }
+    high = largest_of(highest);
+    low = smallest_of(lowest);
+}
+
+// values[c] *= factor.
+void scale(double* values, int64_t C, double factor) {
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) put(values + c, loose(values + c) * splat(factor));
+}
+
+// beta[c] *= factor; edges[c] *= beta[c]; returns Σ_c alpha[c] · beta[c].
+double weigh(int64_t C, const double* alpha, double factor, double* beta, double* edges) {
+    Vec<double> total = {};
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) {
+        const Vec<double> scaled = loose(beta + c) * splat(factor);
+        put(beta + c, scaled);
+        put(edges + c, loose(edges + c) * scaled);
+        total += loose(alpha + c) * scaled;
+    }
+    return sum_of(total);
+}
+
+// out[k · C + c] = alpha · beta · factor of the same place; sums[c] = Σ_k of those.
+void share(int64_t count, int64_t C, const double* alpha, const double* beta, double factor, double* out,
+           double* sums) {
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) {
+        Vec<double> sum = {};
+        for (int64_t k = 0; k < count; ++k) {
+            const int64_t place = k * C + c;
+            const Vec<double> p = loose(alpha + place) * loose(beta + place) * splat(factor);
+            put(out + place, p);
+            sum += p;
+        }
+        put(sums + c, sum);
+    }
+}
+
+// out[c] = exp(values[c]).
+void exps(const double* values, int64_t C, double* out) {
+    const Powers<double> none(0.0);
+    for (int64_t c = 0; c < C; c += Lanes<double>::width) put(out + c, none.exp(loose(values + c)));
 }

@@ -122,7 +122,7 @@ class Monitor:
         self.callbacks, self.reports, self.clock = tuple(callbacks), list(reports), clock
         self.checkpoint = checkpoint
         self.history: list[Pass] = []
-        self._started = started
+        self.started = started
         self._best: Point | None = None
         self._best_score = -math.inf
         self._waited = 0
@@ -152,8 +152,8 @@ class Monitor:
             if algorithm is not None and self.checkpoint is not None and self.checkpoint.state is not None:
                 last, objectives = self._resume(self.checkpoint.state, stage, algorithm, len(start))
                 saved, reason = len(objectives), self._judge(last, objectives) or self._impatience()
-            if self._started is None:
-                self._started = self.clock()
+            if self.started is None:
+                self.started = self.clock()
             while reason is None:
                 try:
                     point = next(points)
@@ -196,12 +196,12 @@ class Monitor:
         algorithm.restore(state.part("algorithm"), run.last.weights)
         self.checkpoint.state = None
         self.history, self._best, self._waited = list(run.history), run.best, run.waited
-        self._started = self.clock() - run.seconds
+        self.started = self.clock() - run.seconds
         return run.last, list(run.objectives)
 
     def _seconds(self) -> float:
-        assert self._started is not None
-        return self.clock() - self._started
+        assert self.started is not None
+        return self.clock() - self.started
 
     def _record(self, point: Point) -> str | None:
         """Record the pass and tell everybody; return a reason where patience or a callback ends the run."""

@@ -266,29 +266,66 @@ def test_a_model_that_prunes_is_sparse_where_c1_asks_for_it() -> None:
     assert np.count_nonzero(pruner) < 2 * np.count_nonzero(first.parameters_.weights)
 
 
+class Passing:
+    """Counts the passes of all models of a run; a pass takes a second, and after some of them Ctrl-C comes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.passed, self.interrupt_after = 0, -1
+        recorded = Monitor._record
+
+        def record(monitor: Monitor, point: Any) -> str | None:
+            self.passed += 1
+            stop = recorded(monitor, point)
+            if self.passed == self.interrupt_after:
+                raise KeyboardInterrupt
+            return stop
+
+        monkeypatch.setattr(Monitor, "_record", record)
+        monkeypatch.setattr(fitting.time, "perf_counter", self.clock)
+        monkeypatch.setitem(Monitor.__init__.__kwdefaults__, "clock", self.clock)
+
+    def clock(self) -> float:
+        return float(self.passed)
+
+
 def test_pruning_spends_the_seconds_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock goes on by a second a pass: ten passes of each of three models that prune, and the rest is left."""
-    passed = 0
-
-    def clock() -> float:
-        return float(passed)
-
-    def record(self: Monitor, point: Any) -> str | None:
-        nonlocal passed
-        passed += 1
-        return recorded(self, point)
-
-    recorded = Monitor._record
-    monkeypatch.setattr(Monitor, "_record", record)
-    monkeypatch.setattr(fitting.time, "perf_counter", clock)
-    monkeypatch.setitem(Monitor.__init__.__kwdefaults__, "clock", clock)
+    passing = Passing(monkeypatch)
     crf = fitted(prune=0.01, max_seconds=34)
-    assert (crf.stop_reason_, passed, len(crf.training_log_)) == ("time budget", 34, 4)
+    assert (crf.stop_reason_, passing.passed, len(crf.training_log_)) == ("time budget", 34, 4)
     assert crf.training_log_[-1].seconds == 34
-    passed = 0
+    passing.passed = 0
     crf = fitted(prune=0.01, max_seconds=20)
-    assert (crf.stop_reason_, passed, len(crf.training_log_)) == ("time budget", 20, 0)
+    assert (crf.stop_reason_, passing.passed, len(crf.training_log_)) == ("time budget", 20, 0)
     assert crf.score(X, Y) > 0.9  # the first order is what was learned
+
+
+@pytest.mark.parametrize(("c1", "passes"), [(0.0, 1), (0.0, 7), (0.0, 10), (0.0, 15), (0.0, 30), (0.0, 33), (0.5, 55)])
+@pytest.mark.parametrize("way", ["budget", "interrupt"])
+def test_a_run_that_ends_while_labels_are_pruned_goes_on(
+    way: str, passes: int, c1: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"scheme": "IOB2", "c1": c1, "c2": 0.5, "order": 2, "prune": 0.01, "max_iterations": 24}
+    whole = CRF(TEMPLATE, **settings).fit(X, Y)
+    passing, path = Passing(monkeypatch), tmp_path / "run"
+    budget = passes if way == "budget" else None
+    passing.interrupt_after = passes if way == "interrupt" else -1
+    ended = CRF(TEMPLATE, **settings, max_seconds=budget).fit(X, Y, checkpoint=path, save_every=0)
+    assert ended.stop_reason_ == ("time budget" if way == "budget" else "interrupted")
+    assert passing.passed == passes
+    assert ended.parameters_.pruner is not None
+    assert len(ended.predict(X)) == len(X)
+    assert path.exists() or (way, passes) == ("interrupt", 1)  # the first pass was not complete
+    again = CRF(TEMPLATE, **settings).fit(X, Y, checkpoint=path, resume=True)
+    assert len(again.training_log_) == len(whole.training_log_)
+    assert again.notes_ == whole.notes_
+    for name in ("weights", "pruner"):
+        np.testing.assert_array_equal(getattr(again.parameters_, name), getattr(whole.parameters_, name))
+    made = passing.passed
+    CRF(TEMPLATE, **settings).fit(X, Y, checkpoint=path, resume=True)
+    assert passing.passed == made  # nothing is trained anew, the models that prune neither
+    with pytest.raises(InputError, match=r"prune was 0\.01 and is 0\.02"):
+        CRF(TEMPLATE, **{**settings, "prune": 0.02}).fit(X, Y, checkpoint=path, resume=True)
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "gd"])

@@ -107,7 +107,7 @@ class Extraction:
         """Number the attributes that are known; the others are left out."""
         if self.looking is not None:
             known = None if self.hash_bits else (vocabularies[0], vocabularies[1])
-            corpus = self.corpus(X)
+            corpus = self.corpus(X, known=True)
             expanded = expand(self.looking, corpus, known, hash_bits=self.hash_bits)  # type: ignore[arg-type]
             return self._with_vectors(expanded, corpus, known=True)
         items, edge_items = self._items(X, edges)
@@ -128,39 +128,42 @@ class Extraction:
         if self.template is not None and self.template.num_mentions:
             raise InputError(f"features: expected a template without mention1 … mention9 for {what}, got one with them")
 
-    def documented(self, X: Any, documents: Any = None) -> Any:
+    def documented(self, X: Any, documents: Any = None, *, known: bool = False) -> Any:
         """Return sentences with what their documents have at other mentions; as they are where the template asks not.
 
         Arguments:
             documents: as for `tagline.features.documents.document_numbers`.
+            known: as for `corpus`.
         """
         template = self.template
         if template is None or not template.num_mentions:
             return X
-        corpus = self.corpus(X)
+        corpus = self.corpus(X, known=known)
         template.check_columns([name for name in corpus.names if name != TAG])
         width, numbers = max(1, template.num_columns), document_numbers(corpus, documents)
         return mention_columns(corpus, template, width, numbers)
 
-    def corpus(self, X: Any) -> Corpus:
-        """Sentences of tokens as a corpus, with the dictionary's column; that of `learn_dictionary` stays."""
+    def corpus(self, X: Any, *, known: bool = False) -> Corpus:
+        """Sentences of tokens as a corpus, with the dictionary's column; that of `learn_dictionary` stays.
+
+        Arguments:
+            known: whether the model has learned before, and the template's last column is that of the dictionary.
+                Columns that it does not look at may follow.
+        """
         corpus = tokens_as_corpus(X, 1 if self.template is None else self.template.num_columns)
         if self.dictionary is None or self.dictionary.priority != "feature" or COLUMN in corpus.columns:
             return corpus
-        tags = corpus.columns.get(TAG)
-        bare = Corpus(
-            {name: column for name, column in corpus.columns.items() if name != TAG},
-            corpus.offsets,
-            source=corpus.source,
-            lines=corpus.lines,
-        ).with_column(COLUMN, self.dictionary.column(corpus))
-        place = len(bare.columns) - 1
-        if self.template is not None and self.template.num_columns <= place and len(corpus):
+        columns = [name for name in corpus.names if name != TAG]
+        looked_at = len(columns) + 1 if self.template is None else self.template.num_columns
+        if known and 1 < looked_at <= len(columns):
+            columns = columns[: looked_at - 1]
+        place = len(columns)
+        if looked_at <= place and len(corpus):
             raise InputError(
                 f"dictionary: expected a template line for column {place}, its matches, got none; "
                 f"add for instance U90:%x[0,{place}]"
             )
-        return bare if tags is None else bare.with_column(TAG, tags)
+        return with_matches(corpus, self.dictionary, columns)
 
     def _items(self, X: Any, edges: Any) -> tuple[Any, Any]:
         if X is None:
@@ -187,6 +190,13 @@ class Extraction:
                 )
             items.append(features)
         return items, edges
+
+
+def with_matches(corpus: Corpus, dictionary: Dictionary, before: Sequence[str]) -> Corpus:
+    """Return a corpus with the matches of a dictionary behind these columns; those that it has already are moved."""
+    matches = corpus.columns[COLUMN] if COLUMN in corpus.columns else dictionary.column(corpus)
+    columns = {name: corpus.columns[name] for name in before} | {COLUMN: matches}
+    return corpus.with_columns(columns | {name: column for name, column in corpus.columns.items() if name != COLUMN})
 
 
 def as_template(way: Way) -> Template | None:

@@ -9,25 +9,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tagline import chain as engine
-from tagline.chain import second_order
-from tagline.chain.second_order import SecondOrderChain
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.weights import Scorer, structure_of
-from tagline.models.crf.chains import feature_chains, take_sentences
+from tagline.features.weights import structure_of
+from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.frequencies import without_rare
+from tagline.models.crf.held import HeldSentences, feature_arrays
 from tagline.models.crf.parameters import Parameters
-from tagline.models.crf.raising import FirstOrder, kept_labels, raised
-from tagline.models.crf.second_order import Pruner, triples_of
+from tagline.models.crf.raising import FirstOrder, raised
 from tagline.models.crf.teaching import Teaching
-from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
 from tagline.models.labelled import (
     LabelledTokens,
@@ -152,21 +148,30 @@ def fit_crf(
     if staged is not None:
         settings = replace(settings, seed=staged.seed)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
-    pruned: tuple[str, ...] = ()
-    started = None
+    first = start
     if crf.order == 2:
-        first, start = start, raised(crf, start, features, targets)
-        if crf.prune:
-            started = time.perf_counter()
-            pruning = FirstOrder(crf, first, rules, settings, started)
-            start, targets, pruned = pruning.prune_labels(start, features, targets)
-    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
-    monitor = monitor_of(crf, None if held is None else held.score, increment, started)
-    weights = np.asarray(start.weights, np.float64)
+        start = raised(crf, start, features, targets)
+    if dev is not None:
+        dev = _documented(dev, extraction, known=True)
+    held = None if dev is None else HeldSentences(dev, extraction, start, crf.scorer_class)
+    monitor = monitor_of(crf, None if held is None else held.score, increment)
     files = files or RunFiles()
     run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
     with watching(crf, monitor, files, run_facts) as journal, folder_beside(sentences.X) as scratch:
-        trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
+        pruned: tuple[str, ...] = ()
+        interrupted = False
+        if crf.prune:
+            monitor.started = time.perf_counter()
+            pruning = FirstOrder(crf, first, rules, settings, monitor)
+            start, targets, pruned = pruning.prune_labels(start, features, targets)
+            interrupted = pruning.ended == "interrupted"
+            if held is not None:
+                held.begin(start)
+        weights = np.asarray(start.weights, np.float64)
+        if interrupted:
+            trained = Trained(weights, float("nan"), "interrupted", ())
+        else:
+            trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
         note_end(journal, trained)
     notes = () if extraction.template is None else extraction.template.notes
     if extraction.template is not None and extraction.template.has_edges and not crf.chained:
@@ -186,9 +191,9 @@ def fit_crf(
     return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, stage)
 
 
-def _documented(sentences: Sentences, extraction: Extraction) -> Sentences:
+def _documented(sentences: Sentences, extraction: Extraction, known: bool = False) -> Sentences:
     """Sentences with what their documents say of words."""
-    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents))
+    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents, known=known))
 
 
 @contextmanager
@@ -344,60 +349,6 @@ def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> 
     return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
 
 
-class HeldSentences:
-    """A dev set, whose features are looked up once."""
-
-    def __init__(
-        self, dev: Sentences, extraction: Extraction, start: Parameters, scorer_class: type[Scorer] = Scorer
-    ) -> None:
-        labelled = read_labels(dev.X, dev.y)
-        features = extraction.look_up(dev.X, (start.states, start.edges), dev.edges).features
-        linked = len(start.structure.edge_pairs) > 0
-        self._features = features if linked else Features(features.offsets, features.states)
-        match_lengths(self._features.offsets, labelled)
-        self._set = DevSet(labelled, start.labels)
-        self._start, structure = start, start.structure.first_order
-        self._scorer = scorer_class(structure, start.weights[: structure.size], start.rules)
-        self._kept = None
-        if start.pruner is not None:
-            coarse = scorer_class(structure, start.pruner, start.rules)
-            self._kept = kept_labels(Pruner(start.prune), coarse, self._features)
-
-    def score(self, weights: Float64Array) -> float:
-        """Score weights."""
-        size = self._start.structure.first_order.size
-        chains = feature_chains(self._scorer.with_weights(weights[:size]), self._features)
-        if self._start.order == 1:
-            return self._set.score(chains)
-        triples, done = triples_of(replace(self._start, weights=weights)), 0
-        best: list[IntArray] = []
-        for chain in chains:
-            if self._kept is not None:
-                chain = engine.constrain(chain, allowed=self._kept[done : done + chain.num_tokens])
-            best.append(second_order.viterbi(SecondOrderChain(chain, triples)).labels)
-            done += chain.num_tokens
-        return self._set.score_labels(best)
-
-    def mark(self) -> str:
-        """Return a checksum of sentences and labels."""
-        features, gold = self._features, self._set.gold
-        labels = "\n".join(gold.vocabulary).encode(errors="surrogatepass")
-        return checksum(*_arrays(features), gold.ids, np.frombuffer(labels, np.uint8))
-
-
-def _given(kept: NDArray[Any] | None) -> list[NDArray[Any]]:
-    """What pruning adds to a checksum: nothing, without it."""
-    return [] if kept is None else [kept]
-
-
-def _arrays(features: Features) -> list[NDArray[Any] | None]:
-    arrays: list[NDArray[Any] | None] = [features.offsets]
-    for part in (features.states, features.edges):
-        if part is not None:
-            arrays += [part.offsets, part.ids, part.values]
-    return arrays
-
-
 def _facts(
     crf: CRF, settings: Settings, start: Parameters, features: Features, targets: Targets, held: HeldSentences | None
 ) -> dict[str, Any]:
@@ -414,11 +365,12 @@ def _facts(
         "tokens": features.num_tokens,
         "weights": structure.size,
         "lengths": checksum(features.offsets),
-        "words": checksum(*_arrays(features), *names),
-        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus, *_given(targets.kept)),
+        "words": checksum(*feature_arrays(features), *names),
+        "tags": checksum(targets.labels, targets.allowed, targets.weights, targets.surplus),
         "layout": checksum(*layout),
         "start": checksum(np.asarray(start.weights, np.float64)),
         "dev": None if held is None else held.mark(),
+        **({"prune": crf.prune} if crf.prune else {}),
     }
 
 
@@ -431,9 +383,7 @@ def budget_of(crf: CRF) -> Budget:
     return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
 
 
-def monitor_of(
-    crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool, started: float | None = None
-) -> Monitor:
+def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
     settles = not increment and crf.tolerance is None
     return Monitor(
         epsilon=crf.epsilon if settles else 0.0,
@@ -442,7 +392,6 @@ def monitor_of(
         tolerance=None if increment else crf.tolerance,
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
-        started=started,
         dev=dev,
         patience=None if increment else crf.patience,
         callbacks=crf.callbacks,

@@ -8,6 +8,9 @@ labelled with always do. A model knows the sentences that it has learned from to
 there than elsewhere, and the second order would not learn to tell the others apart. So the sentences are dealt into
 parts, and each is pruned by a model that has learned from the others (cross-fitting). p is then normalised over the
 labellings that are left. Without `prune` those are all, and nothing is approximated.
+
+The models that prune are a part of the run: its checkpoint has those that are done beside the state of the one that is
+being trained, and afterwards the labels that they left, beside the state of the second order.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from tagline.training.algorithms import Settings, train
 from tagline.training.auto import STOCHASTIC_PASSES
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import DIVERGED, Monitor
+from tagline.training.running.checkpoints import Checkpoint, State
 from tagline.types import BoolArray, Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
 
 FOLDS = 2  # parts that are pruned by a model of the others
+PRUNING = "pruning"  # the part of a checkpoint that these models have
 SPARSE_PASSES = 40  # of a model that prunes where c1 > 0: an average of stochastic passes has hardly a weight that is 0
 
 
@@ -62,44 +67,89 @@ class FirstOrder:
         start: where they begin.
         rules: what both orders may not do.
         settings: of the second order; penalties, seed and precision are the same here.
-        started: when the clock of the whole training began.
+        run: watches the second order; its clock and its checkpoint are those of these models, too.
 
     Attributes:
-        late: whether the time of the training is over.
+        ended: why no pass of the second order can follow: the time is over, or Ctrl-C came; None where one can.
     """
 
-    def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, started: float) -> None:
-        self.start, self.rules, self.prune = start, rules, float(crf.prune or 0.0)
+    def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, run: Monitor) -> None:
+        self.start, self.rules, self.prune, self.run = start, rules, float(crf.prune or 0.0), run
         sparse = settings.c1 > 0
         algorithm = "auto" if sparse else "sgd"
         self.settings = replace(settings, algorithm=algorithm, passes=STOCHASTIC_PASSES, options=None)
-        self.late = False
+        self.ended: str | None = None
         self.limits: dict[str, Any] = {
             "max_iterations": SPARSE_PASSES if sparse else None,
             "max_seconds": crf.max_seconds,
-            "started": started,
         }
+        self.done: list[Float64Array] = []  # the weights of models that are trained
+        self.before = self._kept_state()
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Return the file of the run."""
+        assert self.run.checkpoint is not None
+        return self.run.checkpoint
+
+    def _kept_state(self) -> State | None:
+        """Return what the checkpoint that the run goes on from says of pruning."""
+        return None if self.checkpoint.state is None else self.checkpoint.state.part(PRUNING)
 
     def trained(self, features: Features, targets: Targets) -> Float64Array:
         """Return weights that were learned from these sentences."""
-        weights, monitor = np.asarray(self.start.weights, np.float64), Monitor(epsilon=0.0, delta=0.0, **self.limits)
+        number, size = len(self.done), len(self.start.weights)
+        if self.before is not None and number < self.before.value("done", int):
+            self.done.append(self.before.array(f"weights {number}", np.float64, size))
+            return self.done[-1]
+        weights = np.asarray(self.start.weights, np.float64)
+        if self.ended is not None:
+            return weights
+        arrays = {f"weights {k}": done for k, done in enumerate(self.done)}
+        self.checkpoint.beside = {PRUNING: State({"done": number}, arrays)}
+        monitor = Monitor(
+            epsilon=0.0,
+            delta=0.0,
+            started=self.run.started,
+            checkpoint=self.checkpoint,
+            clock=self.run.clock,
+            **self.limits,
+        )
         trained = train(self.start.structure, features, targets, self.rules, weights, self.settings, monitor)
-        if trained.reason == "interrupted":  # what was learned so far is no model of the second order
-            raise KeyboardInterrupt
-        self.late |= trained.reason == "time budget"
+        self.run.started = monitor.started
         if trained.reason.startswith(DIVERGED):
             raise TrainingError(
                 "fit: expected an objective and weights that are finite, got others: the first-order model that prunes "
                 f"{trained.reason}; scale the values of features, or raise c2"
             )
+        if trained.reason in ("interrupted", "time budget"):
+            self.ended = trained.reason
+        else:
+            self.done.append(trained.weights)
         return trained.weights
 
     def prune_labels(
         self, second: Parameters, features: Features, targets: Targets
     ) -> tuple[Parameters, Targets, tuple[str, ...]]:
         """Return the second order with what prunes its sentences, what it learns from, and what pruning cost."""
+        N, L = features.num_tokens, len(second.labels)
+        if self.before is not None and "kept" in self.before.arrays:
+            first = self.before.array("weights 0", np.float64, len(self.start.weights))
+            bits = self.before.array("kept", np.uint8, (N * L + 7) // 8)
+            kept, note = np.unpackbits(bits, count=N * L).reshape(N, L).astype(np.bool_), self.before.value("note", str)
+        else:
+            first, kept, note = self._cross_fitted(features, targets, L)
+        if self.ended is None:
+            state = State({"done": len(self.done), "note": note}, {"weights 0": first, "kept": np.packbits(kept)})
+            self.checkpoint.beside = {PRUNING: state}
+        else:
+            second = replace(second, weights=np.concatenate([first, second.part("triples")]))
+        return replace(second, pruner=first, prune=self.prune), replace(targets, kept=kept), (note,)
+
+    def _cross_fitted(self, features: Features, targets: Targets, L: int) -> tuple[Float64Array, BoolArray, str]:
+        """Return a model of all sentences, the labels ``[N, L]`` that models of others leave, and what that costs."""
         first = self.trained(features, targets)
-        pruner, L = Pruner(self.prune), len(second.labels)
+        pruner = Pruner(self.prune)
         kept = np.zeros((features.num_tokens, L), np.bool_)
         part = np.arange(features.num_sentences) % min(FOLDS, max(1, features.num_sentences))
         for fold in np.unique(part):
@@ -110,9 +160,7 @@ class FirstOrder:
             kept[take_rows(features.offsets, held)[1]] = kept_labels(pruner, scorer, some, theirs)
         known = bool((targets.labels >= 0).all())
         note = f"second order: {pruner.report(L, known)}" + ", which training keeps" * known
-        if self.late:  # no pass will follow
-            second = replace(second, weights=np.concatenate([first, second.part("triples")]))
-        return replace(second, pruner=first, prune=self.prune), replace(targets, kept=kept), (note,)
+        return first, kept, note
 
 
 def _taken(features: Features, targets: Targets, sentences: IntArray) -> tuple[Features, Targets]:

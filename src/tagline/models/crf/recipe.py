@@ -17,6 +17,7 @@ from tagline.features.templates.template import Template
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
+from tagline.models.crf.extraction import with_matches
 from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
@@ -139,7 +140,8 @@ class CRFRecipe(Recipe):
     def _matched(self, corpus: Corpus) -> Corpus:
         """Take over a dictionary, of files or of the corpus itself; the template gets lines for it where it has none.
 
-        Of a dictionary that is learned, the corpus returned has the column of its matches.
+        The corpus returned has the column of matches, behind the columns that the template looks at: others need not be
+        there when new sentences are tagged.
         """
         columns = [name for name in corpus.names if name != TAG]
         if (paths := self.run.get("dictionary")) is not None:
@@ -155,11 +157,13 @@ class CRFRecipe(Recipe):
             return corpus
         template = self.chosen
         if template is not None and template.num_columns <= len(columns):
+            columns = columns[: max(1, template.num_columns)]
             if template.dialect != "crfpp":
                 raise InputError("--dictionary: expected a template in the language of CRF++, got one of Wapiti's")
             lines = ["", "# dictionary", *dictionary_lines(len(columns)), ""]
             self.chosen = Template.parse("\n".join([template.text.rstrip("\n"), *lines]), template.source)
-        return corpus
+        dictionary: Dictionary = self.settings["dictionary"]
+        return corpus if dictionary.priority != "feature" else with_matches(corpus, dictionary, columns)
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""

@@ -16,13 +16,13 @@ from tagline.features.knowledge import Knowledge
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.fitting import (
     FittedCRF,
-    HeldSentences,
     Sentences,
     monitor_of,
     note_end,
     settings_for,
     watching,
 )
+from tagline.models.crf.held import HeldSentences
 from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost

@@ -156,7 +156,7 @@ class CRFTagger(ChainModel):
             return X
         if self._first is not None:
             X, documents = self._first.labelled_documents(X, self.input_.columns, documents)
-        return self._extraction.documented(X, documents)
+        return self._extraction.documented(X, documents, known=True)
 
     def labelled_documents(self, X: Any, width: int, documents: Any) -> tuple[Corpus, IntArray]:
         """Label documents for a second stage: return their first columns with those of labels, and their sizes."""
@@ -176,7 +176,7 @@ class CRFTagger(ChainModel):
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:
-            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X), self._vectors)
+            chains = word_chains(self._words, self._scorer, self._extraction.corpus(X, known=True), self._vectors)
         if dictionary is None or dictionary.priority != "over" or _is_empty(X):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))

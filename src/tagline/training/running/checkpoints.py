@@ -106,6 +106,10 @@ class Checkpoint:
     A file that is not there, or is no checkpoint, or is one of other facts, is an error at once: no pass is lost to it.
     Where the first write fails, that is an error, too; a later one only warns, for a full disk must not cost what was
     learned.
+
+    Attributes:
+        state: what to go on from; None where a run begins.
+        beside: what earlier steps of the run have reached, by name: a part of every state that is written.
     """
 
     def __init__(
@@ -119,7 +123,8 @@ class Checkpoint:
     ) -> None:
         check_run(path, resume, save_every)
         self.path, self.facts, self.save_every, self.clock = path, dict(facts), save_every, clock
-        self.state: State | None = None  # to go on from
+        self.state: State | None = None
+        self.beside: dict[str, State] = {}
         self._written: float | None = None
         if path is None:
             return
@@ -138,6 +143,8 @@ class Checkpoint:
         """Write a state; it replaces an older one only when it is complete."""
         if self.path is None:
             return
+        for name, part in self.beside.items():
+            state = state.joined(name, part)
         try:
             write(self.path, {"model": KIND, "facts": self.facts, "state": written(state.values)}, state.arrays)
         except StorageError as error:
