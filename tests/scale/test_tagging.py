@@ -197,6 +197,7 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
     assert inputs_of(named) == named
 
 
+@pytest.mark.slow  # 40 s: a cluster of its own, and the time in which a lost node is noticed
 def test_a_node_is_lost_on_the_way(model: Path, corpus: Path, single: dict[str, bytes], tmp_path: Path) -> None:
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     settings = {"num_cpus": 1, "object_store_memory": STORE}
