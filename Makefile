@@ -53,7 +53,7 @@ SANITIZED_PYTEST = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print
 	$(SANITIZED)/bin/python -m pytest -q -n 2 -p no:cacheprovider -m "not slow" --hypothesis-profile=few
 check-core: $(SANITIZED)/installed
 	$(SANITIZED_PYTEST) tests/chain tests/training/test_expectations.py tests/training/test_faint_expectations.py \
-	  tests/training/test_expectation_doors.py tests/training/test_likelihood.py tests/training/test_local_likelihood.py \
+	  tests/training/test_expectation_doors.py tests/training/test_expectations_abreast.py tests/training/test_likelihood.py tests/training/test_local_likelihood.py \
 	  tests/training/test_online.py tests/training/test_stochastic_descent.py tests/training/test_vectors.py --ignore=tests/chain/test_dispatch.py \
 	  --ignore=tests/chain/test_runs.py -k "not naive and not (test_engines and (128 or 130 or k_best and (v2 or v3)))"
 	PYTHONMALLOC=malloc $(SANITIZED_PYTEST) tests/chain/test_runs.py tests/readers/test_columns.py \
