@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 
 from tagline.chain.tensors.kernels import best, chunks, counts, logs, order, scores, sweeps
-from tagline.chain.tensors.kernels.launches import Launch, Layout, Part, Recipe
+from tagline.chain.tensors.kernels.launches import KNOWN, Launch, Layout, Part, Recipe
 
 MOST_LABELS = 512
 TILE_LABELS = 128  # whose matrix fits into registers
@@ -30,7 +30,11 @@ LONGER, MORE_STEPS = 2048, 128  # the steps of a chunk, where sentences are long
 LONG_BEST, FEW_BEST, STEPS_BEST = 1024, 128, 64  # the same for the best labelling
 POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
-PAIR = {16: (64, 2, 528), 32: (64, 2, 528), 64: (64, 4, 264), 128: (64, 8, 132)}  # rows, warps, programs by labels
+SPREAD = 512  # numbers of a program that spreads
+PAIR_LABELS = 64  # of a block of gradients of transitions
+PAIR = {16: (32, 1, 1056), 32: (32, 1, 1056), 64: (64, 4, 66), 128: (32, 8, 132)}  # rows, warps, programs by labels
+SPLITS_BF16 = KNOWN and isinstance(counts.pair, triton.JITFunction)  # whether Triton does so; its interpreter does not
+BF16_LABELS = 64  # from which six products of bf16 are faster than three of tf32
 SLOTS = 64  # of gradients of transitions, added up at once
 AGAIN = 16  # programs that look for flagged sentences
 MOST_RECIPES = 256  # the longest unused goes first
@@ -62,6 +66,11 @@ class Size(NamedTuple):
     def Lp(self) -> int:
         """Labels rounded up to a power of two."""
         return max(16, 1 << (self.L - 1).bit_length())
+
+    @property
+    def quads(self) -> int:
+        """A quarter of the numbers in a row of the kernels' own tables, which begin where four can be read at once."""
+        return -(-self.L // 4)
 
     @property
     def steps(self) -> int:
@@ -122,13 +131,13 @@ def _rows_parts(s: Size) -> dict[str, Part]:
 
 def _kept(s: Size) -> dict[str, Part]:
     """What both sweeps leave for the gradients."""
-    B, N, L, Lp = s.B, s.N, s.L, s.Lp
+    B, N, Lp = s.B, s.N, s.Lp
     parts = _rows_parts(s) if s.moved else {"owners": Part(I32, N)}
     return parts | {
         "facts": Part(F64, 6),
         "potentials": Part(F32, 2 * Lp * Lp + 2 * Lp),
-        "x": Part(F32, N * L),
-        "states": Part(F32, 2 * N * L),
+        "x": Part(F32, 4 * N * s.quads),
+        "states": Part(F32, 8 * N * s.quads),
         "flags": Part(I32, 2 * B),
         "scratch": Part(F64, max(B, AGAIN) * 2 * Lp),
         "log_z": Part(F64, B),
@@ -225,7 +234,7 @@ def _sweep_launches(s: Size) -> list[Launch]:
     prepare = Launch(
         scores.prepare, (shares + B * s.parts,),
         f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts",
-        L, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=4,
+        L, s.quads, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=4,
     )  # fmt: skip
     finish = Launch(
         logs.finish, (B,),
@@ -243,39 +252,45 @@ def _sweeps(s: Size) -> list[Launch]:
     swept = f"{inputs} live states sums flags reached"
     if Lp > TILE_LABELS:
         blocks = Launch(
-            sweeps.sweep_blocks, (triton.cdiv(B, SIDE), 2), f"{inputs} states sums", L, N, B, Lp, SIDE, BLOCK,
+            sweeps.sweep_blocks, (triton.cdiv(B, SIDE), 2), f"{inputs} states sums", L, N, s.quads, B, Lp, SIDE, BLOCK,
             num_warps=4, num_stages=1,
         )  # fmt: skip
         streamed = B <= STREAMED
-        last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, LINES, False, streamed, num_warps=16, num_stages=1)
+        last = Launch(
+            sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, LINES, False, streamed, num_warps=16, num_stages=1
+        )
         return [last] if streamed else [blocks, last]
     pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
-    last = Launch(sweeps.sweep, (B, 2), swept, L, N, Lp, 0, pairs, pairs and not s.steps, num_warps=warps)
+    last = Launch(sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, 0, pairs, pairs and not s.steps, num_warps=warps)
     if s.steps:
         count, between = s.chunks(s.steps), "matrices exponents between sums"
         sizes = count, Lp, s.steps
         return [
-            Launch(chunks.multiply, (B, count), f"{inputs} matrices exponents", L, *sizes, num_warps=1),
-            Launch(chunks.stride, (B, 2), f"{inputs} {between}", L, *sizes, num_warps=1),
-            Launch(chunks.fill, (B, count, 2), f"{inputs} between states", L, N, *sizes, num_warps=1),
+            Launch(chunks.multiply, (B, count), f"{inputs} matrices exponents", s.quads, *sizes, num_warps=1),
+            Launch(chunks.stride, (B, 2), f"{inputs} {between}", s.quads, *sizes, num_warps=1),
+            Launch(chunks.fill, (B, count, 2), f"{inputs} between states", N, s.quads, *sizes, num_warps=1),
             last,
         ]
     if pairs:
         return [last]
-    wide = Launch(sweeps.sweep_wide, (B, 2), f"{inputs} states sums", L, N, Lp, num_warps=warps, num_stages=1)
+    wide = Launch(sweeps.sweep_wide, (B, 2), f"{inputs} states sums", N, s.quads, Lp, num_warps=warps, num_stages=1)
     return [wide, last]
 
 
 def _pair_shape(s: Size) -> tuple[int, int, int, int]:
     """Labels of a block, rows read at once, warps, and programs that add up gradients of transitions."""
-    block = min(s.Lp, TILE_LABELS)
+    block = min(s.Lp, PAIR_LABELS)
     rows, warps, most = PAIR[block]
     return block, rows, warps, max(AGAIN, min(triton.cdiv(s.N, rows), most))
 
 
 def _gradient_parts(s: Size, edges: bool) -> dict[str, Part]:
     slots = _pair_shape(s)[3] * (s.Lp * s.Lp + 2 * s.Lp)
-    return {"onward": Part(F32, s.N * s.L if edges else 1), "slots": Part(F32, slots)}
+    return {
+        "onward": Part(F32, 4 * s.N * s.quads if edges else 1),
+        "gold": Part(I32, s.N if edges and s.labelled else 1),
+        "slots": Part(F32, slots),
+    }
 
 
 def _gradient_launches(s: Size, by: tl.constexpr, edges: bool) -> list[Launch]:
@@ -284,23 +299,25 @@ def _gradient_launches(s: Size, by: tl.constexpr, edges: bool) -> list[Launch]:
     rows, labels, weights = _rows(s), _labels(s), "weights" if weighted else "facts"
     block, size, warps, programs = _pair_shape(s)
     width, blocks = Lp * Lp + 2 * Lp, triton.cdiv(L, block)
-    share, span = max(1, 1024 // Lp), 32 if Lp <= WARP_LABELS else 256
+    share, span = max(1, SPREAD // Lp), 32 if Lp <= WARP_LABELS else 256
     spread = Launch(
         counts.spread, (max(1, triton.cdiv(N, share)),),
-        f"x states {rows} owners first flags {weights} facts {labels} potentials gradient onward",
-        L, N, Lp, share, s.labelled, s.moved, weighted, edges, num_warps=8,
+        f"x states {rows} owners first flags {weights} facts {labels} potentials gradient onward gold",
+        L, N, s.quads, Lp, share, s.labelled, s.moved, weighted, edges, num_warps=4,
     )  # fmt: skip
     pair = Launch(
-        counts.pair, (programs, blocks, blocks),
-        f"gradient states onward {rows} owners first lengths flags {weights} facts {labels} potentials start end slots",
-        L, N, B, triton.cdiv(B, programs), Lp, block, size, programs, s.labelled, s.moved, weighted,
+        counts.pair, (2 * programs, blocks, blocks),
+        f"gradient states onward gold {rows} owners first lengths {weights} facts potentials start end slots",
+        L, N, B, triton.cdiv(B, programs), s.quads, Lp, block, size, programs, s.labelled, s.moved, weighted,
+        block >= BF16_LABELS and SPLITS_BF16,
         num_warps=warps, num_stages=1,
     )  # fmt: skip
     redo = Launch(
         logs.redo, (AGAIN,),
         f"emissions {rows} first lengths flags {weights} facts {labels} transitions start end states scratch log_z "
         "gradient slots",
-        L, N, B, triton.cdiv(B, AGAIN), Lp, 16, s.labelled, s.moved, weighted, edges, num_warps=1 if Lp <= 32 else 4,
+        L, N, B, triton.cdiv(B, AGAIN), s.quads, Lp, 16, s.labelled, s.moved, weighted, edges,
+        num_warps=1 if Lp <= 32 else 4,
     )  # fmt: skip
     gather = Launch(
         counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, SLOTS, span,

@@ -3,8 +3,8 @@
     p_t ∝ v_t ⊙ y_t / x_t      Σ_t p_t(i, j) = E ⊙ Σ_t v_(t-1)ᵀ (y_t / c_t)      c_t p_t(k) = (v_(t-1) · E)(k) y_t(k)
 
 Each row is normalised by itself, so no exponents are needed; c_t comes from the most probable label k alone. The
-labels' own transitions go into the same product, divided by E. A program takes a fixed share of the rows and sums into
-a slot of its own; `gather` sums the slots: no atomics, the same bits every time.
+labels' own transitions are a product, too, of ones and zeros. A program takes a fixed share of the rows and sums into a
+slot of its own; `gather` sums the slots: no atomics, the same bits every time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tagline.chain.tensors.kernels.order import place_of
 from tagline.chain.tensors.kernels.sweeps import rescale, split
 
 BY_SHARE, BY_SENTENCE, BY_SLOPE = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+HUGE = tl.constexpr(2.0**120)  # above every state
 
 
 @triton.jit
@@ -42,45 +43,57 @@ def weight_of(weights, facts, b, inside, BY: tl.constexpr):
 
 @triton.jit
 def spread(
-    x, states, rows, owners, first, flags, weights, facts, labels, potentials, gradient, onward, L, N,
-    Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, BY: tl.constexpr,
+    x, states, rows, owners, first, flags, weights, facts, labels, potentials, gradient, onward, gold, L, N,
+    quads, Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, BY: tl.constexpr,
     EDGES: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradient of the emissions, and y_t · weight / c_t (0 where nothing leads into a row).
+    """Write the gradient of the emissions, y_t · weight / c_t, and the pair of labels that leads into each row.
 
-    The gradient is of Σ_b weight_b · log Z_b, with LABELLED of Σ_b weight_b · (score of the labels − log Z_b). It is 0
+    A pair is Lp times the label before plus the label. Where nothing leads into a row it is −1, and y_t is 0. The
+    gradient is of Σ_b weight_b · log Z_b, with LABELLED of Σ_b weight_b · (score of the labels − log Z_b). It is 0
     in rows of no sentence and of flagged ones.
     """
     row = tl.program_id(0) * R + tl.arange(0, R)
     b = tl.load(owners + row, mask=row < N, other=-1)
-    inside = b >= 0
-    j = tl.arange(0, Lp)
-    here = (j < L)[None, :]
-    cells = row[:, None].to(tl.int64) * L + j[None, :]
-    kin = inside & (tl.load(flags + 2 * b, mask=inside, other=1) == 0)
-    valid = kin[:, None] & here
-    v = _level(tl.load(states + cells, mask=valid, other=0.0))
-    y = _level(tl.load(states + N * L + cells, mask=valid, other=0.0))
-    own = tl.load(x + cells, mask=valid, other=1.0)
-    g = tl.where(kin, weight_of(weights, facts, b, inside, BY).to(tl.float32), 0.0)
-    both = tl.where(own > 0, y / own, 0.0) * v
-    mass = tl.sum(both, axis=1)
-    used = both * tl.where(mass > 0, g / mass, 0.0)[:, None]
-    if LABELLED:
-        label = tl.load(labels + row, mask=inside, other=-1)
-        used = tl.where((label[:, None] == j[None, :]) & (own > 0), g[:, None], 0.0) - used
-    written = (row < N)[:, None] & here
-    place = place_of(rows, row, row < N, MOVED)
-    tl.store(gradient + place[:, None] * L + j[None, :], used, mask=written)
-    if EDGES:
-        led = kin & (row > tl.load(first + b, mask=inside, other=0))
-        before = tl.load(states + cells - L, mask=led[:, None] & here, other=0.0)
-        most, k = tl.max(both, axis=1, return_indices=True)
-        arrived = tl.sum(before * tl.load(potentials + Lp * Lp + k[:, None] * Lp + j[None, :]), axis=1)
-        arrived *= tl.sum(tl.where(j[None, :] == k[:, None], y, 0.0), axis=1)
-        share = g * most / tl.where(mass > 0, mass, 1.0)
-        onto = y * tl.where(arrived > 0, share / arrived, 0.0)[:, None]
-        tl.store(onward + cells, onto, mask=written)
+    inside, mine = b >= 0, row < N
+    j, width = tl.arange(0, Lp), 4 * quads
+    cells = row[:, None].to(tl.int64) * width + j[None, :]
+    place = place_of(rows, row, mine, MOVED)
+    slopes = gradient + place[:, None] * L + j[None, :]
+    if tl.max(b) >= 0:
+        kin = inside & (tl.load(flags + 2 * b, mask=inside, other=1) == 0)
+        valid = inside[:, None] & (j < width)[None, :]
+        v = _level(tl.load(states + cells, mask=valid, other=0.0))
+        others = (row[:, None].to(tl.int64) + N) * width + j[None, :]
+        y = _level(tl.load(states + others, mask=valid, other=0.0))
+        own = tl.load(x + cells, mask=valid, other=1.0)
+        g = tl.where(kin, weight_of(weights, facts, b, inside, BY).to(tl.float32), 0.0)
+        both = tl.where(own > 0, y / own, 0.0) * v
+        mass = tl.sum(both, axis=1)
+        used = tl.where(kin[:, None], both * tl.where(mass > 0, g / mass, 0.0)[:, None], 0.0)
+        if LABELLED:
+            label = tl.load(labels + row, mask=inside, other=-1)
+            used = tl.where((label[:, None] == j[None, :]) & (own > 0), g[:, None], 0.0) - used
+        tl.store(slopes, used, mask=mine[:, None] & (j < L)[None, :])
+        if EDGES:
+            led = kin & (row > tl.load(first + b, mask=inside, other=0))
+            before = tl.load(states + cells - width, mask=led[:, None] & (j < width)[None, :], other=0.0)
+            most, k = tl.max(both, axis=1, return_indices=True)
+            arrived = tl.sum(before * tl.load(potentials + Lp * Lp + k[:, None] * Lp + j[None, :]), axis=1)
+            arrived *= tl.sum(tl.where(j[None, :] == k[:, None], y, 0.0), axis=1)
+            share = g * most / tl.where(mass > 0, mass, 1.0)
+            onto = tl.where(led[:, None], y * tl.where(arrived > 0, share / arrived, 0.0)[:, None], 0.0)
+            tl.store(onward + cells, onto, mask=mine[:, None] & (j < width)[None, :])
+            if LABELLED:
+                last = tl.load(labels + row - 1, mask=led, other=0)
+                tl.store(gold + row, tl.where(led, last * Lp + label, -1).to(tl.int32), mask=mine)
+    else:
+        nothing = tl.zeros([R, Lp], tl.float32)
+        tl.store(slopes, nothing, mask=mine[:, None] & (j < L)[None, :])
+        if EDGES:
+            tl.store(onward + cells, nothing, mask=mine[:, None] & (j < width)[None, :])
+            if LABELLED:
+                tl.store(gold + row, tl.full([R], -1, tl.int32), mask=mine)
 
 
 @triton.jit
@@ -106,47 +119,70 @@ def _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid, L
 
 
 @triton.jit
+def _outer(pairs, before, onto, BF16: tl.constexpr):
+    """Add beforeᵀ · onto to `pairs`, to the accuracy of float32: by six products of bf16 or three of tf32."""
+    if BF16:
+        return tl.dot(tl.trans(before), onto, pairs, input_precision="bf16x6")
+    high, low = split(onto)
+    before_high, before_low = split(tl.trans(before))
+    total = tl.dot(before_low, high, input_precision="tf32")
+    total = tl.dot(before_high, low, total, input_precision="tf32")
+    total = tl.dot(before_high, high, total, input_precision="tf32")
+    return pairs + total  # tensor cores round towards zero: they do not add up many rows
+
+
+@triton.jit
+def _used(golds, code, last, label, weights, facts, owners, row, BY: tl.constexpr):
+    """Add to `golds` how often labels lead to others; BY_SENTENCE with the weights of their sentences."""
+    if BY == BY_SENTENCE:
+        b = tl.load(owners + row, mask=code >= 0, other=0)
+        weight = weight_of(weights, facts, b, code >= 0, BY).to(tl.float32)
+        high, low = split(tl.where(label, weight[:, None], 0.0))
+        golds = tl.dot(last.to(tl.float32), low, golds, input_precision="tf32")
+        return tl.dot(last.to(tl.float32), high, golds, input_precision="tf32")
+    return tl.dot(last.to(tl.float16), label.to(tl.float16), golds)  # whole numbers
+
+
+@triton.jit
 def pair(
-    gradient, states, onward, rows, owners, first, lengths, flags, weights, facts, labels, potentials, start, end,
-    slots, L, N, B, share, Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, LABELLED: tl.constexpr,
-    MOVED: tl.constexpr, BY: tl.constexpr,
+    gradient, states, onward, gold, rows, owners, first, lengths, weights, facts, potentials, start, end, slots, L, N,
+    B, share, quads, Lp: tl.constexpr, K: tl.constexpr, R: tl.constexpr, P: tl.constexpr, LABELLED: tl.constexpr,
+    MOVED: tl.constexpr, BY: tl.constexpr, BF16: tl.constexpr,
 ):  # fmt: skip
     """Add up a block ``[K, K]`` of the gradient of the transitions over a share of the rows, in its slot.
 
-    The first block's programs also do this for start and end, over a share of the sentences.
+    As many programs again do this for start and end, over a share of the sentences.
     """
     pid = tl.program_id(0)
-    if (tl.program_id(1) == 0) & (tl.program_id(2) == 0):
-        _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid, Lp, MOVED)
+    if pid >= P:
+        if (tl.program_id(1) == 0) & (tl.program_id(2) == 0):
+            _ends(gradient, rows, first, lengths, start, end, slots, L, B, share, pid - P, Lp, MOVED)
+        return
     i, j = tl.program_id(1) * K + tl.arange(0, K), tl.program_id(2) * K + tl.arange(0, K)
-    pairs = tl.zeros([K, K], tl.float32)
+    r, width = tl.arange(0, R), 4 * quads
+    base = pid.to(tl.int64) * R * width
+    pairs, golds = tl.zeros([K, K], tl.float32), tl.zeros([K, K], tl.float32)
     for top in range(pid * R, N, P * R):
-        row = top + tl.arange(0, R)
-        b = tl.load(owners + row, mask=row < N, other=-1)
-        led = (b >= 0) & (row > tl.load(first + b, mask=b >= 0, other=0))
-        led &= tl.load(flags + 2 * b, mask=led, other=1) == 0
-        cells = row[:, None].to(tl.int64) * L
-        onto = tl.load(onward + cells + j[None, :], mask=led[:, None] & (j < L)[None, :], other=0.0)
-        before = tl.load(states + cells - L + i[None, :], mask=led[:, None] & (i < L)[None, :], other=0.0)
-        high, low = split(onto)
-        before_high, before_low = split(tl.trans(before))
-        pairs = tl.dot(before_low, high, pairs, input_precision="tf32")
-        pairs = tl.dot(before_high, low, pairs, input_precision="tf32")
-        pairs = tl.dot(before_high, high, pairs, input_precision="tf32")
+        row = top + r
+        cells = r[:, None] * width
+        valid = (row < N)[:, None]
+        onto = tl.load(onward + base + cells + j[None, :], mask=valid & (j < width)[None, :], other=0.0)
+        valid &= (row > 0)[:, None]
+        before = tl.load(states + (base - width) + cells + i[None, :], mask=valid & (i < width)[None, :], other=0.0)
+        # Rows of no sentence were never written. Nothing leads from them, but zero times NaN would not be zero.
+        pairs = _outer(pairs, tl.where(tl.abs(before) < HUGE, before, 0.0), onto, BF16)
         if LABELLED:
-            label = tl.load(labels + row, mask=led, other=-1)
-            last = tl.load(labels + row - 1, mask=led, other=-1)
-            ratio = tl.load(potentials + last * Lp + label, mask=led, other=0.0)
-            part = weight_of(weights, facts, b, led, BY).to(tl.float32)
-            part = tl.where(ratio > 0, -part / tl.where(ratio > 0, ratio, 1.0), 0.0)
-            high, low = split(tl.where(label[:, None] == j[None, :], part[:, None], 0.0))
-            came = (last[None, :] == i[:, None]).to(tl.float32)
-            pairs = tl.dot(came, low, pairs, input_precision="tf32")
-            pairs = tl.dot(came, high, pairs, input_precision="tf32")
+            code = tl.load(gold + row, mask=row < N, other=-1)
+            last, label = (code // Lp)[None, :] == i[:, None], (code % Lp)[:, None] == j[None, :]
+            golds = _used(golds, code, last, label & (code >= 0)[:, None], weights, facts, owners, row, BY)
+        base += P * R * width
     tile = i[:, None] * Lp + j[None, :]
-    pairs *= tl.load(potentials + tile)
+    ratios = tl.load(potentials + tile)
+    pairs *= ratios
     if LABELLED:
-        pairs = -pairs
+        if BY != BY_SENTENCE:
+            golds *= weight_of(weights, facts, 0, B > 0, BY).to(tl.float32)
+        pairs = tl.where(ratios > 0, golds, 0.0) - pairs
     tl.store(slots + pid * (Lp * Lp + 2 * Lp) + tile, pairs)
 
 

@@ -85,8 +85,8 @@ def finish(
 @triton.jit
 def redo(
     emissions, rows, first, lengths, flags, weights, facts, labels, transitions, start, end, states, scratch, log_z,
-    gradient, slots, L, N, B, share, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
-    BY: tl.constexpr, EDGES: tl.constexpr,
+    gradient, slots, L, N, B, share, quads, Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr,
+    MOVED: tl.constexpr, BY: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write what `counts.spread` does for the flagged ones in a share of the sentences, and add to its slot."""
     pid = tl.program_id(0)
@@ -102,16 +102,17 @@ def redo(
             if (tl.load(flags + 2 * b) != 0) & (tl.load(log_z + b) > float("-inf")):
                 row = tl.load(first + b)
                 n = tl.load(lengths + b)
-                _forwards(emissions, rows, transitions, start, states, work, row, n, L, N, Lp, J, MOVED)
+                _forwards(emissions, rows, transitions, start, states, work, row, n, L, N, 4 * quads, Lp, J, MOVED)
                 _backwards(
                     emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n,
-                    tl.load(log_z + b), weight_of(weights, facts, b, n > 0, BY), L, N, Lp, J, LABELLED, MOVED, EDGES,
+                    tl.load(log_z + b), weight_of(weights, facts, b, n > 0, BY), L, N, 4 * quads, Lp, J, LABELLED,
+                    MOVED, EDGES,
                 )  # fmt: skip
 
 
 @triton.jit
 def _forwards(
-    emissions, rows, transitions, start, states, work, row, n, L, N,
+    emissions, rows, transitions, start, states, work, row, n, L, N, width,
     Lp: tl.constexpr, J: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write log α of a sentence as two float32 numbers."""
@@ -126,21 +127,21 @@ def _forwards(
             alpha = tl.load(work + (t % 2) * Lp + j, mask=inner, other=float("-inf"))
         high = alpha.to(tl.float32)
         rest = tl.where(alpha == float("-inf"), 0.0, alpha - high.to(tl.float64))
-        tl.store(states + (row + t) * L + j, high, mask=inner)
-        tl.store(states + N * L + (row + t) * L + j, rest.to(tl.float32), mask=inner)
+        tl.store(states + (row + t) * width + j, high, mask=inner)
+        tl.store(states + (row + t + N) * width + j, rest.to(tl.float32), mask=inner)
     tl.debug_barrier()
 
 
 @triton.jit
-def _stored(states, cells, inner, L, N):
-    """log α as `_forwards` left it."""
-    alpha = tl.load(states + cells, mask=inner, other=float("-inf")).to(tl.float64)
-    return alpha + tl.load(states + N * L + cells, mask=inner, other=0.0).to(tl.float64)
+def _stored(states, row, inner, j, N, width):
+    """log α of a row as `_forwards` left it."""
+    alpha = tl.load(states + row * width + j, mask=inner, other=float("-inf")).to(tl.float64)
+    return alpha + tl.load(states + (row + N) * width + j, mask=inner, other=0.0).to(tl.float64)
 
 
 @triton.jit
 def _backwards(
-    emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n, z, g, L, N,
+    emissions, rows, labels, transitions, end, states, work, gradient, slot, row, n, z, g, L, N, width,
     Lp: tl.constexpr, J: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of a sentence's emissions, and add to the slot."""
@@ -149,10 +150,9 @@ def _backwards(
     beta = tl.load(end + j, mask=inner, other=float("-inf")).to(tl.float64)
     for back in range(0, n):
         t = n - 1 - back
-        cells = (row + t) * L + j
         token = place_of(rows, row + t, t < n, MOVED) * L + j
         own = tl.load(emissions + token, mask=inner, other=float("-inf")).to(tl.float64)
-        used = g * tl.exp(_stored(states, cells, inner, L, N) + beta - z)
+        used = g * tl.exp(_stored(states, row + t, inner, j, N, width) + beta - z)
         if LABELLED:
             label = tl.load(labels + row + t)
             before = tl.load(labels + row + t - 1, mask=t > 0, other=-1)
@@ -165,7 +165,7 @@ def _backwards(
         if t > 0:
             tl.store(work + j, own + beta, mask=inner)
             tl.debug_barrier()
-            alpha = _stored(states, cells - L, inner, L, N)
+            alpha = _stored(states, row + t - 1, inner, j, N, width)
             most = tl.full([Lp], float("-inf"), tl.float64)
             sums = tl.zeros([Lp], tl.float64)
             for k0 in range(0, L, J):

@@ -39,7 +39,7 @@ def exponential(d):
 @triton.jit
 def prepare(
     emissions, rows, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, L,
-    chunks, Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    quads, chunks, Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
     MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write what `_potentials` does in the first P programs, M rows at a time, and what `_rows` does in the others."""
@@ -49,7 +49,7 @@ def prepare(
     else:
         _rows(
             pid // chunks, pid % chunks, emissions, rows, first, lengths, labels, transitions, start, end, x, owners,
-            parts, L, chunks, Lp, R, LABELLED, MOVED,
+            parts, L, 4 * quads, chunks, Lp, R, LABELLED, MOVED,
         )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _potentials(
 
 @triton.jit
 def _rows(
-    b, c, emissions, rows, first, lengths, labels, transitions, start, end, x, owners, parts, L, chunks,
+    b, c, emissions, rows, first, lengths, labels, transitions, start, end, x, owners, parts, L, width, chunks,
     Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
     """Write x and the owner of R rows of a sentence.
@@ -117,6 +117,7 @@ def _rows(
     Of these rows, in float64: Σ max e, the score of the labels, the largest range.
     """
     n = tl.load(lengths + b)
+    part = parts + (b * chunks + c) * 3
     t = c * R + tl.arange(0, R)
     row = tl.load(first + b) + t
     inside = t < n
@@ -127,9 +128,9 @@ def _rows(
     top = tl.max(e, axis=1)
     low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
     top = tl.where(top == float("-inf"), 0.0, top)
-    tl.store(x + row[:, None] * L + j[None, :], exponential(e - top[:, None]), mask=valid)
+    written = inside[:, None] & (j < width)[None, :]
+    tl.store(x + row[:, None] * width + j[None, :], exponential(e - top[:, None]), mask=written)
     tl.store(owners + row, tl.zeros([R], tl.int32) + b, mask=inside)
-    part = parts + (b * chunks + c) * 3
     tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
     tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
     if LABELLED:

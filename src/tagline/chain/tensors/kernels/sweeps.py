@@ -12,6 +12,7 @@ A program takes one sentence and direction, with E in registers. Where there are
 read anew at every step, but for its blocks without a legal pair (`along_rows`). Reading is what that costs: where there
 are many sentences and nothing is forbidden, a program takes several, and a step is a product on tensor cores, block by
 block (`sweep_blocks`).
+Rows of the kernels' own tables hold 4 · `quads` numbers, zeros beyond L, so that four can be read at once.
 """
 
 from __future__ import annotations
@@ -123,11 +124,12 @@ def _over_rows(row, reached, matrix, live, j, L, Lp: tl.constexpr, K: tl.constex
 
 @triton.jit
 def along_rows(
-    v, source, target, reached, step, n, last, matrix, live, L, Lp: tl.constexpr, K: tl.constexpr, TRACK: tl.constexpr
-):
+    v, source, target, reached, step, n, last, matrix, live, L, width, Lp: tl.constexpr, K: tl.constexpr,
+    TRACK: tl.constexpr,
+):  # fmt: skip
     """What `along` does, with E in memory; `reached` ``[Lp]`` is scratch."""
     j = tl.arange(0, Lp)
-    here = j < L
+    here = j < width
     shifts, faded = n * 0, n * 0
     reach = (v > 0).to(tl.float32)
     most = tl.max(v)
@@ -152,7 +154,7 @@ def along_rows(
 
 @triton.jit
 def sweep(
-    x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N,
+    x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N, quads,
     Lp: tl.constexpr, K: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
 ):  # fmt: skip
     """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``, and flags ``[B, 2]``.
@@ -165,24 +167,26 @@ def sweep(
     faded = n * 0
     track = tl.load(facts + 2) > 0
     if (n > 0) & (track | FREE):
-        j = tl.arange(0, Lp)
-        here = j < L
+        j, width = tl.arange(0, Lp), 4 * quads
+        here = j < width
         last = tl.load(potentials + 2 * Lp * Lp + (1 - backward) * Lp + j)
         row = tl.load(first + b) + backward * (n - 1)
-        source = x + row * L
-        target = states + backward.to(tl.int64) * N * L + row * L
+        source = x + row * width
+        target = states + (backward.to(tl.int64) * N + row) * width
         v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j) * tl.load(source + j, mask=here, other=0.0)
         tl.store(target + j, v, mask=here)
-        step = (1 - 2 * backward) * L
+        step = (1 - 2 * backward) * width
         matrix = potentials + backward * Lp * Lp
         if K > 0:
             blocks = live + backward * (Lp // K) * (Lp // K)
             own = reached + (2 * b + backward) * Lp
             if track:
-                total, shifts, faded = along_rows(v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, True)
+                total, shifts, faded = along_rows(
+                    v, source, target, own, step, n, last, matrix, blocks, L, width, Lp, K, True
+                )
             else:
                 total, shifts, faded = along_rows(
-                    v, source, target, own, step, n, last, matrix, blocks, L, Lp, K, False
+                    v, source, target, own, step, n, last, matrix, blocks, L, width, Lp, K, False
                 )
         else:
             tile = j[:, None] * Lp + j[None, :]
@@ -198,7 +202,7 @@ def sweep(
 
 
 @triton.jit
-def sweep_wide(x, first, lengths, potentials, facts, states, sums, L, N, Lp: tl.constexpr):
+def sweep_wide(x, first, lengths, potentials, facts, states, sums, N, quads, Lp: tl.constexpr):
     """Write what `sweep` does except for flags, where no transition is forbidden, for more labels than one warp takes.
 
     The vector is ``[1, Lp]`` and a step a sum over the middle axis of ``[1, Lp, Lp]``: laid out for that, a step takes
@@ -206,13 +210,13 @@ def sweep_wide(x, first, lengths, potentials, facts, states, sums, L, N, Lp: tl.
     """
     b, backward = tl.program_id(0) + tl.arange(0, 1), tl.program_id(1)
     n = tl.load(lengths + b).to(tl.int32)
-    j = tl.arange(0, Lp)
-    here = (j < L)[None, :]
+    j, width = tl.arange(0, Lp), 4 * quads
+    here = (j < width)[None, :]
     if tl.load(facts + 2) == 0:
         a = tl.load(potentials + backward * Lp * Lp + j[:, None] * Lp + j[None, :])
-        cells = (tl.load(first + b) + backward * (n - 1))[:, None] * L + j[None, :]
-        target = states + backward.to(tl.int64) * N * L
-        step = (1 - 2 * backward) * L
+        cells = (tl.load(first + b) + backward * (n - 1))[:, None] * width + j[None, :]
+        target = states + backward.to(tl.int64) * N * width
+        step = (1 - 2 * backward) * width
         filled = (n > 0)[:, None] & here
         v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j)[None, :] * tl.load(x + cells, mask=filled, other=0.0)
         tl.store(target + cells, v, mask=filled)
@@ -249,31 +253,32 @@ def product(v, high, low):
 
 @triton.jit
 def sweep_blocks(
-    x, first, lengths, potentials, facts, states, sums, L, N, B, Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr
-):
+    x, first, lengths, potentials, facts, states, sums, L, N, quads, B,
+    Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
     """Write what `sweep` does except for flags, where no transition is forbidden, for more labels than registers hold.
 
     A program takes Q sentences and multiplies K × K blocks on tensor cores.
     """
     if tl.load(facts + 2) == 0:
-        _in_blocks(x, first, lengths, potentials, states, sums, L, N, B, Lp, Q, K)
+        _in_blocks(x, first, lengths, potentials, states, sums, L, N, 4 * quads, B, Lp, Q, K)
 
 
 @triton.jit
 def _in_blocks(
-    x, first, lengths, potentials, states, sums, L, N, B, Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr
+    x, first, lengths, potentials, states, sums, L, N, width, B, Lp: tl.constexpr, Q: tl.constexpr, K: tl.constexpr
 ):
     b, backward = tl.program_id(0) * Q + tl.arange(0, Q), tl.program_id(1)
     n = tl.load(lengths + b, mask=b < B, other=0).to(tl.int32)
     j = tl.arange(0, K)
     rows = tl.load(first + b, mask=b < B, other=0) + backward * (n - 1)
-    target = states + backward.to(tl.int64) * N * L
+    target = states + backward.to(tl.int64) * N * width
     ends = potentials + 2 * Lp * Lp + backward * Lp
     matrix = potentials + backward * Lp * Lp + j[:, None] * Lp + j[None, :]
     most = tl.zeros([Q], tl.float32)
     for j0 in range(0, L, K):
-        cells = rows[:, None] * L + (j0 + j)[None, :]
-        valid = (n > 0)[:, None] & (j0 + j < L)[None, :]
+        cells = rows[:, None] * width + (j0 + j)[None, :]
+        valid = (n > 0)[:, None] & (j0 + j < width)[None, :]
         v = tl.load(ends + j0 + j)[None, :] * tl.load(x + cells, mask=valid, other=0.0)
         tl.store(target + cells, v, mask=valid)
         most = tl.maximum(most, tl.max(v, axis=1))
@@ -289,12 +294,12 @@ def _in_blocks(
         for j0 in range(0, L, K):
             total = tl.zeros([Q, K], tl.float32)
             for k0 in range(0, L, K):
-                valid = going[:, None] & (k0 + j < L)[None, :]
-                v = tl.load(target + before[:, None] * L + (k0 + j)[None, :], mask=valid, other=0.0)
+                valid = going[:, None] & (k0 + j < width)[None, :]
+                v = tl.load(target + before[:, None] * width + (k0 + j)[None, :], mask=valid, other=0.0)
                 high, low = split(tl.load(matrix + k0 * Lp + j0))
                 total += product(v, high, low)
-            cells = after[:, None] * L + (j0 + j)[None, :]
-            valid = going[:, None] & (j0 + j < L)[None, :]
+            cells = after[:, None] * width + (j0 + j)[None, :]
+            valid = going[:, None] & (j0 + j < width)[None, :]
             v = total * (tl.load(x + cells, mask=valid, other=0.0) * scale[:, None])
             tl.store(target + cells, v, mask=valid)
             higher = tl.maximum(higher, tl.max(v, axis=1))
@@ -303,8 +308,8 @@ def _in_blocks(
     if backward == 0:
         sum_ = tl.zeros([Q], tl.float32)
         for j0 in range(0, L, K):
-            cells = (rows + n - 1)[:, None] * L + (j0 + j)[None, :]
-            valid = (n > 0)[:, None] & (j0 + j < L)[None, :]
+            cells = (rows + n - 1)[:, None] * width + (j0 + j)[None, :]
+            valid = (n > 0)[:, None] & (j0 + j < width)[None, :]
             last = tl.load(potentials + 2 * Lp * Lp + Lp + j0 + j)[None, :]
             sum_ += tl.sum(tl.load(target + cells, mask=valid, other=0.0) * last, axis=1)
         tl.store(sums + b, tl.log(sum_.to(tl.float64)) - shifts.to(tl.float64) * LN_2, mask=b < B)
