@@ -58,7 +58,7 @@ class Case:
         self.tags = torch.tensor(np.where(on, tags, -7), device=device)
         scale = options.get("scale", 2.0)
         emissions = rng.normal(0, scale, (B, T, L)).astype(np.float32)
-        transitions = rng.normal(0, 2, (L, L)).astype(np.float32)
+        transitions = rng.normal(0, options.get("spread", 2.0), (L, L)).astype(np.float32)
         if options.get("forbidden"):
             transitions[:, 0] = -np.inf
             self.tags = torch.where(self.tags == 0, 1, self.tags)
@@ -128,6 +128,30 @@ def test_tags_of_another_type_have_a_recipe_of_their_own(fused: Any) -> None:
 @pytest.mark.usefixtures("short_chunks")
 def test_loss_in_chunks(fused: Any) -> None:
     check(Case(fused[1], BY_MASK, T=20), "sum")
+
+
+@pytest.fixture
+def crowd(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Few sentences are many: several a program."""
+    monkeypatch.setattr(recipes, "FREE", {labels: (*how[:3], 0) for labels, how in recipes.FREE.items()})
+    recipes.forget()
+    yield
+    recipes.forget()
+
+
+CROWDS = ({"T": 9}, {"scale": 60.0}, {"forbidden": True}, {"T": 1}, {"spread": 4.0}, {"L": 40}, {"L": 70, "T": 3})
+
+
+@pytest.mark.usefixtures("crowd")
+@pytest.mark.parametrize("options", CROWDS)
+def test_loss_of_a_crowd(fused: Any, options: Any) -> None:
+    check(Case(fused[1], BY_MASK, **{"L": 20, **options}), "mean")
+
+
+@pytest.mark.usefixtures("crowd")
+def test_sums_that_grow_by_the_number_of_labels(fused: Any) -> None:
+    case = Case(fused[1], ALL, L=32, T=16, scale=0.0, spread=0.0)
+    check(case, "mean")
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": 60.0}])

@@ -30,6 +30,8 @@ LONGER, MORE_STEPS = 2048, 128  # the steps of a chunk, where sentences are long
 LONG_BEST, FEW_BEST, STEPS_BEST = 1024, 128, 64  # the same for the best labelling
 POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
+# Of a free sweep, by labels: warps, groups of lanes, sentences a program, and sentences from which it takes so many.
+FREE = {32: (1, 4, 4, 1024), 64: (2, 4, 1, 0), 128: (4, 4, 2, 133)}
 SPREAD = 512  # numbers of a program that spreads
 PAIR_LABELS = 64  # of a block of gradients of transitions
 PAIR = {16: (32, 1, 1056), 32: (32, 1, 1056), 64: (64, 4, 66), 128: (32, 8, 132)}  # rows, warps, programs by labels
@@ -84,6 +86,16 @@ class Size(NamedTuple):
         """The same for the best labelling."""
         long = self.longest >= LONG_BEST and self.B <= FEW_BEST and self.Lp <= WARP_LABELS
         return STEPS_BEST if long else 0
+
+    @property
+    def free(self) -> tuple[int, int, int] | None:
+        """Warps, groups of lanes and sentences of a free sweep; None where another is faster."""
+        if self.steps or self.Lp not in FREE:
+            return None
+        warps, groups, together, crowd = FREE[self.Lp]
+        if crowd <= self.B:
+            return warps, groups, together
+        return None if self.Lp <= WARP_LABELS else (warps, groups, 1)
 
     @property
     def parts(self) -> int:
@@ -260,8 +272,8 @@ def _sweeps(s: Size) -> list[Launch]:
             sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, LINES, False, streamed, num_warps=16, num_stages=1
         )
         return [last] if streamed else [blocks, last]
-    pairs, warps = Lp <= WARP_LABELS, WARPS[Lp]
-    last = Launch(sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, 0, pairs, pairs and not s.steps, num_warps=warps)
+    pairs, alone = Lp <= WARP_LABELS, s.free is None and not s.steps
+    last = Launch(sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, 0, pairs, alone, num_warps=WARPS[Lp])
     if s.steps:
         count, between = s.chunks(s.steps), "matrices exponents between sums"
         sizes = count, Lp, s.steps
@@ -271,10 +283,14 @@ def _sweeps(s: Size) -> list[Launch]:
             Launch(chunks.fill, (B, count, 2), f"{inputs} between states", N, s.quads, *sizes, num_warps=1),
             last,
         ]
-    if pairs:
+    if s.free is None:
         return [last]
-    wide = Launch(sweeps.sweep_wide, (B, 2), f"{inputs} states sums", N, s.quads, Lp, num_warps=warps, num_stages=1)
-    return [wide, last]
+    warps, groups, together = s.free
+    free = Launch(
+        sweeps.sweep_free, (triton.cdiv(B, together), 2), f"{inputs} states sums",
+        N, B, s.quads, Lp, warps, groups, together, num_warps=warps, num_stages=1,
+    )  # fmt: skip
+    return [free, last]
 
 
 def _pair_shape(s: Size) -> tuple[int, int, int, int]:

@@ -8,10 +8,10 @@ the step before, off the critical path, and exact. A product over all labels is 
 within `logs.GUARD` nats a step; with forbidden transitions the labels that can be reached are carried along, and a
 sentence in which one of them dies out is flagged.
 
-A program takes one sentence and direction, with E in registers. Where there are more labels than registers hold, E is
-read anew at every step, but for its blocks without a legal pair (`along_rows`). Reading is what that costs: where there
-are many sentences and nothing is forbidden, a program takes several, and a step is a product on tensor cores, block by
-block (`sweep_blocks`).
+A program takes one sentence and direction, with E in registers; `sweep_free` is faster for many labels or sentences,
+but knows no forbidden transitions. Where there are more labels than registers hold, E is read anew at every step, but
+for its blocks without a legal pair (`along_rows`). Reading is what that costs: where there are many sentences and
+nothing is forbidden, a program takes several, and a step is a product on tensor cores, block by block (`sweep_blocks`).
 Rows of the kernels' own tables hold 4 · `quads` numbers, zeros beyond L, so that four can be read at once.
 """
 
@@ -22,6 +22,7 @@ import triton.language as tl
 
 TARGET = tl.constexpr(50)
 FADED = tl.constexpr(2.0**-48)
+RARE = tl.constexpr(7.5)  # the range of transitions, in nats, up to which one scale serves for four steps
 LN_2 = tl.constexpr(0.6931471805599453)
 
 
@@ -202,37 +203,52 @@ def sweep(
 
 
 @triton.jit
-def sweep_wide(x, first, lengths, potentials, facts, states, sums, N, quads, Lp: tl.constexpr):
-    """Write what `sweep` does except for flags, where no transition is forbidden, for more labels than one warp takes.
+def sweep_free(
+    x, first, lengths, potentials, facts, states, sums, N, B, quads,
+    Lp: tl.constexpr, W: tl.constexpr, G: tl.constexpr, Q: tl.constexpr,
+):  # fmt: skip
+    """Write what `sweep` does except for flags, where no transition is forbidden, for Q sentences a program.
 
-    The vector is ``[1, Lp]`` and a step a sum over the middle axis of ``[1, Lp, Lp]``: laid out for that, a step takes
-    half the time that it does with ``[Lp, Lp]`` (1.0 against 1.9 µs for 128 labels on an H200).
+    Each of W warps takes as many columns of E, and G groups of its lanes as many rows: with five axes, Triton lays E
+    out like that. A lane then reads Lp / G numbers of a vector for Lp² / 32W products, where reading all Lp of them is
+    what a step would take longest for. No step takes more from the maximum than the range of the transitions: where
+    that is RARE or less, one scale serves for four steps.
     """
-    b, backward = tl.program_id(0) + tl.arange(0, 1), tl.program_id(1)
-    n = tl.load(lengths + b).to(tl.int32)
-    j, width = tl.arange(0, Lp), 4 * quads
-    here = (j < width)[None, :]
+    b, backward = tl.program_id(0) * Q + tl.arange(0, Q), tl.program_id(1)
+    R: tl.constexpr = Lp // G
+    C: tl.constexpr = Lp // W
     if tl.load(facts + 2) == 0:
-        a = tl.load(potentials + backward * Lp * Lp + j[:, None] * Lp + j[None, :])
-        cells = (tl.load(first + b) + backward * (n - 1))[:, None] * width + j[None, :]
-        target = states + backward.to(tl.int64) * N * width
+        n = tl.load(lengths + b, mask=b < B, other=0).to(tl.int32)
+        rows = n[:, None, None]
+        j, width = tl.arange(0, W)[:, None] * C + tl.arange(0, C)[None, :], 4 * quads  # [W, C]
+        here = (j < width)[None, :, :]
+        i = tl.arange(0, G)[:, None, None, None] * R + tl.arange(0, R)[None, None, :, None]
+        a = tl.load(potentials + backward * Lp * Lp + (i * Lp + j[None, :, None, :])[None])  # [1, G, W, R, C]
+        often = tl.load(facts + 1).to(tl.float32) > RARE
+        row = tl.load(first + b, mask=b < B, other=0) + backward * (n - 1)
+        cells = row[:, None, None] * width + j[None, :, :]  # [Q, W, C]
+        source, target = x + cells, states + backward.to(tl.int64) * N * width + cells
         step = (1 - 2 * backward) * width
-        filled = (n > 0)[:, None] & here
-        v = tl.load(potentials + 2 * Lp * Lp + backward * Lp + j)[None, :] * tl.load(x + cells, mask=filled, other=0.0)
-        tl.store(target + cells, v, mask=filled)
+        v = tl.load(source, mask=here & (rows > 0), other=0.0)
+        v *= tl.load(potentials + 2 * Lp * Lp + backward * Lp + j)[None, :, :]
+        tl.store(target, v, mask=here & (rows > 0))
         shifts = n * 0
-        own = tl.load(x + cells + step, mask=(n > 1)[:, None] & here, other=0.0)
+        own = tl.load(source + step, mask=here & (rows > 1), other=0.0)
         for t in range(1, tl.max(n)):
-            after = tl.load(x + cells + (t + 1) * step, mask=(t + 1 < n)[:, None] & here, other=0.0)
-            s, scale = rescale(tl.max(v, axis=1))
-            shifts += s
-            v = tl.sum(v[:, :, None] * a[None, :, :], axis=1) * (own * scale[:, None])
-            tl.store(target + cells + t * step, v, mask=here)
-            own = after
+            ahead = tl.load(source + (t + 1) * step, mask=here & (rows > t + 1), other=0.0)
+            if often | (t % 4 == 1):
+                s, scale = rescale(tl.max(tl.max(v, axis=2), axis=1))
+                shifts += tl.where(t < n, s, 0)
+                own *= scale[:, None, None]
+            along = tl.reshape(v, [Q, G, R])[:, :, None, :, None]
+            after = tl.sum(tl.sum(along * a, axis=3), axis=1) * own
+            v = tl.where(rows > t, after, v)
+            tl.store(target + t * step, v, mask=here & (rows > t))
+            own = ahead
         if backward == 0:
-            last = tl.load(potentials + 2 * Lp * Lp + Lp + j)[None, :]
-            total = tl.log(tl.sum(v * last, axis=1).to(tl.float64)) - shifts.to(tl.float64) * LN_2
-            tl.store(sums + b, total, mask=n > 0)
+            last = tl.load(potentials + 2 * Lp * Lp + Lp + j)[None, :, :]
+            total = tl.sum(tl.sum(v * last, axis=2), axis=1)
+            tl.store(sums + b, tl.log(total.to(tl.float64)) - shifts.to(tl.float64) * LN_2, mask=n > 0)
 
 
 @triton.jit
