@@ -20,6 +20,7 @@ from tagline.chain.tensors.kernels.launches import KNOWN, Launch, Layout, Part, 
 MOST_LABELS = 512
 TILE_LABELS = 128  # whose matrix fits into registers
 WARP_LABELS = 32  # what one warp sweeps over
+SHARED_LABELS = 32  # whose exponentials one program prepares; where there are more, several do
 BLOCK = 64  # labels of a block, where there are more
 SIDE = 16  # sentences side by side, where labels come in blocks
 LINES = 32  # of a matrix that are read at once, where there are more labels than registers hold
@@ -32,12 +33,12 @@ POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
 # Of a free sweep, by labels: warps, groups of lanes, sentences a program, and sentences from which it takes so many.
 FREE = {32: (1, 4, 4, 1024), 64: (2, 4, 1, 0), 128: (4, 4, 2, 133)}
-SPREAD = 512  # numbers of a program that spreads
+SPREAD, SPREAD_REGISTERS = 512, 40  # numbers of a program that spreads; registers of a thread, for more threads
 PAIR_LABELS = 64  # of a block of gradients of transitions
 PAIR = {16: (32, 1, 1056), 32: (32, 1, 1056), 64: (64, 4, 66), 128: (32, 8, 132)}  # rows, warps, programs by labels
 SPLITS_BF16 = KNOWN and isinstance(counts.pair, triton.JITFunction)  # whether Triton does so; its interpreter does not
 BF16_LABELS = 64  # from which six products of bf16 are faster than three of tf32
-SLOTS = 64  # of gradients of transitions, added up at once
+GATHER = {True: (512, 16), False: (128, 64)}  # slots and numbers of a program; whether there are few labels
 AGAIN = 16  # programs that look for flagged sentences
 MOST_RECIPES = 256  # the longest unused goes first
 
@@ -241,12 +242,12 @@ def _sweep_parts(s: Size) -> dict[str, Part]:
 def _sweep_launches(s: Size) -> list[Launch]:
     """From scores to log Z and the score of the labels."""
     B, L, Lp = s.B, s.L, s.Lp
-    shares, together = (Lp // LINES, LINES) if Lp > TILE_LABELS else (1, min(Lp, max(1, 4096 // Lp)))
+    shares, together = (Lp // LINES, LINES) if Lp > SHARED_LABELS else (1, Lp)
     rows, labels = _rows(s), _labels(s)
     prepare = Launch(
         scores.prepare, (shares + B * s.parts,),
         f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts",
-        L, s.quads, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=4,
+        L, s.quads, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=2 if Lp == 32 else 4,
     )  # fmt: skip
     finish = Launch(
         logs.finish, (B,),
@@ -315,11 +316,11 @@ def _gradient_launches(s: Size, by: tl.constexpr, edges: bool) -> list[Launch]:
     rows, labels, weights = _rows(s), _labels(s), "weights" if weighted else "facts"
     block, size, warps, programs = _pair_shape(s)
     width, blocks = Lp * Lp + 2 * Lp, triton.cdiv(L, block)
-    share, span = max(1, SPREAD // Lp), 32 if Lp <= WARP_LABELS else 256
+    share, (slots, span) = max(1, SPREAD // Lp), GATHER[Lp <= WARP_LABELS]
     spread = Launch(
         counts.spread, (max(1, triton.cdiv(N, share)),),
         f"x states {rows} owners first flags {weights} facts {labels} potentials gradient onward gold",
-        L, N, s.quads, Lp, share, s.labelled, s.moved, weighted, edges, num_warps=4,
+        L, N, s.quads, Lp, share, s.labelled, s.moved, weighted, edges, num_warps=4, maxnreg=SPREAD_REGISTERS,
     )  # fmt: skip
     pair = Launch(
         counts.pair, (2 * programs, blocks, blocks),
@@ -336,7 +337,7 @@ def _gradient_launches(s: Size, by: tl.constexpr, edges: bool) -> list[Launch]:
         num_warps=1 if Lp <= 32 else 4,
     )  # fmt: skip
     gather = Launch(
-        counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, SLOTS, span,
+        counts.gather, (triton.cdiv(width, span),), "slots by_pair by_start by_end", programs, L, Lp, slots, span,
         num_warps=4,
     )  # fmt: skip
     return [spread, pair, redo, gather] if edges else [spread, redo]

@@ -118,23 +118,27 @@ def _rows(
     """
     n = tl.load(lengths + b)
     part = parts + (b * chunks + c) * 3
-    t = c * R + tl.arange(0, R)
-    row = tl.load(first + b) + t
-    inside = t < n
-    place = place_of(rows, row, inside, MOVED)
-    j = tl.arange(0, Lp)
-    valid = inside[:, None] & (j < L)[None, :]
-    e = tl.load(emissions + place[:, None] * L + j[None, :], mask=valid, other=float("-inf"))
-    top = tl.max(e, axis=1)
-    low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
-    top = tl.where(top == float("-inf"), 0.0, top)
-    written = inside[:, None] & (j < width)[None, :]
-    tl.store(x + row[:, None] * width + j[None, :], exponential(e - top[:, None]), mask=written)
-    tl.store(owners + row, tl.zeros([R], tl.int32) + b, mask=inside)
-    tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
-    tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
-    if LABELLED:
-        tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, row, place, t, n, L)))
+    if c * R < n:
+        t = c * R + tl.arange(0, R)
+        row = tl.load(first + b) + t
+        inside = t < n
+        place = place_of(rows, row, inside, MOVED)
+        j = tl.arange(0, Lp)
+        valid = inside[:, None] & (j < L)[None, :]
+        e = tl.load(emissions + place[:, None] * L + j[None, :], mask=valid, other=float("-inf"))
+        top = tl.max(e, axis=1)
+        low = tl.min(tl.where(e == float("-inf"), float("inf"), e), axis=1)
+        top = tl.where(top == float("-inf"), 0.0, top)
+        written = inside[:, None] & (j < width)[None, :]
+        tl.store(x + row[:, None] * width + j[None, :], exponential(e - top[:, None]), mask=written)
+        tl.store(owners + row, tl.zeros([R], tl.int32) + b, mask=inside)
+        tl.store(part, tl.sum(tl.where(inside, top, 0.0).to(tl.float64)))
+        tl.store(part + 2, tl.max(tl.where(low < float("inf"), top - low, 0.0)).to(tl.float64))
+        if LABELLED:
+            tl.store(part + 1, tl.sum(_along(emissions, labels, transitions, start, end, row, place, t, n, L)))
+    else:
+        for k in tl.static_range(3):
+            tl.store(part + k, 0.0)
 
 
 @triton.jit
