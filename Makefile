@@ -140,9 +140,8 @@ api: $(VENV)/tested
 # The core alone, compiled by clang with warnings as errors, then checked by enumeration. Where there is no clang, zig's
 # comes from the package index; set CLANG to take another.
 CLANG ?= $(shell command -v clang++ || echo $(CURDIR)/$(VENV)/bin/python -m ziglang c++)
-check-clang: $(VENV)/bin/python
+check-clang: $(VENV)/tools
 	command -v clang++ > /dev/null || $(PIP) ziglang
-	$(PIP) cmake ninja
 	printf '#!/bin/sh\nexec $(CLANG) "$$@"\n' > $(VENV)/bin/tagline-clang++ && chmod +x $(VENV)/bin/tagline-clang++
 	$(BIN)/cmake -G Ninja -S . -B build/clang -DTAGLINE_BINDINGS=OFF -DTAGLINE_WERROR=ON \
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CURDIR)/$(BIN)/tagline-clang++
@@ -168,32 +167,50 @@ lock: $(VENV)/documented
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(PIP) $(CORE) -e .
+# What compiles the core lies in .venv, not in a folder that pip makes anew for each build: so paths stay the same, and
+# only changed files are compiled again.
+$(VENV)/tools: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python .ci/requirements.py > $(VENV)/requirements.txt
+	$(PIP) -r $(VENV)/requirements.txt cmake ninja
 	touch $@
 
-# Each of these installs the package itself, so that a first `make test` compiles the core once, not twice.
-$(VENV)/tested: $(VENV)/bin/python $(SOURCES)
-	$(PIP) torch
-	$(PIP) $(CORE) -e ".[dev]"
+$(VENV)/installed: $(VENV)/tools $(SOURCES)
+	$(PIP) $(CORE) --no-build-isolation -e .
+	touch $@
+
+# The package with EXTRAS: its core is compiled while pip gathers what they need, then it is installed and finds both. Of
+# 23,000 modules the tests load a third; Python compiles those when it does.
+.PHONY: extras compiled gathered
+extras:
+	$(MAKE) --no-print-directory -j 2 compiled gathered
+	$(PIP) $(CORE) --no-build-isolation -e ".[$(EXTRAS)]"
+compiled: $(VENV)/tools
+	$(BIN)/python -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation $(CORE) -w build/wheel .
+gathered: $(VENV)/tools
+	$(PIP) --no-compile torch
+	$(BIN)/python .ci/requirements.py $(EXTRAS) > $(VENV)/requirements-$(EXTRAS).txt
+	$(PIP) --no-compile -r $(VENV)/requirements-$(EXTRAS).txt
+
+$(VENV)/tested: $(VENV)/tools $(SOURCES)
+	$(MAKE) --no-print-directory extras EXTRAS=dev
 	touch $(VENV)/installed $@
 
-$(VENV)/documented: $(VENV)/bin/python $(SOURCES)
-	$(PIP) torch
-	$(PIP) $(CORE) -e ".[dev,docs]"
+$(VENV)/documented: $(VENV)/tools $(SOURCES)
+	$(MAKE) --no-print-directory extras EXTRAS=dev,docs
 	touch $(VENV)/installed $(VENV)/tested $@
 
-$(VENV)/benched: $(VENV)/bin/python $(SOURCES)
-	$(PIP) torch
-	$(PIP) $(CORE) -e ".[bench]"
+$(VENV)/benched: $(VENV)/tools $(SOURCES)
+	$(MAKE) --no-print-directory extras EXTRAS=bench
 	touch $(VENV)/installed $@
 
-$(SANITIZED)/installed: $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.py src/tagline/*/*/*.py)
+$(SANITIZED)/installed: $(VENV)/tools $(SOURCES) $(wildcard src/tagline/*.py src/tagline/*/*.py src/tagline/*/*/*.py)
 	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
-	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt numpy scipy pytest pytest-xdist hypothesis
-	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt --no-deps --force-reinstall . \
+	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q --no-compile -c constraints.txt numpy scipy pytest pytest-xdist hypothesis
+	rm -rf build/sanitized-wheel
+	$(BIN)/python -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation -w build/sanitized-wheel . \
 	  --config-settings=build-dir=build/sanitized --config-settings=cmake.define.TAGLINE_SANITIZE=ON \
 	  --config-settings=cmake.build-type=None --config-settings=install.strip=false
+	$(SANITIZED)/bin/python -m pip --disable-pip-version-check install -q --no-deps --force-reinstall build/sanitized-wheel/*.whl
 	touch $@
 
 $(SANITIZED)/fuzzed: $(SANITIZED)/installed
