@@ -78,7 +78,7 @@ def wrong_imports(path: Path) -> list[str]:
 
 def test_every_module_is_in_a_room() -> None:
     package = PICTURE.PACKAGE
-    outside = {path for path in package.rglob("*.py") if path not in set(PICTURE.modules())}
+    outside = {*package.rglob("*.py")} - {*PICTURE.modules()}
     assert outside == {package / "__init__.py", package / "__main__.py"}
     assert {PICTURE.room_of(path) for path in PICTURE.modules()} == set(ROOMS)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,19 +14,17 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(name: str) -> str:
-    """What a program prints; with one thread, for its networks are tiny."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    ).stdout
+    """What a program prints, as a process of its own would that has the libraries loaded already."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return output.getvalue()
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)

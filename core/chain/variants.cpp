@@ -7,7 +7,10 @@
 
 namespace tagline {
 
-#if defined(TAGLINE_X86)
+#if defined(TAGLINE_X86) && defined(TAGLINE_WITHOUT_V3)
+extern const Variant variant_v2, variant_v4;
+static const Variant* const kCompiled[] = {&variant_v2, &variant_v4};
+#elif defined(TAGLINE_X86)
 extern const Variant variant_v2, variant_v3, variant_v4;
 static const Variant* const kCompiled[] = {&variant_v2, &variant_v3, &variant_v4};
 #elif defined(TAGLINE_ARM)

@@ -48,7 +48,17 @@ def definition_of(kind: str, num_labels: int, dtype: str) -> dict[str, Any]:
         "gradients": naive.gradients(case.chain, case.labels),
         "entropy": naive.entropy(case.chain),
         "viterbi": naive.viterbi(case.chain),
+        "sample": naive.sample(case.chain, uniforms_of(case.chain)),
+        "spans": naive.span_probability(case.chain, spans_of(case.chain)),
     }
+
+
+def uniforms_of(chain: Chain) -> Any:
+    return np.random.default_rng(1).random((3, chain.num_tokens))
+
+
+def spans_of(chain: Chain) -> list[Any]:
+    return [(3, 4, [range(0, chain.num_labels, 2)] * 3), (11, 40, [0, {0, chain.num_labels - 1}]), (2, 0, [0])]
 
 
 @pytest.fixture(params=[(kind, L) for kind in KINDS for L in LABELS if kind != "per position" or L <= 65], ids=str)
@@ -93,19 +103,23 @@ def test_choices_equal_the_definition(engine: ModuleType, sized: tuple[Case, dic
     nodes = truth["marginals"].nodes
     chosen = nodes[np.arange(len(nodes)), engine.max_marginal(chain)]
     assert (chosen >= nodes.max(axis=1) - 2 * probability_tolerance(engine, chain)).all()
-    uniforms = np.random.default_rng(1).random((3, chain.num_tokens))
-    assert (engine.sample(chain, uniforms) == naive.sample(chain, uniforms)).all()
-    spans = [(3, 4, [range(0, chain.num_labels, 2)] * 3), (11, 40, [0, {0, chain.num_labels - 1}]), (2, 0, [0])]
-    assert_close(engine.span_probability(chain, spans), naive.span_probability(chain, spans), 4 * rounding(chain))
+    assert (engine.sample(chain, uniforms_of(chain)) == truth["sample"]).all()
+    assert_close(engine.span_probability(chain, spans_of(chain)), truth["spans"], 4 * rounding(chain))
+
+
+@cache
+def ranked_by_definition(kind: str, num_labels: int, dtype: str) -> tuple[Chain, Any]:
+    lengths = [4, 0, 1, 8, 2]
+    chain = random_chain(np.random.default_rng(2), num_labels, lengths, dtype=dtype, **KINDS[kind]).chain
+    return chain, naive.k_best(chain, 6)
 
 
 @native_only
 @pytest.mark.parametrize("num_labels", [1, 2, 7, 9, 17, 33, 65])
 @pytest.mark.parametrize("kind", ["free", "integers", "per position"])
 def test_k_best_equals_the_definition(engine: ModuleType, dtype: str, kind: str, num_labels: int) -> None:
-    lengths = [4, 0, 1, 8, 2]
-    chain = random_chain(np.random.default_rng(2), num_labels, lengths, dtype=dtype, **KINDS[kind]).chain
-    for found, truth in zip(engine.k_best(chain, 6), naive.k_best(chain, 6), strict=True):
+    chain, ranked = ranked_by_definition(kind, num_labels, dtype)
+    for found, truth in zip(engine.k_best(chain, 6), ranked, strict=True):
         assert found.labels.tolist() == truth.labels.tolist()
         assert_close(found.scores, truth.scores, rounding(chain))
         assert_close(found.probabilities, truth.probabilities, rounding(chain))

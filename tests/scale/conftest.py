@@ -1,8 +1,9 @@
-"""One small Ray for all tests of this room, in one process of the tests (``--dist loadgroup``), and what they tag."""
+"""One small Ray for all tests of this room, in one process of the tests, and what they tag."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,26 +23,28 @@ STORE = 200_000_000  # bytes
 FILES = 30
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of this folder into one process; Ray leaves sockets to the collector when it stops."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("ray"))
-            # Ray Train copies the settings of Ray Data, where a test before has made them, and Ray warns of its own.
-            item.add_marker(pytest.mark.filterwarnings("ignore::Warning:ray.data.context"))
-            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+    """Put the tests of this folder first: ``--dist worksteal`` takes from the end, and so one process runs them all."""
+    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    others = {*items} - {*ours}
+    items[:] = ours + [item for item in items if item in others]
+    for item in ours:
+        # Ray Train copies the settings of Ray Data, where a test before has made them, and Ray warns of its own. When
+        # it stops, it leaves sockets to the collector.
+        item.add_marker(pytest.mark.filterwarnings("ignore::Warning:ray.data.context"))
+        item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+        item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """Ray with two processors."""
+    """Ray with two processors. It stops with the last test of the room: a sixteenth of a processor when it is idle."""
     pytest.importorskip("ray")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Ray's own modules, when they are imported
         with connected(cpus=2, store_bytes=STORE) as started:
             yield started
+        gc.collect()  # its sockets, here and not in another room's test
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 from .soak import soak
 
 
-@pytest.mark.parametrize("seconds", [15, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_mixed_load(seconds: int) -> None:
     run = soak(seconds, swap=seconds / 10)
     assert run.wrong == []

@@ -6,6 +6,7 @@ A sentence alone does not, so its bits are compared with those that it has in co
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,36 @@ LENGTHS = {
 FORBIDDEN = ["nothing", "some of all", "starts", "a way back"]
 
 
-def draw(K: int, lengths: list[int], forbidden: str) -> Model:
+@cache
+def draw(K: int, lengths: str, forbidden: str) -> Model:
     """A model and sentences of it; it forbids what the name says."""
-    model = make_model(np.random.default_rng(K), K, 7, lengths, zeros=0.4 if forbidden == "some of all" else 0.0)
+    model = make_model(
+        np.random.default_rng(K), K, 7, LENGTHS[lengths], zeros=0.4 if forbidden == "some of all" else 0.0
+    )
     start, transitions = model.start.copy(), model.transitions.copy()
     if forbidden == "starts":
         start[K // 2 + 1 :] = NEGATIVE
     if forbidden == "a way back":
         transitions[np.tril_indices(K, -1)] = NEGATIVE
     return Model(model.table, model.ids, model.offsets, start, transitions)
+
+
+@cache
+def draw_counted(K: int, lengths: str, forbidden: str) -> tuple[Model, Any]:
+    """The same with the naive engine's counts, once for all variants."""
+    model = draw(K, lengths, forbidden)
+    return model, naive_counts(model.rows, *model.moves)
+
+
+@cache
+def draw_vectors(K: int, D: int, lengths: str, forbidden: str) -> tuple[Any, Any, Any, Any, Any]:
+    """Vectors, the means and variances of states, how far they are apart, and the naive engine's counts."""
+    rng, model = np.random.default_rng(K + D), draw(K, lengths, forbidden)
+    means, variances = rng.normal(0, 3, (K, D)), rng.uniform(0.1, 4, (K, D))
+    X = rng.normal(0, 3, (len(model.ids), D))
+    away = X[:, None] - means
+    rows = -0.5 * (away**2 / variances + np.log(2 * np.pi * variances)).sum(axis=2)
+    return X, means, variances, away, naive_counts(rows, *model.moves)
 
 
 def check_company(together: Expectations, alone: Any, offsets: Any) -> None:
@@ -48,12 +70,11 @@ def check_company(together: Expectations, alone: Any, offsets: Any) -> None:
             assert single.nodes.tobytes() == together.nodes[first:last].tobytes()
 
 
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("forbidden", FORBIDDEN)
 @pytest.mark.parametrize("K", [1, 2, 3, 8, 9, 10, 17])
 def test_symbols_and_rows(variant, K, forbidden, lengths):
-    model = draw(K, lengths, forbidden)
-    wanted = naive_counts(model.rows, *model.moves)
+    model, wanted = draw_counted(K, lengths, forbidden)
     rows, by_symbols = model.in_every_way()
     for counts in (rows, by_symbols):
         check(counts, wanted, model.ids, 7)
@@ -70,16 +91,12 @@ def test_symbols_and_rows(variant, K, forbidden, lengths):
     )
 
 
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("forbidden", ["nothing", "a way back"])
 @pytest.mark.parametrize(("K", "D"), [(1, 1), (3, 2), (10, 5), (9, 3)])
 def test_vectors(variant, K, D, forbidden, lengths):
-    rng = np.random.default_rng(K + D)
     model = draw(K, lengths, forbidden)
-    means, variances = rng.normal(0, 3, (K, D)), rng.uniform(0.1, 4, (K, D))
-    X = rng.normal(0, 3, (len(model.ids), D))
-    away = X[:, None] - means
-    wanted = naive_counts(-0.5 * (away**2 / variances + np.log(2 * np.pi * variances)).sum(axis=2), *model.moves)
+    X, means, variances, away, wanted = draw_vectors(K, D, lengths, forbidden)
     counts = gaussian_expectations(X, means, variances, *model.moves)
     check(counts, wanted)
     np.testing.assert_allclose(counts.moments.mass, wanted.nodes.sum(axis=0), rtol=1e-11, atol=1e-12)
