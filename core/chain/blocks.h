@@ -47,11 +47,12 @@ struct Blocks {
 
 private:
     // Whole groups, where that leaves blocks for some threads: 16 of them, or 4 where lanes are worth more than that
-    // (with up to 32 labels they are twice as fast, or more).
+    // (with up to 32 labels they are twice as fast, or more). Half a group of the widest vectors fills those of AVX2: with
+    // 8 blocks of it, 64 sentences of 45 labels take 0.7 of the time there.
     static int64_t sentences_together(int64_t B, int64_t L, int64_t wanted, bool abreast) {
         const auto leaves_blocks = [&](int64_t size, int64_t few) { return B >= size * std::min(wanted, few); };
         if (abreast && leaves_blocks(kMostAbreast, L <= 32 ? 4 : 16)) return kMostAbreast;
-        if (abreast && L <= 16 && leaves_blocks(kMostAbreast / 2, 4)) return kMostAbreast / 2;
+        if (abreast && leaves_blocks(kMostAbreast / 2, L <= 16 ? 4 : 8)) return kMostAbreast / 2;
         return leaves_blocks(kGroup, 16) ? kGroup : 1;
     }
 };
