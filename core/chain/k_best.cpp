@@ -159,7 +159,7 @@ Outcome k_best(const Batch<double>& batch, int64_t k, std::vector<Ranked>& out, 
     const auto lists = PairLists::choose(common, active_variant().float64);
     Blocks blocks(batch.offsets, batch.B, batch.L);
     blocks.small = blocks.small && k < 100;
-    blocks.brief = false;
+    blocks.take_longer();
     FirstSentence dead;
     Outcome outcome;
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {

@@ -48,7 +48,7 @@ Outcome sample(const Batch<double>& batch, const double* uniforms, int64_t sampl
     if (!outcome.finished || outcome.sentence >= 0) return outcome;
     Blocks blocks(batch.offsets, batch.B, batch.L);
     blocks.small = blocks.small && samples * N * batch.L < kBlockWork / 10;
-    blocks.brief = false;
+    blocks.take_longer();
     outcome.finished = for_blocks(blocks, interrupted, [&](int64_t, int64_t first, int64_t last, const int* stop) {
         std::vector<double> weights(static_cast<size_t>(batch.L));
         for (int64_t b = first; b < last; ++b)

@@ -23,6 +23,8 @@ public:
 
 private:
     struct Block;
+    struct Spare;
+    static thread_local Spare spare;
     Block* blocks_;   // newest first
     size_t used_;     // of the newest block
 };

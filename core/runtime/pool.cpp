@@ -21,6 +21,8 @@ namespace tagline {
 namespace {
 
 constexpr int kSpins = 2'000;  // some 30 µs: a thread that sleeps is woken no sooner
+typedef std::chrono::steady_clock Clock;
+constexpr std::chrono::milliseconds kMoment(20);  // that the caller works before it asks whether to go on
 
 void pause() {
 #if defined(TAGLINE_X86)
@@ -65,20 +67,26 @@ public:
         return *pool;
     }
 
-    bool run(long count, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task,
-             int limit) {
+    bool run(long count, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task, int limit,
+             bool brief) {
         const std::lock_guard one_at_a_time(running_);
-        const bool helps = !interrupted;
-        grow(limit - helps);
+        const bool helps = !interrupted, begins = interrupted && brief;
+        const int others = limit - (helps || begins);
+        grow(others);
         Job job{task, count, stop, limit};
         std::unique_lock lock(mutex_);
         job_ = &job;
-        wake_.notify_all();
-        if (helps) {
-            take_part(job, lock);
+        if (others > 0) wake_.notify_all();
+        if (helps || begins) {
+            take_part(job, lock, begins ? Clock::now() + kMoment : Clock::time_point::max());
             lock.unlock();
             for (int k = 0; k < kSpins && job.working > 0; ++k) pause();
             lock.lock();
+        }
+        if (begins && job.next < count && !job.error) {  // another thread goes on in the caller's place
+            grow(limit);
+            --job.joined;
+            wake_.notify_all();
         }
         bool interrupt = false;
         const auto finished = [&] { return job.working == 0 && (job.next >= count || job.error || interrupt); };
@@ -108,18 +116,21 @@ private:
         std::unique_lock lock(mutex_);
         for (;;) {
             wake_.wait(lock, [&] { return job_ && job_->joined < job_->limit && job_->next < job_->count; });
-            take_part(*job_, lock);
+            take_part(*job_, lock, Clock::time_point::max());
         }
     }
 
-    // Run tasks of a job while there are any.
-    void take_part(Job& job, std::unique_lock<std::mutex>& lock) {
+    // Run tasks of a job while there are any, and begin none after `end`.
+    void take_part(Job& job, std::unique_lock<std::mutex>& lock, Clock::time_point end) {
         ++job.joined;
         ++job.working;
         lock.unlock();
         std::exception_ptr error;
         try {
-            for (long k; !stopped(&job.stop) && (k = job.next++) < job.count;) job.task(k);
+            const auto goes_on = [&] {
+                return !stopped(&job.stop) && (end == Clock::time_point::max() || Clock::now() < end);
+            };
+            for (long k; goes_on() && (k = job.next++) < job.count;) job.task(k);
         } catch (...) {
             error = std::current_exception();
             __atomic_store_n(&job.stop, 1, __ATOMIC_RELAXED);
@@ -149,13 +160,14 @@ int threads() {
     return cores ? int(cores) : 1;
 }
 
-bool run(long count, bool small, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task) {
+bool run(long count, bool small, int& stop, const Interrupted& interrupted, const std::function<void(long)>& task,
+         bool brief) {
     const int limit = threads();
     if (small || (!interrupted && (limit == 1 || count == 1))) {
         for (long k = 0; k < count; ++k) task(k);
         return true;
     }
-    return Pool::instance().run(count, stop, interrupted, task, limit);
+    return Pool::instance().run(count, stop, interrupted, task, limit, brief);
 }
 
 }  // namespace tagline

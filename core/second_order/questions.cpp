@@ -145,7 +145,8 @@ Outcome pair_k_best(const Batch<double>& batch, const Triples& triples, int64_t 
     for (int64_t b = 0; b < batch.B; ++b)
         if (batch.offsets[b + 1] == batch.offsets[b]) out[size_t(b)].scores.push_back(0);
     Blocks blocks = blocks_of(batch);
-    blocks.brief = blocks.small = false;
+    blocks.small = false;
+    blocks.take_longer();
     return for_sentences(blocks, batch.offsets, interrupted, [&](int64_t, const int* stop) {
         auto lattice = std::make_shared<PairLattice>();
         return [&, lattice, stop](int64_t b) {
@@ -163,7 +164,8 @@ Outcome pair_sample(const Batch<double>& batch, const Triples& triples, const do
     const Variant& variant = active_variant();
     const int64_t N = batch.offsets[batch.B];
     Blocks blocks = blocks_of(batch);
-    blocks.brief = blocks.small = false;
+    blocks.small = false;
+    blocks.take_longer();
     return for_sentences(blocks, batch.offsets, interrupted, [&](int64_t, const int* stop) {
         auto posterior = std::make_shared<PairPosterior>(variant, stop);
         posterior->use(common_part(batch), triples);

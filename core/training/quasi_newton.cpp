@@ -123,7 +123,7 @@ bool over(int64_t n, const Job& job, double* sums, const Interrupted& interrupte
     const bool finished = run(long(tasks), tasks <= 1, stop, interrupted, [&](long k) {
         const int64_t first = k * kTask;
         work(job, first, first + kTask < n ? first + kTask : n, parts.data() + k * outputs);
-    });
+    }, true);
     for (int64_t o = 0; o < outputs; ++o) {
         sums[o] = 0;
         for (int64_t k = 0; k < tasks; ++k) sums[o] += parts[size_t(k * outputs + o)];

@@ -79,7 +79,7 @@ inline Blocks blocks_of(const Candidates& candidates, const Words& words) {
 inline Blocks blocks_of(const Candidates& candidates, const Words& words, int64_t answers) {
     Blocks blocks = blocks_of(candidates, words);
     blocks.small = blocks.small && answers < kManyAnswers;
-    blocks.brief = false;
+    blocks.take_longer();
     return blocks;
 }
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a long question about a single sentence, of every order."""
+"""Ctrl-C ends a long question about a single sentence, of every order; short tasks that last are handed over."""
 
 from __future__ import annotations
 
@@ -50,3 +50,23 @@ def test_ctrl_c_ends_a_ranking(ask: Callable[[], object]) -> None:
         asking()
     assert time.perf_counter() - begun < 30
     timer.join()
+
+
+def test_tasks_that_outlast_the_callers_moment() -> None:
+    """Scores too wide for exp space take some hundred times as long, so the caller hands most tasks to a thread."""
+    rng = np.random.default_rng(2)
+    T, L, B = 30, 40, 400
+    wide = Chain(rng.normal(0, 1000, (B * T, L)), rng.normal(0, 1000, (L, L)), offsets=np.arange(B + 1) * T)
+    few = [0, 1, B - 1]
+    parts = [Chain(wide.emissions[b * T : (b + 1) * T], wide.transitions) for b in few]
+    before = compiled.threads()
+    try:
+        answers = []
+        for threads in (1, 2, 3, 1):
+            compiled.set_threads(threads)
+            answers.append(chain.log_partition(wide))
+    finally:
+        compiled.set_threads(before)
+    for answer in answers:
+        np.testing.assert_array_equal(answer, answers[0])
+        np.testing.assert_allclose(answer[few], [chain.naive.log_partition(part)[0] for part in parts], rtol=1e-12)

@@ -40,6 +40,7 @@ public:
         alpha_exponent = take<Index>(scratch, T * W);
         beta_exponent = take<Index>(scratch, T * W);
         w = take<Real>(scratch, row);
+        raw = take<Real>(scratch, kTile == 4 ? 2 * row : 0);
         reach_front = take<uint64_t>(scratch, T);
         reach_back = take<uint64_t>(scratch, T);
     }
@@ -75,6 +76,7 @@ private:
     Vec<Real> middle{};                      // Σ_j α(j) β(j) at the token where log Z is read off
     Vec<Real> edge_share{};                  // makes probabilities of α_(t−1) E (x_t ⊙ β_t); of the token behind
     Real* w;                                 // [L, W] scaled x_t or x_t ⊙ β_t
+    Real* raw;                               // [2, L, W] emissions of two tokens
     uint64_t *reach_front, *reach_back;      // [T] the labels that can be reached, by the distance from an end
     Counts<Real> failed{};   // −1 where the sentence needs another way
     Counts<Real> guarded{};  // −1 where labels that can be reached are watched
@@ -95,23 +97,59 @@ private:
     // Fill x; a lane fails where exp space cannot hold its scores, and is 0 from then on.
     void exponentiate() {
         const int64_t L = this->L, row = this->row;  // stores may change members, as far as the compiler knows
-        Vec<Real> lowest{}, largest{};
-        for (int64_t t = 0; t < T; ++t) {
-            Real* out = x + t * row;
-            Vec<Real> high = splat(Real(-__builtin_inf())), low = -high;
-            rows.load(t, L, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
-                at(out, j) = lanes;
-                high = larger(high, lanes);
-                low = smaller(low, lanes);
-            });
-            largest = larger(largest, larger(high, -high));
+        Vec<Real> lowest{}, largest{}, high, low;
+        Real* turned;
+        const auto look_at = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
+            at(turned, j) = lanes;
+            high = larger(high, lanes);
+            low = smaller(low, lanes);
+        };
+        const auto begin_row = [&](Real* to) TAGLINE_INLINED {
+            turned = to;
+            high = splat(Real(-__builtin_inf()));
+            low = -high;
+        };
+        const auto take_power = [&](int64_t t) TAGLINE_INLINED {
             const Vec<Real> power = powers_in<Real>(high);
+            largest = larger(largest, larger(high, -high));
             lowest = smaller(lowest, powers_in<Real>(low) - power);
-            at(emission_power, t) = power;
-            const Powers<Real> powers(power);
-            for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp_in_range(at(out, j));
-            if (t < rows.lengths[W - 1]) continue;
+            return at(emission_power, t) = power;
+        };
+        const auto end_row = [&](int64_t t) TAGLINE_INLINED {
+            if (t < rows.lengths[W - 1]) return;
+            Real* out = x + t * row;
             for (int64_t j = 0; j < L; ++j) at(out, j) = lengths > Index(t) ? at(out, j) : Vec<Real>{};  // else α grows
+        };
+        if constexpr (kTile != 4) {
+            for (int64_t t = 0; t < T; ++t) {
+                Real* out = x + t * row;
+                begin_row(out);
+                rows.load(t, L, look_at);
+                const Powers<Real> powers(take_power(t));
+                for (int64_t j = 0; j < L; ++j) at(out, j) = powers.exp_in_range(at(out, j));
+                end_row(t);
+            }
+        } else {
+            // With 32 registers the rows of the next token are turned while one is exponentiated, a few labels of either
+            // in turns, so that shuffles go beside multiply-adds.
+            constexpr int P = kPart<Real>;
+            typename RowsAbreast<Real>::Token token;
+            begin_row(raw);
+            rows.load(0, L, look_at);
+            for (int64_t t = 0; t < T; ++t) {
+                const Real* now = turned;
+                Real* out = x + t * row;
+                const Powers<Real> powers(take_power(t));
+                const bool more = t + 1 < T;
+                begin_row(raw + (t + 1) % 2 * row);
+                if (more) rows.find(t + 1, L, token);
+                for (int64_t begin = 0; begin < L; begin += P) {
+                    if (more) rows.turn(token, begin, L, look_at);
+                    const int64_t end = begin + P < L ? begin + P : L;
+                    for (int64_t j = begin; j < end; ++j) at(out, j) = powers.exp_in_range(at(now, j));
+                }
+                end_row(t);
+            }
         }
         settle_ranges(lowest, largest);
         if (any<Real>(failed)) {
@@ -166,17 +204,23 @@ private:
         const int64_t last = last_alpha();
         for (int64_t j = 0; j < L; ++j) at(alpha_row(0), j) = splat(shared.start[j]) * at(x, j);
         exponents(alpha_exponent, 0) = Counts<Real>{};
-        Counts<Real> next = settle(alpha_row(0), lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
+        Vec<Real> high{};
+        for (int64_t j = 0; j < L; ++j) high = larger(high, at(alpha_row(0), j));
+        Counts<Real> next =
+            settle(alpha_row(0), high, lengths > 0, Counts<Real>{}, exponents(alpha_exponent, 0), reach_front);
         for (int64_t t = 1; t <= last; ++t) {
             const bool scaled = due(t - 1);
             exponents(alpha_exponent, t) = scaled ? next : Counts<Real>{};
             const Real* emitted = scaled ? scaled_row(x + t * row, next) : x + t * row;
             Real* out = alpha_row(t);
+            high = Vec<Real>{};
             multiply_abreast(alpha_row(t - 1), shared.into, L, S, [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
-                at(out, j) = lanes * at(emitted, j);
+                const Vec<Real> value = lanes * at(emitted, j);
+                at(out, j) = value;
+                high = larger(high, value);
             });
             if (due(t))
-                next = settle(out, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
+                next = settle(out, high, lengths > Index(t), all_lanes<Real>(t), exponents(alpha_exponent, t), reach_front);
             if (stopped(t)) return false;
         }
         return true;
@@ -190,9 +234,11 @@ private:
             Real *out = beta_row(t), *weighed = x + t * row;
             const Counts<Real> enters = lengths == Index(t + 1);
             const bool entering = any<Real>(enters), later = rest == 1;  // a small β is raised before x is weighed by it
+            Vec<Real> high{};
             const auto emit = [&](int64_t j, Vec<Real> lanes) TAGLINE_INLINED {
                 if (entering) lanes += enters ? splat(shared.end[j]) : Vec<Real>{};  // what has not entered is 0
                 at(out, j) = lanes;
+                high = larger(high, lanes);
                 if (!later) at(weighed, j) *= lanes;
             };
             exponents(beta_exponent, t) = Counts<Real>{};
@@ -205,8 +251,8 @@ private:
                 multiply_abreast(scaled ? scaled_row(after, next) : after, shared.out_of, L, S, emit);
             }
             if (due(T - 1 - t))
-                next = settle(out, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
-                               reach_back, later ? nullptr : weighed);
+                next = settle(out, high, lengths > Index(t), lengths - Index(1) - Index(t), exponents(beta_exponent, t),
+                              reach_back, later ? nullptr : weighed);
             for (int64_t j = 0; later && j < L; ++j) at(weighed, j) *= at(out, j);
             if (t <= last_alpha()) meet(t);
             if (stopped(t)) return false;
@@ -224,11 +270,9 @@ private:
     }
 
     // Bring lanes that fell far down back to size and check them, `distance` steps from their end; the exponents that
-    // the next step takes off. `product` is scaled along with the values.
-    Counts<Real> settle(Real* values, Counts<Real> active, Counts<Real> distance, Counts<Real>& exponent,
-                     const uint64_t* reach, Real* product = nullptr) {
-        Vec<Real> high{};
-        for (int64_t j = 0; j < L; ++j) high = larger(high, at(values, j));
+    // the next step takes off. `high` is the largest of the values, and `product` is scaled along with them.
+    Counts<Real> settle(Real* values, Vec<Real> high, Counts<Real> active, Counts<Real> distance, Counts<Real>& exponent,
+                        const uint64_t* reach, Real* product = nullptr) {
         active &= ~failed;
         const Counts<Real> small = active & ~(high >= Real(0x1p-16));
         if (any<Real>(small)) high = raise(values, high, small, exponent, product);

@@ -67,16 +67,23 @@ private:
     }
 
     bool forward() {
-        for (int64_t j = 0; j < L; ++j) at(alpha, j) = splat(shared.start[j]) * at(x, j);
-        Counts<double> next = settle(0);
+        Vec<double> high{};
+        for (int64_t j = 0; j < L; ++j) {
+            at(alpha, j) = splat(shared.start[j]) * at(x, j);
+            high = larger(high, at(alpha, j));
+        }
+        Counts<double> next = settle(0, high);
         end_at(0);
         for (int64_t t = 1; t < T; ++t) {
             double *out = alpha + t * row, *emitted = x + t * row;
             if (due(t - 1)) take_off(emitted, lengths > t ? next : Counts<double>{});
+            high = Vec<double>{};
             multiply_abreast(out - row, shared.into, L, S, [&](int64_t j, Vec<double> lanes) TAGLINE_INLINED {
-                at(out, j) = lanes * at(emitted, j);
+                const Vec<double> value = lanes * at(emitted, j);
+                at(out, j) = value;
+                high = larger(high, value);
             });
-            if (due(t)) next = settle(t);
+            if (due(t)) next = settle(t, high);
             end_at(t);
             if (stopped(t)) return false;
         }
@@ -89,11 +96,9 @@ private:
         for (int64_t j = 0; j < L; ++j) at(emitted, j) *= scale;
     }
 
-    // Bring lanes that fell far down back to size; the exponents that the next step takes off.
-    Counts<double> settle(int64_t t) {
+    // Bring lanes that fell far down back to size; the exponents that the next step takes off. `high` is the largest α_t.
+    Counts<double> settle(int64_t t, Vec<double> high) {
         double* values = alpha + t * row;
-        Vec<double> high{};
-        for (int64_t j = 0; j < L; ++j) high = larger(high, at(values, j));
         const Counts<double> small = (lengths > t) & ~failed & ~(high >= 0x1p-16);
         if (any<double>(small)) high = raise(values, x + t * row, high, small);
         if (rows.watched) keep_reachable(t, values);

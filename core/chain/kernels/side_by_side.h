@@ -162,38 +162,51 @@ struct RowsAbreast {
         }
     }
 
-    // take(j, lanes) is called for each label, for some of them twice.
-    template <class Take>
-    TAGLINE_INLINED void load(int64_t t, int64_t L, const Take& take) const {
-        if (t < lengths[W - 1]) return turn(rows, t * L, L, take);
+    // Rows of a token: that of sentence g is at row[g] + offset.
+    struct Token {
+        const Real* const* row;
+        int64_t offset;
         const Real* some[W];
-        for (int g = 0; g < W; ++g) some[g] = t < lengths[g] ? rows[g] + t * L : nothing;
-        turn(some, 0, L, take);
+    };
+
+    TAGLINE_INLINED void find(int64_t t, int64_t L, Token& token) const {
+        token.row = rows;
+        token.offset = t * L;
+        if (t < lengths[W - 1]) return;
+        for (int g = 0; g < W; ++g) token.some[g] = t < lengths[g] ? rows[g] + t * L : nothing;
+        token.row = token.some;
+        token.offset = 0;
     }
 
-private:
-    // The rows at row[g] + offset.
+    // take(j, lanes) is called for labels begin … begin + kPart − 1, or for the last kPart, or for all where there are
+    // fewer.
     template <class Take>
-    TAGLINE_INLINED void turn(const Real* const* row, int64_t offset, int64_t L, const Take& take) const {
+    TAGLINE_INLINED static void turn(const Token& token, int64_t begin, int64_t L, const Take& take) {
         constexpr int P = kPart<Real>;
         if (L < P) {
             for (int64_t j = 0; j < L; ++j) {
                 Vec<Real> lanes;
-                for (int g = 0; g < W; ++g) lanes[g] = row[g][offset + j];
+                for (int g = 0; g < W; ++g) lanes[g] = token.row[g][token.offset + j];
                 take(j, lanes);
             }
             return;
         }
-        for (int64_t next = 0; next < L; next += P) {
-            const int64_t j = next + P <= L ? next : L - P;
-            Vec<Real> block[P];
-            repeat<P>([&]<int r>() TAGLINE_INLINED {
-                const Real* parts[kParts<Real>];
-                repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { parts[q] = row[q * P + r] + offset + j; });
-                block[r] = join_parts<Real>(parts);
-            });
-            turn_parts<Real>(block);
-            repeat<P>([&]<int k>() TAGLINE_INLINED { take(j + k, block[k]); });
-        }
+        const int64_t j = begin + P <= L ? begin : L - P;
+        Vec<Real> block[P];
+        repeat<P>([&]<int r>() TAGLINE_INLINED {
+            const Real* parts[kParts<Real>];
+            repeat<kParts<Real>>([&]<int q>() TAGLINE_INLINED { parts[q] = token.row[q * P + r] + token.offset + j; });
+            block[r] = join_parts<Real>(parts);
+        });
+        turn_parts<Real>(block);
+        repeat<P>([&]<int k>() TAGLINE_INLINED { take(j + k, block[k]); });
+    }
+
+    // take(j, lanes) is called for each label, for some of them twice.
+    template <class Take>
+    TAGLINE_INLINED void load(int64_t t, int64_t L, const Take& take) const {
+        Token token;
+        find(t, L, token);
+        for (int64_t begin = 0; begin < L; begin += kPart<Real>) turn(token, begin, L, take);
     }
 };
