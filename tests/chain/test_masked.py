@@ -15,6 +15,7 @@ pytest.importorskip("triton")
 from torch._dynamo.backends.debugging import aot_eager  # noqa: E402
 
 from tagline.chain.tensors import TensorChain, batched, masked, recipes  # noqa: E402
+from tagline.chain.tensors.kernels.launches import Layout  # noqa: E402
 from tagline.chain.tensors.masked import ALL, BY_LENGTHS, BY_MASK, PaddedBatch  # noqa: E402
 
 from .tensor_cases import Engine, host, load  # noqa: E402
@@ -128,6 +129,26 @@ def test_tags_of_another_type_have_a_recipe_of_their_own(fused: Any) -> None:
 @pytest.mark.usefixtures("short_chunks")
 def test_loss_in_chunks(fused: Any) -> None:
     check(Case(fused[1], BY_MASK, T=20), "sum")
+
+
+@pytest.mark.parametrize("options", [{}, {"L": 66}], ids=["few labels", "many labels"])
+@pytest.mark.parametrize("byte", [0x7F, 0xFF], ids=["3e38", "nan"])
+def test_what_lay_in_memory_before_does_not_matter(
+    fused: Any, monkeypatch: pytest.MonkeyPatch, byte: int, options: Any
+) -> None:
+    """Rows of no sentence are never written: what is found there, a huge number or NaN, must reach no gradient."""
+    case = Case(fused[1], BY_MASK, **options)
+
+    def answer(fill: int) -> list[Any]:
+        def allocate(layout: Layout, device: Any) -> Any:
+            return torch.full((layout.size,), fill, dtype=torch.uint8, device=device)
+
+        monkeypatch.setattr(Layout, "allocate", allocate)
+        loss = masked.loss(case.batch, case.tags, "sum", never)
+        return [loss, *torch.autograd.grad(loss, case.batch.scores)]
+
+    for found, wanted in zip(answer(byte), answer(0), strict=True):
+        assert torch.equal(found, wanted)
 
 
 @pytest.fixture
