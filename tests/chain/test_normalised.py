@@ -51,3 +51,10 @@ def test_log_z_of_the_same_scores_at_every_token(engine: ModuleType) -> None:
     expected = T * scores[:, 0].astype(np.float64) + (T - 1) * transitions.astype(np.float64)[0, 0]
     error = np.abs(engine.log_partition(chain) - expected)
     assert (error / np.maximum(1, np.abs(expected))).max() <= 1e-6
+
+
+def test_the_exponential_is_right_to_a_unit_in_the_last_place(engine: ModuleType) -> None:
+    """Of one token and one label, log Z is the score: what it is off by is the relative error of the exponential."""
+    scores = np.random.default_rng(4).normal(0, 3, (20_000, 1)).astype(np.float32)
+    chain = Chain(scores, np.zeros((1, 1), np.float32), offsets=np.arange(20_001))
+    np.testing.assert_allclose(engine.log_partition(chain), scores[:, 0].astype(np.float64), rtol=0, atol=2.0**-23)
