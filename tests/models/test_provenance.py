@@ -223,3 +223,11 @@ def test_models_of_two_kinds_and_of_numbers() -> None:
     found = compare(calm, wild)
     assert found.unit == "arrays"
     assert "emission.covars" in [change.name for change in found.weights]
+
+
+def test_fingerprint_of_arrays() -> None:
+    numbers = np.arange(12).reshape(6, 2)
+    prints = [fingerprint(X) for X in (numbers, numbers.copy(order="F"), np.repeat(numbers, 2, axis=0)[::2])]
+    assert len(set(prints)) == 1
+    others = [numbers.T, numbers.astype(np.int32), numbers + (numbers == 11), numbers[:0], numbers.astype(object)]
+    assert len({prints[0], *map(fingerprint, others)}) == 6

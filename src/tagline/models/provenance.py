@@ -10,10 +10,11 @@ import marshal
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -118,9 +119,9 @@ class Printer:
         """Add how many tokens each sentence has."""
         self.add_bytes("lengths", np.asarray(lengths, np.int64).tobytes())
 
-    def add_bytes(self, name: str, data: bytes) -> None:
+    def add_bytes(self, name: str, data: bytes | memoryview) -> None:
         """Add to one of the strands that the fingerprint is made of."""
-        self._columns.setdefault(name, blake2b()).update(data)
+        self._columns.setdefault(name, sha256()).update(data)  # of hashlib's, processors have instructions for this one
 
     def hexdigest(self, before: str = "") -> str:
         """Return the fingerprint."""
@@ -164,7 +165,10 @@ def _number(value: Any) -> int:
 
 def _add_rows(printer: Printer, X: Any) -> None:
     """Add sentences: of strings as a corpus of them, of anything else by what stands there."""
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        printer.add_bytes("array", _shape(X))
+        printer.add_bytes("array", np.ascontiguousarray(X).reshape(-1).view(np.uint8).data)
+    elif isinstance(X, np.ndarray):
         printer.add_bytes("array", _bytes(X))
     elif all(isinstance(x, list | tuple) and all(isinstance(token, str) for token in x) for x in X):
         printer.add_column("column 0", Column.of(token for x in X for token in x))
@@ -189,13 +193,17 @@ def _add_labels(printer: Printer, y: Any) -> None:
 def _bytes(x: Any) -> bytes:
     """A sentence as bytes that are the same in every process."""
     if isinstance(x, np.ndarray) and x.dtype != object:
-        return f"{x.dtype.str}{x.shape}".encode() + np.ascontiguousarray(x).tobytes()
+        return _shape(x) + np.ascontiguousarray(x).tobytes()
     tokens = x.tolist() if isinstance(x, np.ndarray) else x
     plain = [_ordered(token) for token in tokens] if isinstance(tokens, list | tuple) else tokens
     try:
         return marshal.dumps(plain, 0)  # the oldest form: it does not tell apart which strings are shared
     except ValueError:  # an object of another library
         return repr(plain).encode("utf-8", "surrogatepass")
+
+
+def _shape(x: NDArray[Any]) -> bytes:
+    return f"{x.dtype.str}{x.shape}".encode()
 
 
 def _ordered(value: Any) -> Any:
