@@ -2,6 +2,7 @@
 
 #include "chain/blocks.h"
 #include "chain/fallback.h"
+#include "runtime/memory.h"
 
 #include <algorithm>
 #include <functional>
@@ -40,20 +41,25 @@ bool may_go_abreast(const Batch<Real>& batch, const Prepared& prepared) {
 // The sums over the sentences of each block, added up in the order of the blocks.
 class BlockSums {
 public:
-    BlockSums(int64_t blocks, int64_t size) : size_(size), values_(size_t(blocks * size), 0.0) {}
+    BlockSums(int64_t blocks, int64_t size)
+        : blocks_(blocks), size_(size), memory_(size ? aligned_allocate(size_t(blocks * size), sizeof(double)) : nullptr) {
+        if (size) std::fill_n(values(), blocks * size, 0.0);
+    }
 
-    double* of(int64_t block) { return size_ ? values_.data() + block * size_ : nullptr; }
+    double* of(int64_t block) { return size_ ? values() + block * size_ : nullptr; }
 
     void total(double* out) const {
         if (!size_) return;
-        std::fill(out, out + size_, 0.0);
-        for (auto block = values_.begin(); block != values_.end(); block += size_)
-            std::transform(block, block + size_, out, out, std::plus<>());
+        std::copy_n(values(), size_, out);
+        for (int64_t k = 1; k < blocks_; ++k)
+            std::transform(out, out + size_, values() + k * size_, out, std::plus<>());
     }
 
 private:
-    int64_t size_;
-    std::vector<double> values_;
+    int64_t blocks_, size_;
+    AlignedPointer<void> memory_;
+
+    double* values() const { return static_cast<double*>(memory_.get()); }
 };
 
 template <class Real>
