@@ -84,7 +84,10 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
         const bool row = count > 0 && pays_as_row(count, L);
         locations_.push_back({uint32_t(row ? rows_ : cells_), uint32_t(row ? 0 : count), row});
         (row ? rows_ : cells_) += row ? 1 : count;
-        if (row) row_attributes_.push_back(size_t(a));
+        if (row) {
+            row_attributes_.push_back(size_t(a));
+            cells_before_.push_back(uint32_t(cells_));
+        }
         if (!row) most_cells_ = std::max(most_cells_, count);
         if (cells_ > int64_t(UINT32_MAX) || rows_ > int64_t(UINT32_MAX)) throw std::length_error("too many weights");
     }
@@ -120,21 +123,8 @@ void Layout::load(const Weight* flat, const WeightTable<Real>& table) const {
     int stop = 0;
     const int64_t A = attributes();
     run(kParts, size() < 50'000, stop, [] { return false; }, [&](long part) {
-        for (int64_t a = A * part / kParts; a < A * (part + 1) / kParts; ++a) {
-            const Location location = locations_[size_t(a)];
-            const int64_t begin = offsets_[size_t(a)];
-            Real* row = table.rows + int64_t(location.first) * stride_;
-            if (location.is_row && offsets_[size_t(a) + 1] - begin == L_) {  // label by label, no gaps
-                for (int64_t j = 0; j < L_; ++j) row[j] = Real(flat[begin + j]);
-                continue;
-            }
-            for (int64_t k = begin; k < offsets_[size_t(a) + 1]; ++k) {
-                if (location.is_row)
-                    row[labels_[size_t(k)]] = Real(flat[k]);
-                else
-                    table.cells[location.first + uint32_t(k - begin)].value = Real(flat[k]);
-            }
-        }
+        each(table, A * part / kParts, A * (part + 1) / kParts,
+             [&](int64_t k, Real& value) { value = Real(flat[k]); });
     });
 }
 

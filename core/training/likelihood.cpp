@@ -23,35 +23,32 @@ constexpr int64_t kWindow = 256;
 
 constexpr int64_t kLeastParts = 64, kPartWeights = 8'192;  // of attributes, for adding up lanes in parallel
 
-// Add up `count` vectors of n numbers, one after the other in memory, a power of two of them: neighbours first, then
-// neighbouring pairs, and so on. The sum is left in the first.
-void add_in_pairs(double* vectors, int64_t n, int64_t count) {
-    for (int64_t step = 1; step < count; step *= 2)
-        for (int64_t v = 0; v < count; v += 2 * step) {
-            double* to = vectors + v * n;
-            const double* from = vectors + (v + step) * n;
+// Add up vectors of n numbers, a power of two of them: neighbours first, then neighbouring pairs, and so on. The sum is
+// left in the first.
+void add_in_pairs(const std::vector<double*>& vectors, int64_t n) {
+    for (size_t step = 1; step < vectors.size(); step *= 2)
+        for (size_t v = 0; v < vectors.size(); v += 2 * step) {
+            double* to = vectors[v];
+            const double* from = vectors[v + step];
             for (int64_t k = 0; k < n; ++k) to[k] += from[k];
         }
+}
+
+// The same of `count` vectors that follow one another in memory.
+void add_in_pairs(double* vectors, int64_t n, int64_t count) {
+    std::vector<double*> each;
+    for (int64_t v = 0; v < count; ++v) each.push_back(vectors + v * n);
+    add_in_pairs(each, n);
 }
 
 // Move the sums of attributes from … to − 1 to `out`, in the order of flat weights; zeros stay behind.
 template <class Real>
 void take_sums(const Layout& layout, const WeightTable<Real>& table, int64_t from, int64_t to, double* out) {
-    const int64_t L = table.L, begin = layout.first_weight(from);
-    for (int64_t a = from; a < to; ++a) {
-        const Layout::Location location = layout.location(a);
-        double* const first = out + layout.first_weight(a) - begin;
-        if (location.is_row && layout.first_weight(a + 1) - layout.first_weight(a) == L) {  // label by label, no gaps
-            Real* row = table.rows + int64_t(location.first) * table.stride;
-            for (int64_t j = 0; j < L; ++j) first[j] = double(row[j]);
-            std::fill_n(row, L, Real(0));
-            continue;
-        }
-        layout.each(table, a, a + 1, [&](int64_t k, Real& sum) {
-            out[k - begin] = double(sum);
-            sum = 0;
-        });
-    }
+    const int64_t begin = layout.first_weight(from);
+    layout.each(table, from, to, [&](int64_t k, Real& sum) {
+        out[k - begin] = double(sum);
+        sum = 0;
+    });
 }
 
 }  // namespace
@@ -349,17 +346,20 @@ void Likelihood<Real>::add_up(int64_t count, double* sums) {
     run(parts, layout_->size() < 50'000, stop, [] { return false; }, [&](long part) {
         const int64_t from = A * part / parts, to = A * (part + 1) / parts;
         const int64_t begin = layout_->first_weight(from), n = layout_->first_weight(to) - begin;
-        UnsetVector<double> vectors(size_t(n * count));
+        UnsetVector<double> others(size_t(n * (count - 1)));
+        std::vector<double*> vectors{sums + begin};
+        for (int64_t lane = 1; lane < count; ++lane) vectors.push_back(others.data() + (lane - 1) * n);
         for (int64_t lane = 0; lane < count; ++lane)
-            take_sums(*layout_, slots_[size_t(lane)]->sums.table(), from, to, vectors.data() + lane * n);
-        add_in_pairs(vectors.data(), n, count);
-        std::copy_n(vectors.data(), n, sums + begin);
+            take_sums(*layout_, slots_[size_t(lane)]->sums.table(), from, to, vectors[size_t(lane)]);
+        add_in_pairs(vectors, n);
     });
     std::vector<double> of_lanes(static_cast<size_t>(count));
+    std::vector<double*> each_lane;
+    for (double& sum : of_lanes) each_lane.push_back(&sum);
     layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
         for (int64_t lane = 0; lane < count; ++lane)
             of_lanes[size_t(lane)] = slots_[size_t(lane)]->hot[hot * size_t(layout_->stride()) + size_t(label)];
-        add_in_pairs(of_lanes.data(), 1, count);
+        add_in_pairs(each_lane, 1);
         sums[k] = of_lanes[0];  // the row itself was emptied when the lane ended
     });
     const int64_t n = transitions_.size();
