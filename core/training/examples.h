@@ -13,6 +13,7 @@ struct Examples {
     const int64_t* offsets;  // [B + 1]
     int64_t B;
     Occurrences states;
+    int64_t first_token = 0;  // the one that comes first in `states`
     AttributeIds edges;      // offsets null where there are none
     const int32_t* labels;   // [N], −1 where more than one label is allowed
     const uint8_t* allowed;  // [N, L], or null where every label is known

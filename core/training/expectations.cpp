@@ -68,8 +68,8 @@ bool Expectations<Real>::compute(const WeightTable<Real>& weights, Real scale, i
         sentence.edges = per_position_ ? edges + row * L * L : nullptr;
         sentence.counts = alike_ ? nullptr : own_counts_.data() + g * (num_pairs_ + 2 * L);
         const int64_t last = sentence.first + sentence.T;
-        kernels_of<Real>(variant_).emit(weights, examples_.states, sentence.first, last, scale, false,
-                                         emissions + row * L);
+        kernels_of<Real>(variant_).emit(weights, examples_.states, sentence.first - examples_.first_token,
+                                         last - examples_.first_token, scale, false, emissions + row * L);
         if (per_position_)
             edge_matrices(transitions_, *scores_, examples_.edges, sentence.first, last, matrices + row * L * L);
         group_[g] = scores_->common(per_position_);

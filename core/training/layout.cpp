@@ -29,8 +29,9 @@ constexpr int64_t kParts = 32;  // of attributes, for loading in parallel
 }  // namespace
 
 template <class Real>
-WeightMemory<Real>::WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride) : rows_(rows), cells_(cells) {
-    rows_memory_.reset(aligned_allocate(size_t(std::max<int64_t>(rows * stride, 1)), sizeof(Real)));
+WeightMemory<Real>::WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride, int64_t spare)
+    : rows_(rows), cells_(cells) {
+    rows_memory_.reset(aligned_allocate(size_t(std::max<int64_t>((rows + spare) * stride, 1)), sizeof(Real)));
     cells_memory_.reset(aligned_allocate(size_t(std::max<int64_t>(cells, 1)), sizeof(WeightCell<Real>)));
     table_ = {static_cast<Real*>(rows_memory_.get()), static_cast<WeightCell<Real>*>(cells_memory_.get()), L, stride};
     std::memset(table_.rows, 0, size_t(rows * stride) * sizeof(Real));
@@ -94,16 +95,16 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
 }
 
 template <class Real>
-WeightMemory<Real> Layout::make() const {
-    WeightMemory<Real> memory(rows_, cells_, L_, stride_);
+WeightMemory<Real> Layout::make(int64_t spare) const {
+    WeightMemory<Real> memory(rows_, cells_, L_, stride_, spare);
     for (size_t a = 0; a < locations_.size(); ++a)
         for (uint32_t k = 0; k < locations_[a].cells; ++k)
             memory.table().cells[locations_[a].first + k] = {0, labels_[size_t(offsets_[a]) + k]};
     return memory;
 }
 
-template WeightMemory<float> Layout::make() const;
-template WeightMemory<double> Layout::make() const;
+template WeightMemory<float> Layout::make(int64_t) const;
+template WeightMemory<double> Layout::make(int64_t) const;
 
 std::vector<uint64_t> Layout::masks() const {
     const int64_t words = (stride_ + 63) / 64;
@@ -143,7 +144,7 @@ void Layout::place(const AttributeIds& tokens, int64_t first, int64_t last, Occu
     uint32_t *row = lists.rows.data() + rows, *cell = lists.cells.data() + cells;
     for (int64_t n = first; n < last; ++n) {
         for (int64_t k = tokens.offsets[n]; k < tokens.offsets[n + 1]; ++k) {
-            if (k + kAhead < end) __builtin_prefetch(&locations_[size_t(tokens.ids[k + kAhead])]);
+            if (k + kAhead < end) fetch(tokens.ids[k + kAhead]);
             const Location location = locations_[size_t(tokens.ids[k])];
             if (tokens.values) {
                 if (location.is_row) lists.row_values.push_back(tokens.values[k]);

@@ -16,9 +16,10 @@ template <class Real>
 class WeightMemory {
 public:
     WeightMemory() = default;
-    WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride);
+    // `spare` rows more are left unset: memory that nobody touches costs addresses only.
+    WeightMemory(int64_t rows, int64_t cells, int64_t L, int64_t stride, int64_t spare = 0);
     const WeightTable<Real>& table() const { return table_; }
-    void clear();  // zeros, labels stay
+    void clear();  // zeros, labels stay; but for spare rows
 
 private:
     AlignedPointer<void> rows_memory_, cells_memory_;
@@ -63,10 +64,11 @@ public:
     int64_t cells() const { return cells_; }
     int64_t stride() const { return stride_; }
     int64_t size() const { return int64_t(labels_.size()); }
+    int64_t most_cells() const { return most_cells_; }  // of one attribute
     int64_t first_weight(int64_t attribute) const { return offsets_[size_t(attribute)]; }  // its place in flat vectors
 
     template <class Real>
-    WeightMemory<Real> make() const;
+    WeightMemory<Real> make(int64_t spare = 0) const;  // with so many rows more
 
     // Bits of the labels that each row has weights for, for a WeightTable; empty where every row has all.
     std::vector<uint64_t> masks() const;
@@ -115,10 +117,11 @@ public:
         uint32_t is_row : 1;
     };
     Location location(int64_t attribute) const { return locations_[size_t(attribute)]; }
+    void fetch(int64_t attribute) const { __builtin_prefetch(&locations_[size_t(attribute)]); }
 
 private:
     int64_t L_, rows_ = 0, cells_ = 0, stride_;
-    int64_t most_cells_ = 0;  // of one attribute
+    int64_t most_cells_ = 0;
     std::vector<int64_t> offsets_;
     std::vector<int32_t> labels_;
     std::vector<Location> locations_;

@@ -18,6 +18,10 @@ constexpr int64_t kMostHeld = 8, kLeastHeld = 2, kHeldMemory = int64_t(1) << 29;
 constexpr int64_t kHotCount = 2'000, kTokensBetweenFlushes = 4'096;
 constexpr int64_t kHottestShare = 16, kTokensBetweenShortFlushes = 256;
 
+// Bundles likewise, by their tokens in one lane. A bundle's marginals are most often those of all its attributes, so
+// these are moved more often than rows: with the counts of rows the gradient would be worse than without bundles.
+constexpr int64_t kHotBundleCount = 128, kHottestBundleShare = 64;
+
 // Sentences of like length are grouped among so many neighbours, whose rarer attributes lie side by side in memory.
 constexpr int64_t kWindow = 256;
 
@@ -56,13 +60,14 @@ void take_sums(const Layout& layout, const WeightTable<Real>& table, int64_t fro
 template <class Real>
 struct Likelihood<Real>::Lane {
     WeightMemory<Real> sums;
-    std::vector<double> hot;  // [hot rows, stride]
+    std::vector<double> hot;          // [hot rows, stride]
+    std::vector<double> hot_bundles;  // [the lane's hot bundles, stride]
     TransitionTable<double> transitions;
     int64_t dead = -1;
     bool is_clear = true;
 
-    Lane(const Layout& layout, const TransitionTable<double>& zeros, size_t hot_rows)
-        : sums(layout.make<Real>()), hot(hot_rows * size_t(layout.stride())), transitions(zeros) {}
+    Lane(const Layout& layout, const TransitionTable<double>& zeros, size_t hot_rows, int64_t spare)
+        : sums(layout.make<Real>(spare)), hot(hot_rows * size_t(layout.stride())), transitions(zeros) {}
 
     void clear() {
         sums.clear();
@@ -77,10 +82,10 @@ struct Likelihood<Real>::Lane {
         is_clear = true;
     }
 
-    // Move the first `count` of these rows.
-    void flush(const std::vector<uint32_t>& rows, size_t count) {
+    // Move the first `count` of these rows to totals.
+    void flush(const std::vector<uint32_t>& rows, size_t count, std::vector<double>& totals) {
         const int64_t stride = sums.table().stride;
-        double* total = hot.data();
+        double* total = totals.data();
         for (size_t r = 0; r < count; ++r) {
             Real* values = sums.table().rows + int64_t(rows[r]) * stride;
             for (int64_t j = 0; j < stride; ++j) {
@@ -114,21 +119,36 @@ Likelihood<Real>::Likelihood(std::shared_ptr<const Layout> layout, TransitionLay
       transitions_(std::move(transitions)),
       examples_(examples),
       lane_offsets_(lanes.offsets),
-      weights_(layout_->make<Real>()),
+      lane_states_(lanes.states),
+      weights_(layout_->make<Real>(lane_states_.empty() ? 0 : held(*layout_, this->lanes()) * kMostBundles)),
       transition_weights_(size_t(transitions_.size()), 0.0) {
     if constexpr (sizeof(Real) == 4) find_hot_rows(lanes);
-    const int64_t memory = layout_->rows() * layout_->stride() * int64_t(sizeof(Real)) +
-                           layout_->cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
-    const int64_t most = std::min(this->lanes(), std::clamp(kHeldMemory / memory, kLeastHeld, kMostHeld));
-    const int64_t held = int64_t(std::bit_floor(uint64_t(most)));
+    if (!lane_states_.empty()) find_hot_bundles();
     TransitionTable<double> zeros(transitions_);
     zeros.transitions.clear();  // made when it is known for which pairs
     zeros.transitions.shrink_to_fit();
-    for (int64_t k = 0; k < held; ++k)
-        slots_.push_back(std::make_unique<Lane>(*layout_, zeros, hot_rows_.size()));
+    for (int64_t k = 0; k < held(*layout_, this->lanes()); ++k) {
+        const int64_t spare = lane_states_.empty() ? 0 : (k + 1) * kMostBundles;
+        slots_.push_back(std::make_unique<Lane>(*layout_, zeros, hot_rows_.size(), spare));
+    }
     if (lanes.counts) return;
     observed_.resize(size_t(size()));
     observed(0, this->lanes(), observed_.data());
+}
+
+template <class Real>
+int64_t Likelihood<Real>::held(const Layout& layout, int64_t lanes) {
+    const int64_t memory = layout.rows() * layout.stride() * int64_t(sizeof(Real)) +
+                           layout.cells() * int64_t(sizeof(WeightCell<Real>)) + 1;
+    const int64_t most = std::min(lanes, std::clamp(kHeldMemory / memory, kLeastHeld, kMostHeld));
+    return int64_t(std::bit_floor(uint64_t(most)));
+}
+
+template <class Real>
+int64_t Likelihood<Real>::bundles() const {
+    int64_t count = 0;
+    for (const LaneStates& lane : lane_states_) count += lane.bundles;
+    return count;
 }
 
 template <class Real>
@@ -146,6 +166,27 @@ void Likelihood<Real>::find_hot_rows(const Lanes& lanes) {
     hottest_ = size_t(std::stable_partition(hot_rows_.begin(), hot_rows_.end(),
                                             [&](uint32_t row) { return counts[row] * kHottestShare >= N; }) -
                       hot_rows_.begin());
+}
+
+template <class Real>
+void Likelihood<Real>::find_hot_bundles() {
+    hot_places_.assign(size_t(layout_->rows()), -1);
+    for (size_t place = 0; place < hot_rows_.size(); ++place) hot_places_[hot_rows_[place]] = int32_t(place);
+    for (int64_t k = 0; k < lanes(); ++k) {
+        const LaneStates& lane = lane_states_[size_t(k)];
+        HotBundles hot;
+        hot.places.assign(size_t(lane.bundles), -1);
+        const int64_t N = examples_.offsets[lane_offsets_[size_t(k) + 1]] - examples_.offsets[lane_offsets_[size_t(k)]];
+        for (int64_t b = 0; sizeof(Real) == 4 && b < lane.bundles; ++b)
+            if (lane.counts[b] >= kHotBundleCount) hot.rows.push_back(uint32_t(lane.first_row + b));
+        const auto count = [&](uint32_t row) { return lane.counts[row - lane.first_row]; };
+        hot.hottest = size_t(std::stable_partition(hot.rows.begin(), hot.rows.end(), [&](uint32_t row) {
+                                 return count(row) * kHottestBundleShare >= N;
+                             }) - hot.rows.begin());
+        for (size_t place = 0; place < hot.rows.size(); ++place)
+            hot.places[hot.rows[place] - lane.first_row] = int32_t(place);
+        hot_bundles_.push_back(std::move(hot));
+    }
 }
 
 template <class Real>
@@ -198,15 +239,74 @@ void Likelihood<Real>::observed(int64_t first, int64_t count, double* sums) cons
     for (int64_t k = 0; k < size(); ++k) sums[k] += other[size_t(k)];
 }
 
+// The weights of a lane's bundles, each the sum of its attributes', and zeros where they will be summed up.
 template <class Real>
-void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question, const int* stop) const {
+void Likelihood<Real>::load_bundles(int64_t k, const Variant& variant) const {
+    constexpr int64_t kBlock = 256;  // bundles
+    const LaneStates& lane = *bundled(k);
+    const WeightTable<Real>& table = weights_.table();
+    std::vector<Real> block(size_t(kBlock * table.L));
+    for (int64_t begin = 0; begin < lane.bundles; begin += kBlock) {
+        const int64_t behind = std::min(begin + kBlock, lane.bundles);
+        kernels_of<Real>(variant).emit(table, lane.members, begin, behind, 1, false, block.data());
+        Real* row = table.rows + (lane.first_row + begin) * table.stride;
+        for (int64_t b = begin; b < behind; ++b, row += table.stride) {
+            std::copy_n(block.data() + (b - begin) * table.L, table.L, row);
+            std::fill(row + table.L, row + table.stride, Real(0));
+        }
+    }
+    std::fill_n(slot(k).sums.table().rows + lane.first_row * table.stride, lane.bundles * table.stride, Real(0));
+    slot(k).hot_bundles.assign(hot_bundles_[size_t(k)].rows.size() * size_t(table.stride), 0.0);
+}
+
+// Add the sums of a lane's bundles to those of their attributes. Those of hot rows are float64; others are added to
+// fewer times than without bundles, so that they lose no more digits.
+template <class Real>
+void Likelihood<Real>::spread_bundles(int64_t k) const {
+    const LaneStates& states = *bundled(k);
+    Lane& lane = slot(k);
+    const WeightTable<Real>& sums = lane.sums.table();
+    const int64_t stride = sums.stride;
+    const Occurrences& members = states.members;
+    std::vector<double> total(static_cast<size_t>(stride));
+    for (int64_t b = 0; b < states.bundles; ++b) {
+        const Real* own = sums.rows + (states.first_row + b) * stride;
+        const int32_t place = hot_bundles_[size_t(k)].places[size_t(b)];
+        for (int64_t j = 0; j < stride; ++j)
+            total[size_t(j)] = double(own[j]) + (place < 0 ? 0 : lane.hot_bundles[size_t(place * stride + j)]);
+        for (int64_t i = members.row_offsets[b]; i < members.row_offsets[b + 1]; ++i) {
+            const int64_t row = members.rows[i];
+            const int32_t hot_place = hot_places_[size_t(row)];
+            double* const hot = hot_place < 0 ? nullptr : &lane.hot[size_t(hot_place * stride)];
+            for (int64_t j = 0; hot && j < stride; ++j) hot[j] += total[size_t(j)];
+            for (int64_t j = 0; !hot && j < stride; ++j) sums.rows[row * stride + j] += Real(total[size_t(j)]);
+        }
+        for (int64_t i = members.cell_offsets[b]; i < members.cell_offsets[b + 1]; ++i) {
+            WeightCell<Real>& cell = sums.cells[members.cells[i]];
+            cell.value += Real(total[size_t(cell.label)]);
+        }
+    }
+}
+
+template <class Real>
+void Likelihood<Real>::run_lane(int64_t k, const Question& question, const int* stop) const {
     const int64_t L = layout_->L();
+    Lane& lane = slot(k);
     const Variant& variant = question.variant;
     const bool curvature = question.curvature;
     double* losses = question.losses;
     if (!lane.is_clear) lane.clear();
     lane.is_clear = false;
-    Expectations<Real> expectations(transitions_, examples_, variant, stop);
+    Examples examples = examples_;
+    Occurrences states = question.states;
+    const HotBundles no_bundles, *hot_bundles = &no_bundles;
+    if (const LaneStates* own = bundled(k)) {
+        load_bundles(k, variant);
+        examples.states = states = own->tokens;
+        examples.first_token = examples.offsets[lane_offsets_[size_t(k)]];
+        hot_bundles = &hot_bundles_[size_t(k)];
+    }
+    Expectations<Real> expectations(transitions_, examples, variant, stop);
     expectations.use(question.scores, question.prepared, lane.transitions);
     int64_t unflushed = 0, recent = 0;
     const auto add = [&](int count, const int64_t* members) {
@@ -223,14 +323,16 @@ void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question,
             for (int64_t cell = 0; curvature && cell < sentence.T * L; ++cell)
                 sentence.nodes[cell] *= 1 - sentence.nodes[cell];
             const double weight = examples_.weight(sentence.index);
-            kernels_of<Real>(variant).absorb(lane.sums.table(), question.states, sentence.first,
-                                             sentence.first + sentence.T, Real(weight), sentence.nodes);
+            const int64_t first = sentence.first - examples.first_token;
+            kernels_of<Real>(variant).absorb(lane.sums.table(), states, first, first + sentence.T, Real(weight),
+                                             sentence.nodes);
             expectations.add_counts(sentence, weight);
             unflushed += sentence.T;
             recent += sentence.T;
             if (recent < kTokensBetweenShortFlushes) continue;
             const bool all = unflushed >= kTokensBetweenFlushes;
-            lane.flush(hot_rows_, all ? hot_rows_.size() : hottest_);
+            lane.flush(hot_rows_, all ? hot_rows_.size() : hottest_, lane.hot);
+            lane.flush(hot_bundles->rows, all ? hot_bundles->rows.size() : hot_bundles->hottest, lane.hot_bundles);
             unflushed = all ? 0 : unflushed;
             recent = 0;
         }
@@ -239,7 +341,8 @@ void Likelihood<Real>::run_lane(int64_t k, Lane& lane, const Question& question,
     const int64_t last = lane_offsets_[size_t(k) + 1];
     for (int64_t begin = lane_offsets_[size_t(k)]; begin < last && !*stop; begin += kWindow)
         for_groups(examples_.offsets, begin, std::min(begin + kWindow, last), add, expectations.most());
-    lane.flush(hot_rows_, hot_rows_.size());
+    lane.flush(hot_rows_, hot_rows_.size(), lane.hot);
+    if (bundled(k) && !*stop) spread_bundles(k);
 }
 
 namespace {
@@ -320,12 +423,12 @@ bool Likelihood<Real>::sum_held(int64_t first, int64_t count, const Question& qu
     const int64_t begin = examples_.offsets[lane_offsets_[size_t(first)]];
     const int64_t tokens = examples_.offsets[lane_offsets_[size_t(first + count)]] - begin;
     const bool finished = run(count, count == 1 && tokens < 64, stop, question.interrupted,
-                              [&](long k) { run_lane(first + k, *slots_[size_t(k)], question, &stop); });
+                              [&](long k) { run_lane(first + k, question, &stop); });
     if (!finished) return false;
     for (int64_t k = 0; k < count; ++k)
-        if (outcome.sentence < 0) outcome.sentence = slots_[size_t(k)]->dead;
-    add_up(count, sums);
-    for (int64_t k = 0; k < count; ++k) slots_[size_t(k)]->clear_small();
+        if (outcome.sentence < 0) outcome.sentence = slot(first + k).dead;
+    add_up(first, count, sums);
+    for (int64_t k = 0; k < count; ++k) slot(first + k).clear_small();
 
     // A sentence's loss is log Z less the score of its labels. Both come from the same emissions, rounded to Real, whose
     // errors so cancel: where the score is added up by weights in float64, float32 noise on CoNLL-2003 is 10 times larger.
@@ -338,9 +441,9 @@ bool Likelihood<Real>::sum_held(int64_t first, int64_t count, const Question& qu
     return true;
 }
 
-// The sums of the first `count` slots, which are cleared on the way.
+// The sums of `count` lanes from `first` on, which are cleared on the way.
 template <class Real>
-void Likelihood<Real>::add_up(int64_t count, double* sums) {
+void Likelihood<Real>::add_up(int64_t first, int64_t count, double* sums) {
     const int64_t A = layout_->attributes(), parts = std::max(kLeastParts, layout_->size() / kPartWeights);
     int stop = 0;
     run(parts, layout_->size() < 50'000, stop, [] { return false; }, [&](long part) {
@@ -350,7 +453,7 @@ void Likelihood<Real>::add_up(int64_t count, double* sums) {
         std::vector<double*> vectors{sums + begin};
         for (int64_t lane = 1; lane < count; ++lane) vectors.push_back(others.data() + (lane - 1) * n);
         for (int64_t lane = 0; lane < count; ++lane)
-            take_sums(*layout_, slots_[size_t(lane)]->sums.table(), from, to, vectors[size_t(lane)]);
+            take_sums(*layout_, slot(first + lane).sums.table(), from, to, vectors[size_t(lane)]);
         add_in_pairs(vectors, n);
     });
     std::vector<double> of_lanes(static_cast<size_t>(count));
@@ -358,14 +461,14 @@ void Likelihood<Real>::add_up(int64_t count, double* sums) {
     for (double& sum : of_lanes) each_lane.push_back(&sum);
     layout_->each_row(hot_rows_, [&](size_t hot, int64_t k, int32_t label) {
         for (int64_t lane = 0; lane < count; ++lane)
-            of_lanes[size_t(lane)] = slots_[size_t(lane)]->hot[hot * size_t(layout_->stride()) + size_t(label)];
+            of_lanes[size_t(lane)] = slot(first + lane).hot[hot * size_t(layout_->stride()) + size_t(label)];
         add_in_pairs(each_lane, 1);
         sums[k] = of_lanes[0];  // the row itself was emptied when the lane ended
     });
     const int64_t n = transitions_.size();
     std::vector<double> between(size_t(n * count), 0.0);
     for (int64_t lane = 0; lane < count; ++lane)
-        slots_[size_t(lane)]->transitions.add_to(transitions_, between.data() + lane * n);
+        slot(first + lane).transitions.add_to(transitions_, between.data() + lane * n);
     add_in_pairs(between.data(), n, count);
     std::copy_n(between.data(), n, sums + layout_->size());
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/outcome.h"
+#include "training/bundles.h"
 #include "training/expectations.h"
 
 #include <memory>
@@ -19,6 +20,7 @@ struct Lanes {
     std::vector<int64_t> offsets;   // sentences of lane k, [lanes + 1], from 0 to B
     const int64_t* counts;          // [attributes], occurrences in the whole corpus; null where this is the whole
     int64_t N;                      // tokens of the whole corpus, where there are counts
+    std::vector<LaneStates> states{};  // [lanes], the lists of lanes with bundles; empty where none has any
 };
 
 template <class Real>
@@ -54,28 +56,50 @@ public:
 
     int64_t lanes() const { return int64_t(lane_offsets_.size()) - 1; }
 
+    // How many of `lanes` are held at once, a power of two, and the row that the first bundle of a lane has.
+    static int64_t held(const Layout& layout, int64_t lanes);
+    static int64_t first_bundle(const Layout& layout, int64_t lanes, int64_t lane) {
+        return layout.rows() + lane % held(layout, lanes) * kMostBundles;
+    }
+    int64_t bundles() const;  // of all lanes
+
 private:
     struct Lane;
     struct Question;
+    struct HotBundles {
+        std::vector<uint32_t> rows;    // summed in float64 now and then,
+        size_t hottest = 0;            // the first of them more often
+        std::vector<int32_t> places;   // [bundles] its place among them, or −1
+    };
     std::shared_ptr<const Layout> layout_;
     TransitionLayout transitions_;
     Examples examples_;
     std::vector<int64_t> lane_offsets_;  // sentences of lane k
     std::vector<uint32_t> hot_rows_;     // summed in float64 now and then,
     size_t hottest_ = 0;                 // the first of them more often
+    std::vector<int32_t> hot_places_;    // [rows] a row's place among them, or −1; only where there are bundles
+    std::vector<LaneStates> lane_states_;
+    std::vector<HotBundles> hot_bundles_;  // [lanes]
     std::vector<double> observed_;
     WeightMemory<Real> weights_;
     std::vector<double> transition_weights_;
     std::vector<std::unique_ptr<Lane>> slots_;  // lanes that are held at once, a power of two
 
+    Lane& slot(int64_t lane) const { return *slots_[size_t(lane) % slots_.size()]; }
+    const LaneStates* bundled(int64_t lane) const {
+        return lane_states_.empty() || !lane_states_[size_t(lane)].bundles ? nullptr : &lane_states_[size_t(lane)];
+    }
     void find_hot_rows(const Lanes& lanes);
+    void find_hot_bundles();
     void observe_lane(int64_t k, double* sums) const;
-    void run_lane(int64_t k, Lane& lane, const Question& question, const int* stop) const;
+    void run_lane(int64_t k, const Question& question, const int* stop) const;
+    void load_bundles(int64_t k, const Variant& variant) const;
+    void spread_bundles(int64_t k) const;
     bool sum_branch(int64_t first, int64_t count, const Question& question, Outcome& outcome, double& value,
                     double* sums);
     bool sum_held(int64_t first, int64_t count, const Question& question, Outcome& outcome, double& value,
                   double* sums);
-    void add_up(int64_t count, double* sums);
+    void add_up(int64_t first, int64_t count, double* sums);
 };
 
 }  // namespace tagline

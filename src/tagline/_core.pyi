@@ -534,6 +534,11 @@ class Layout:
         Turn attribute ids into (row offsets, rows, their values, cell offsets, cells, their values).
         """
 
+    def bundle(self, offsets: Annotated[NDArray, dict(device='cpu', writable=False)], ids: Annotated[NDArray, dict(device='cpu', writable=False)], first_row: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint32], NDArray[numpy.int64]] | None:
+        """
+        Turn the attribute ids of a lane into (row offsets, rows, cell offsets, cells), the same of its bundles, and how often each occurs; rows from first_row on are bundles. None where they would save little.
+        """
+
 class StateWeights:
     """Weights of state attributes, ready for scoring."""
 
@@ -565,10 +570,17 @@ class Examples:
 class Likelihood32:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0, bundled: list | None = None) -> None: ...
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def bundles(self) -> int: ...
+
+    @staticmethod
+    def first_bundle(layout: Layout, lanes: int, lane: int) -> int:
+        """Return the row that the first bundle of a lane has."""
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""
@@ -628,10 +640,17 @@ class Descent32:
 class Likelihood64:
     """The likelihood of labels by flat weights, and its gradient."""
 
-    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0) -> None: ...
+    def __init__(self, layout: Layout, moves: Moves, examples: Examples, lanes: Annotated[NDArray, dict(device='cpu', writable=False)], counts: Annotated[NDArray, dict(device='cpu', writable=False)] | None = None, tokens: int = 0, bundled: list | None = None) -> None: ...
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def bundles(self) -> int: ...
+
+    @staticmethod
+    def first_bundle(layout: Layout, lanes: int, lane: int) -> int:
+        """Return the row that the first bundle of a lane has."""
 
     def observed(self) -> NDArray[numpy.float64]:
         """Count how often the known labels use each weight [size]."""

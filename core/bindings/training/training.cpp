@@ -47,6 +47,33 @@ Lanes as_lanes(const Array& offsets, int64_t B, const std::optional<Array>& coun
 
 namespace {
 
+// Whether all of these are below `limit`.
+bool below(const uint32_t* numbers, int64_t count, int64_t limit) {
+    return std::all_of(numbers, numbers + count, [&](uint32_t number) { return int64_t(number) < limit; });
+}
+
+// Rows and cells of N tokens, without values, from parts at, at + 1, …; rows are below the layout's, or some of `bundles`
+// from `first_bundle` on.
+Occurrences as_occurrences(const nb::tuple& parts, size_t at, int64_t N, const Layout& layout, int64_t first_bundle,
+                           int64_t bundles, std::vector<Array>& arrays) {
+    for (size_t part = at; part < at + 4; ++part) arrays.push_back(nb::cast<Array>(parts[part]));
+    const Array* const own = arrays.data() + arrays.size() - 4;
+    const int64_t num_rows = int64_t(own[1].size()), num_cells = int64_t(own[3].size());
+    Occurrences lists{};
+    lists.row_offsets = checked<int64_t>("row offsets", own[0], {N + 1});
+    lists.rows = checked<uint32_t>("rows", own[1], {-1});
+    lists.cell_offsets = checked<int64_t>("cell offsets", own[2], {N + 1});
+    lists.cells = checked<uint32_t>("cells", own[3], {-1});
+    rising("row offsets", lists.row_offsets, N + 1, num_rows);
+    rising("cell offsets", lists.cell_offsets, N + 1, num_cells);
+    if (!std::all_of(lists.rows, lists.rows + num_rows, [&](uint32_t row) {
+            return row < layout.rows() || (row >= first_bundle && row < first_bundle + bundles);
+        }))
+        throw nb::value_error("rows: expected numbers of rows");
+    if (!below(lists.cells, num_cells, layout.cells())) throw nb::value_error("cells: expected numbers of cells");
+    return lists;
+}
+
 std::vector<int32_t> as_pairs(const char* name, const Array& pairs, int64_t L) {
     const int32_t* numbers = checked<int32_t>(name, pairs, {-1, 2});
     std::vector<int32_t> out;
@@ -91,6 +118,37 @@ const T* optional_pointer(const char* name, const nb::handle& array, int64_t cou
 }
 
 }  // namespace
+
+template <class Real>
+std::vector<LaneStates> as_lane_states(const nb::list& bundled, const Layout& layout, const Lanes& lanes,
+                                       const Examples& examples, std::vector<Array>& arrays) {
+    const int64_t count = int64_t(lanes.offsets.size()) - 1;
+    if (int64_t(nb::len(bundled)) != count) throw nb::value_error("bundled: expected one entry for each lane");
+    if (examples.states.row_values) throw nb::value_error("bundled: expected attributes without values");
+    std::vector<LaneStates> states(static_cast<size_t>(count));
+    for (int64_t k = 0; k < count; ++k) {
+        if (bundled[size_t(k)].is_none()) continue;
+        const nb::tuple parts = nb::cast<nb::tuple>(bundled[size_t(k)]);
+        if (nb::len(parts) != 9) throw nb::value_error("bundled: expected what Layout.bundle gives");
+        const Array counts = nb::cast<Array>(parts[8]);
+        LaneStates& lane = states[size_t(k)];
+        lane.counts = checked<int64_t>("counts", counts, {-1});
+        arrays.push_back(counts);
+        lane.bundles = int64_t(counts.size());
+        if (lane.bundles > kMostBundles) throw nb::value_error("bundled: expected fewer bundles");
+        lane.first_row = Likelihood<Real>::first_bundle(layout, count, k);
+        const int64_t N = examples.offsets[lanes.offsets[size_t(k) + 1]] - examples.offsets[lanes.offsets[size_t(k)]];
+        lane.tokens = as_occurrences(parts, 0, N, layout, lane.first_row, lane.bundles, arrays);
+        lane.members = as_occurrences(parts, 4, lane.bundles, layout, 0, 0, arrays);
+    }
+    const bool any = std::any_of(states.begin(), states.end(), [](const LaneStates& lane) { return lane.bundles > 0; });
+    return any ? states : std::vector<LaneStates>{};
+}
+
+template std::vector<LaneStates> as_lane_states<float>(const nb::list&, const Layout&, const Lanes&, const Examples&,
+                                                       std::vector<Array>&);
+template std::vector<LaneStates> as_lane_states<double>(const nb::list&, const Layout&, const Lanes&, const Examples&,
+                                                        std::vector<Array>&);
 
 TransitionArrays::TransitionArrays(int64_t L, const Array& transitions, const Array& edge_offsets,
                                    const Array& edge_pairs, bool start, bool end,
@@ -139,9 +197,6 @@ ExampleArrays::ExampleArrays(const Layout& layout, const TransitionArrays& trans
     of.cell_values = optional_pointer<float>("cell values", state_parts[5], num_cells);
     rising("row offsets", of.row_offsets, N + 1, num_rows);
     rising("cell offsets", of.cell_offsets, N + 1, num_cells);
-    const auto below = [](const uint32_t* numbers, int64_t count, int64_t limit) {
-        return std::all_of(numbers, numbers + count, [&](uint32_t number) { return int64_t(number) < limit; });
-    };
     if (!below(of.rows, num_rows, layout.rows())) throw nb::value_error("rows: expected numbers of rows");
     if (!below(of.cells, num_cells, layout.cells())) throw nb::value_error("cells: expected numbers of cells");
     if (!edges.is_none()) {

@@ -21,6 +21,11 @@ AttributeIds as_attributes(const Array& offsets, const Array& ids, const std::op
 // Numbers of sentences, each below B.
 const int64_t* as_order(const Array& order, int64_t B);
 
+// The lists of each lane as `bundle` gives them, or None, [lanes]; their arrays go to `arrays`.
+template <class Real>
+std::vector<LaneStates> as_lane_states(const nb::list& bundled, const Layout& layout, const Lanes& lanes,
+                                       const Examples& examples, std::vector<Array>& arrays);
+
 // Lanes that cover B sentences.
 Lanes as_lanes(const Array& offsets, int64_t B, const std::optional<Array>& counts, int64_t attributes, int64_t tokens);
 
@@ -50,10 +55,17 @@ struct TrainingSet {
     std::mutex busy;
 
     TrainingSet(std::shared_ptr<const Layout> layout, const TransitionArrays& transitions,
-                const ExampleArrays& examples, const Array& lanes, const std::optional<Array>& counts, int64_t tokens)
+                const ExampleArrays& examples, const Array& lanes, const std::optional<Array>& counts, int64_t tokens,
+                const std::optional<nb::list>& bundled)
         : arrays(examples),
           likelihood(layout, transitions.layout, arrays.examples,
-                     as_lanes(lanes, arrays.examples.B, counts, layout->attributes(), tokens)) {}
+                     cut(*layout, as_lanes(lanes, arrays.examples.B, counts, layout->attributes(), tokens), bundled)) {}
+
+private:
+    Lanes cut(const Layout& layout, Lanes lanes, const std::optional<nb::list>& bundled) {
+        if (bundled) lanes.states = as_lane_states<Real>(*bundled, layout, lanes, arrays.examples, arrays.arrays);
+        return lanes;
+    }
 };
 
 template <class Real>

@@ -76,6 +76,26 @@ Placed place(const Layout& layout, const Array& offsets, const Array& ids, const
             adopt(std::move(lists.cell_offsets)), adopt(std::move(lists.cells)), optional(lists.cell_values)};
 }
 
+using Bundled = std::tuple<Result<int64_t>, Result<uint32_t>, Result<int64_t>, Result<uint32_t>, Result<int64_t>,
+                           Result<uint32_t>, Result<int64_t>, Result<uint32_t>, Result<int64_t>>;
+
+std::optional<Bundled> bundle(const Layout& layout, const Array& offsets, const Array& ids, int64_t first_row) {
+    const AttributeIds tokens = as_attributes(offsets, ids, std::nullopt, layout.attributes());
+    BundledLists lists;
+    {
+        const nb::gil_scoped_release release;
+        if (!tagline::bundle(layout, tokens, int64_t(offsets.size()) - 1, first_row, lists)) return std::nullopt;
+        lists.tokens.rows.shrink_to_fit();
+        lists.tokens.cells.shrink_to_fit();
+    }
+    OccurrenceLists &of = lists.tokens, &members = lists.members;
+    return Bundled{adopt(std::move(of.row_offsets)),       adopt(std::move(of.rows)),
+                   adopt(std::move(of.cell_offsets)),      adopt(std::move(of.cells)),
+                   adopt(std::move(members.row_offsets)),  adopt(std::move(members.rows)),
+                   adopt(std::move(members.cell_offsets)), adopt(std::move(members.cells)),
+                   adopt(std::move(lists.counts))};
+}
+
 // Weights of state attributes in float64, added up in the order of a token's attributes.
 struct ExactStateWeights {
     std::shared_ptr<FlatWeights> flat;
@@ -131,9 +151,15 @@ void bind_likelihood(nb::module_& m, const char* name, const char* descent) {
     using Own = TrainingSet<Real>;
     nb::class_<Own>(m, name, "The likelihood of labels by flat weights, and its gradient.")
         .def(nb::init<std::shared_ptr<const Layout>, const TransitionArrays&, const ExampleArrays&, const Array&,
-                      const std::optional<Array>&, int64_t>(),
-             "layout"_a, "moves"_a, "examples"_a, "lanes"_a, "counts"_a.none() = nb::none(), "tokens"_a = 0)
+                      const std::optional<Array>&, int64_t, const std::optional<nb::list>&>(),
+             "layout"_a, "moves"_a, "examples"_a, "lanes"_a, "counts"_a.none() = nb::none(), "tokens"_a = 0,
+             "bundled"_a.none() = nb::none())
         .def_prop_ro("size", [](const Own& own) { return own.likelihood.size(); })
+        .def_prop_ro("bundles", [](const Own& own) { return own.likelihood.bundles(); })
+        .def_static("first_bundle", [](const Layout& layout, int64_t lanes, int64_t lane) {
+            if (lanes < 1 || lane < 0 || lane >= lanes) throw nb::value_error("lane: expected one of the lanes");
+            return Likelihood<Real>::first_bundle(layout, lanes, lane);
+        }, "layout"_a, "lanes"_a, "lane"_a, "Return the row that the first bundle of a lane has.")
         .def("observed", [](const Own& own) { return adopt(std::vector<double>(whole(own).observed())); },
              "Count how often the known labels use each weight [size].")
         .def(
@@ -271,7 +297,10 @@ void bind_weights(nb::module_& m) {
         .def_prop_ro("rows", &Layout::rows)
         .def_prop_ro("cells", &Layout::cells)
         .def("place", place, "offsets"_a, "ids"_a, "values"_a.none(),
-             "Turn attribute ids into (row offsets, rows, their values, cell offsets, cells, their values).");
+             "Turn attribute ids into (row offsets, rows, their values, cell offsets, cells, their values).")
+        .def("bundle", bundle, "offsets"_a, "ids"_a, "first_row"_a,
+             "Turn the attribute ids of a lane into (row offsets, rows, cell offsets, cells), the same of its bundles, "
+             "and how often each occurs; rows from first_row on are bundles. None where they would save little.");
     nb::class_<StateWeights>(m, "StateWeights", "Weights of state attributes, ready for scoring.")
         .def(nb::init<std::shared_ptr<const Layout>, const Array&>(), "layout"_a, "weights"_a)
         .def("emissions", &StateWeights::emissions, "offsets"_a, "ids"_a, "values"_a.none(),

@@ -74,6 +74,7 @@ class Likelihood:
         scratch: a folder for what training reads in each pass; None to hold it in memory.
         local: whether each token is normalised by itself.
         part: how the sentences are cut where they are a part of a corpus, or not as usual; None for a whole one.
+        bundles: whether attributes that come together often are added up once, as one.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Likelihood:
         scratch: Path | None = None,
         local: bool = False,
         part: Part | None = None,
+        bundles: bool = True,
     ) -> None:
         compiled.require()
         core = compiled.core
@@ -125,7 +127,12 @@ class Likelihood:
         )
         kind = core.Likelihood32 if precision == "float32" else core.Likelihood64
         cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
-        self.core = kind(layout, moves, examples, cut.lanes, cut.counts, cut.tokens)
+        bundled = None
+        if bundles and states.values is None:
+            bundled = [
+                bundle_lane(kind, layout, features, cut.lanes, lane, scratch) for lane in range(len(cut.lanes) - 1)
+            ]
+        self.core = kind(layout, moves, examples, cut.lanes, cut.counts, cut.tokens, bundled)
 
     @property
     def size(self) -> int:
@@ -181,6 +188,26 @@ class Likelihood:
                 f"sentence {error}: expected a labelling that rules and label sets allow, got none"
             ) from None
         return value, gradient
+
+
+def bundle_lane(
+    kind: Any, layout: Any, features: Features, lanes: IntArray, lane: int, scratch: Path | None
+) -> tuple[Any, ...] | None:
+    """Return what ``layout.bundle`` makes of one lane's tokens, in mapped files where there is a folder for them."""
+    first, last = features.offsets[lanes[lane]], features.offsets[lanes[lane + 1]]
+    offsets = features.states.offsets[first : last + 1]
+    ids = np.ascontiguousarray(features.states.ids[offsets[0] : offsets[-1]])
+    bundled: tuple[Any, ...] | None = layout.bundle(
+        offsets - offsets[0], ids, kind.first_bundle(layout, len(lanes) - 1, lane)
+    )
+    if bundled is None or scratch is None:
+        return bundled
+    mapped = []
+    for part, array in enumerate(bundled[:4]):  # those of tokens; there are few bundles
+        path = scratch / f"bundled-{lane}-{part}"
+        path.write_bytes(array.data)
+        mapped.append(np.memmap(path, array.dtype, "r") if array.size else array)
+    return *mapped, *bundled[4:]
 
 
 def place_on_disk(layout: Any, attributes: Attributes, folder: Path, block: int = 1 << 18) -> tuple[Any, ...]:
