@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 SANITIZED := .venv-sanitized
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Packages are installed without bytecode. Were none written at the first import either, as images of containers like to
+# ask, every process of the tests would compile PyTorch, transformers and Ray anew.
+unexport PYTHONDONTWRITEBYTECODE
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 # ON takes warnings for errors where the core is compiled into .venv, as .ci/run does.
 WERROR ?= OFF
