@@ -129,6 +129,8 @@ class Likelihood:
         cut = part or Part(lane_offsets(features.offsets, lane_count(features.num_tokens)))
         bundled = None
         if bundles and states.values is None:
+            if (np.diff(cut.lanes) < 0).any() or cut.lanes[-1] != features.num_sentences:
+                raise ValueError(f"lanes: expected to rise from 0 to {features.num_sentences}")
             bundled = [
                 bundle_lane(kind, layout, features, cut.lanes, lane, scratch) for lane in range(len(cut.lanes) - 1)
             ]
