@@ -33,9 +33,9 @@ TAGLINE_INLINED inline void repeat(Work work) {
     }
 }
 
-// How many independent sums a tile makes.
+// How many independent sums a tile makes. Of tiles of two vectors the last one has three where a vector would be left over.
 template <int kVectors>
-constexpr int kSumsOfTile = kVectors == 1 ? 4 : kVectors == 2 ? 2 : 1;
+constexpr int kSumsOfTile = kVectors == 1 ? 4 : kVectors == 2 || kTile == 2 ? 2 : 1;
 
 // V is the vector. Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed. Where there are
 // fewer registers than sums, half of the sentences go first: sums that are spilled take 1.1 times as long (AVX2, 128 labels).
@@ -88,9 +88,10 @@ template <class Ring, int kCount, class Real, class Emit>
 TAGLINE_INLINED inline void multiply(const Real* const* v, const Real* matrix, int64_t L, int64_t S, Emit emit) {
     const int64_t vectors = S / Lanes<Real>::width;
     int64_t n = 0;
-    for (; n + kTile <= vectors; n += kTile) multiply_tile<Ring, Vec<Real>, kCount, kTile>(v, matrix, L, S, n, emit);
+    for (; n + kTile <= vectors && (kTile > 2 || n + 3 != vectors); n += kTile)
+        multiply_tile<Ring, Vec<Real>, kCount, kTile>(v, matrix, L, S, n, emit);
     for (; n < vectors; ++n) {
-        if (kTile > 2 && n + 3 == vectors) return multiply_tile<Ring, Vec<Real>, kCount, 3>(v, matrix, L, S, n, emit);
+        if (n + 3 == vectors) return multiply_tile<Ring, Vec<Real>, kCount, 3>(v, matrix, L, S, n, emit);
         if (kTile > 2 && n + 2 == vectors) return multiply_tile<Ring, Vec<Real>, kCount, 2>(v, matrix, L, S, n, emit);
         multiply_tile<Ring, Vec<Real>, kCount, 1>(v, matrix, L, S, n, emit);
     }

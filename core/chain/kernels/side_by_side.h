@@ -38,6 +38,7 @@ inline Vec<Real> powers_of_minus(Counts<Real> k) {
 template <class Real>
 inline int sums_at(int64_t j, int64_t L) {
     const int64_t vectors = padded<Real>(L) / Lanes<Real>::width, n = j / Lanes<Real>::width;
+    if (kTile == 2) return vectors == 1 ? 4 : 2;
     const int64_t tiled = vectors / kTile * kTile, tile = n < tiled ? kTile : vectors - tiled;
     return tile == 1 ? 4 : tile == 2 ? 2 : 1;
 }
@@ -95,16 +96,17 @@ template <class Real, class Emit>
 TAGLINE_INLINED inline void multiply_abreast(const Real* v, const Real* matrix, int64_t L, int64_t S,
                                              const Emit& emit) {
     const int64_t vectors = S / Lanes<Real>::width;
-    const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width, tiled = whole < L ? whole : L;
-    constexpr int kWholeSums = kTile == 4 ? 1 : 2;
-    if (tiled > 0) multiply_abreast_range<kWholeSums, kTile == 4 ? 16 : 6>(v, matrix, L, S, 0, tiled, emit);
-    if (tiled == L) return;
+    int64_t tiled = 0;
+    if constexpr (kTile == 4) {
+        const int64_t whole = vectors / kTile * kTile * Lanes<Real>::width;
+        tiled = whole < L ? whole : L;
+        if (tiled > 0) multiply_abreast_range<1, 16>(v, matrix, L, S, 0, tiled, emit);
+        if (tiled == L) return;
+    }
     const int sums = sums_at<Real>(tiled, L);
     if (sums == 4) return multiply_abreast_range<4, kRegisters / 4>(v, matrix, L, S, tiled, L, emit);
-    if constexpr (kTile == 4) {
-        if (sums == 2) return multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, tiled, L, emit);
-        multiply_abreast_range<1, 16>(v, matrix, L, S, tiled, L, emit);
-    }
+    if (kTile == 2 || sums == 2) return multiply_abreast_range<2, kRegisters / 2>(v, matrix, L, S, tiled, L, emit);
+    if constexpr (kTile == 4) multiply_abreast_range<1, 16>(v, matrix, L, S, tiled, L, emit);
 }
 
 // The first half (or second) of every kSpan lanes.
