@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("triton")
+tl = pytest.importorskip("triton.language")
 
 from torch._dynamo.backends.debugging import aot_eager  # noqa: E402
 
 from tagline.chain.tensors import TensorChain, batched, masked, recipes  # noqa: E402
+from tagline.chain.tensors.kernels import sweeps  # noqa: E402
 from tagline.chain.tensors.kernels.launches import Layout  # noqa: E402
 from tagline.chain.tensors.masked import ALL, BY_LENGTHS, BY_MASK, PaddedBatch  # noqa: E402
 
@@ -113,7 +114,10 @@ def test_tokens_with_the_tag_that_is_ignored_do_not_count(fused: Any, by: int) -
     check(Case(fused[1], by, ignored=True), "token_mean")
 
 
-@pytest.mark.parametrize("options", [{"scale": 60.0}, {"forbidden": True}, {"T": 1}, {"L": 1}, {"L": 20}])
+AWKWARD = ({"scale": 60.0}, {"forbidden": True}, {"T": 1}, {"L": 1}, {"L": 20}, {"T": 30, "spread": 4.0}, {"T": 31})
+
+
+@pytest.mark.parametrize("options", AWKWARD)
 def test_loss_of_awkward_scores(fused: Any, options: Any) -> None:
     check(Case(fused[1], BY_MASK, **options), "mean")
 
@@ -127,8 +131,9 @@ def test_tags_of_another_type_have_a_recipe_of_their_own(fused: Any) -> None:
 
 
 @pytest.mark.usefixtures("short_chunks")
-def test_loss_in_chunks(fused: Any) -> None:
-    check(Case(fused[1], BY_MASK, T=20), "sum")
+@pytest.mark.parametrize("T", [20, 50], ids=["3 chunks", "7 chunks"])
+def test_loss_in_chunks(fused: Any, T: int) -> None:
+    check(Case(fused[1], BY_MASK, T=T), "sum")
 
 
 @pytest.mark.parametrize("options", [{}, {"L": 66}], ids=["few labels", "many labels"])
@@ -153,8 +158,10 @@ def test_what_lay_in_memory_before_does_not_matter(
 
 @pytest.fixture
 def crowd(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Few sentences are many: several a program."""
-    monkeypatch.setattr(recipes, "FREE", {labels: (*how[:3], 0) for labels, how in recipes.FREE.items()})
+    """Few sentences are many: several a program, sorted two by two where they are sorted."""
+    ways = {labels: (first._replace(crowd=0),) for labels, (first, *_) in recipes.FREE.items()}
+    monkeypatch.setattr(recipes, "FREE", ways)
+    monkeypatch.setattr(recipes, "TURNS", 2)
     recipes.forget()
     yield
     recipes.forget()
@@ -170,8 +177,18 @@ def test_loss_of_a_crowd(fused: Any, options: Any) -> None:
 
 
 @pytest.mark.usefixtures("crowd")
-def test_sums_that_grow_by_the_number_of_labels(fused: Any) -> None:
-    case = Case(fused[1], ALL, L=32, T=16, scale=0.0, spread=0.0)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="kernels that are compiled keep their order")
+@pytest.mark.parametrize("L", [3, 20, 70])
+def test_axes_in_the_order_of_another_triton(fused: Any, monkeypatch: pytest.MonkeyPatch, L: int) -> None:
+    monkeypatch.setattr(sweeps, "FROM_FIRST", tl.constexpr(not sweeps.FROM_FIRST.value))
+    check(Case(fused[1], BY_MASK, L=L, T=5), "mean")
+
+
+@pytest.mark.usefixtures("crowd")
+@pytest.mark.parametrize("L", [32])
+def test_sums_that_grow_by_the_number_of_labels(fused: Any, L: int) -> None:
+    """As at the beginning of training, when all scores are alike."""
+    case = Case(fused[1], ALL, L=L, T=16, scale=0.0, spread=0.0)
     check(case, "mean")
 
 

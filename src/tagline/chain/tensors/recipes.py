@@ -26,13 +26,11 @@ SIDE = 16  # sentences side by side, where labels come in blocks
 LINES = 32  # of a matrix that are read at once, where there are more labels than registers hold
 STREAMED = 128  # sentences up to which a program of its own for each reads the matrix faster than blocks do
 ROWS = 32  # of a sentence, prepared by one program
-LONG, FEW, STEPS = 256, 64, 32  # at most FEW sentences of at least LONG rows are summed over in chunks of so many steps
-LONGER, MORE_STEPS = 2048, 128  # the steps of a chunk, where sentences are longer
+LONG, FEW, STEPS = 256, 64, 32  # at most FEW sentences of at least LONG rows are summed over in chunks of STEPS or more
 LONG_BEST, FEW_BEST, STEPS_BEST = 1024, 128, 64  # the same for the best labelling
 POINTED = 1 << 17  # rows up to which pointers pay
 WARPS = {16: 1, 32: 1, 64: 4, 128: 4}  # of a sweep, by labels
-# Of a free sweep, by labels: warps, groups of lanes, sentences a program, and sentences from which it takes so many.
-FREE = {32: (1, 4, 4, 1024), 64: (2, 4, 1, 0), 128: (4, 4, 2, 133)}
+TURNS = 256  # neighbours among which sentences are sorted by length, where not all are swept at the same time
 SPREAD, SPREAD_REGISTERS = 512, 40  # numbers of a program that spreads; registers of a thread, for more threads
 PAIR_LABELS = 64  # of a block of gradients of transitions
 PAIR = {16: (32, 1, 1056), 32: (32, 1, 1056), 64: (64, 4, 66), 128: (32, 8, 132)}  # rows, warps, programs by labels
@@ -46,6 +44,32 @@ SCORES = "emissions transitions start end"
 CHAIN, PADDED = f"{SCORES} first lengths labels", f"{SCORES} counts tags"
 SLOPES = "gradient by_pair by_start by_end"  # of the scores
 F32, F64, I32, I64 = torch.float32, torch.float64, torch.int32, torch.int64
+
+
+class Free(NamedTuple):
+    """How `sweeps.sweep_free` is run.
+
+    Attributes:
+        crowd: for how many sentences, at least.
+        warps, groups, together, beside, sorted: its W, G, Q, BESIDE and SORTED.
+        registers: of a thread, at most; None where the compiler may choose.
+    """
+
+    crowd: int
+    warps: int
+    groups: int
+    together: int
+    beside: bool = False
+    sorted: bool = False
+    registers: int | None = None
+
+
+FREE = {
+    16: (Free(2048, 1, 2, 4, True),),
+    32: (Free(2560, 1, 1, 8, True), Free(1024, 1, 1, 4, True)),
+    64: (Free(0, 2, 4, 1),),
+    128: (Free(0, 4, 4, 1, sorted=True, registers=168),),  # so that three programs run side by side
+}  # by labels
 
 
 class Size(NamedTuple):
@@ -80,7 +104,7 @@ class Size(NamedTuple):
         """The steps of a chunk, where the sums over sentences are made in chunks; otherwise 0."""
         if self.longest < LONG or self.B > FEW or self.Lp > WARP_LABELS:
             return 0
-        return STEPS if self.longest < LONGER else MORE_STEPS
+        return max(STEPS, 1 << (self.longest.bit_length() - 1) // 2)  # about as many steps as chunks
 
     @property
     def steps_of_best(self) -> int:
@@ -89,14 +113,10 @@ class Size(NamedTuple):
         return STEPS_BEST if long else 0
 
     @property
-    def free(self) -> tuple[int, int, int] | None:
-        """Warps, groups of lanes and sentences of a free sweep; None where another is faster."""
-        if self.steps or self.Lp not in FREE:
-            return None
-        warps, groups, together, crowd = FREE[self.Lp]
-        if crowd <= self.B:
-            return warps, groups, together
-        return None if self.Lp <= WARP_LABELS else (warps, groups, 1)
+    def free(self) -> Free | None:
+        """How a free sweep is run; None where another is faster."""
+        ways = () if self.steps else FREE.get(self.Lp, ())
+        return next((way for way in ways if way.crowd <= self.B), None)
 
     @property
     def parts(self) -> int:
@@ -228,6 +248,7 @@ def _sweep_parts(s: Size) -> dict[str, Part]:
         "parts": Part(F64, B * s.parts * 3),
         "sums": Part(F64, B),
         "reached": Part(F32, B * 2 * Lp if Lp > TILE_LABELS else 1),
+        "turns": Part(I32, B),
     }
     if s.steps:
         count = B * s.chunks(s.steps)
@@ -244,10 +265,11 @@ def _sweep_launches(s: Size) -> list[Launch]:
     B, L, Lp = s.B, s.L, s.Lp
     shares, together = (Lp // LINES, LINES) if Lp > SHARED_LABELS else (1, Lp)
     rows, labels = _rows(s), _labels(s)
+    turns = TURNS if s.free and s.free.sorted else 0
     prepare = Launch(
         scores.prepare, (shares + B * s.parts,),
-        f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts",
-        L, s.quads, s.parts, Lp, together, shares, ROWS, s.labelled, s.moved, num_warps=2 if Lp == 32 else 4,
+        f"emissions {rows} first lengths {labels} transitions start end potentials facts live x owners parts turns",
+        L, s.quads, s.parts, B, Lp, together, shares, ROWS, s.labelled, s.moved, turns, num_warps=2 if Lp == 32 else 4,
     )  # fmt: skip
     finish = Launch(
         logs.finish, (B,),
@@ -273,7 +295,8 @@ def _sweeps(s: Size) -> list[Launch]:
             sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, LINES, False, streamed, num_warps=16, num_stages=1
         )
         return [last] if streamed else [blocks, last]
-    pairs, alone = Lp <= WARP_LABELS, s.free is None and not s.steps
+    pairs, free = Lp <= WARP_LABELS, s.free
+    alone = free is None and not s.steps
     last = Launch(sweeps.sweep, (B, 2), swept, L, N, s.quads, Lp, 0, pairs, alone, num_warps=WARPS[Lp])
     if s.steps:
         count, between = s.chunks(s.steps), "matrices exponents between sums"
@@ -284,14 +307,16 @@ def _sweeps(s: Size) -> list[Launch]:
             Launch(chunks.fill, (B, count, 2), f"{inputs} between states", N, s.quads, *sizes, num_warps=1),
             last,
         ]
-    if s.free is None:
+    if free is None:
         return [last]
-    warps, groups, together = s.free
-    free = Launch(
-        sweeps.sweep_free, (triton.cdiv(B, together), 2), f"{inputs} states sums",
-        N, B, s.quads, Lp, warps, groups, together, num_warps=warps, num_stages=1,
+    limit = {} if free.registers is None else {"maxnreg": free.registers}
+    first = Launch(
+        sweeps.sweep_free, (triton.cdiv(B, free.together), 2),
+        "x first lengths turns potentials facts states sums",
+        N, B, s.quads, Lp, free.warps, free.groups, free.together, free.beside, free.sorted,
+        num_warps=free.warps, num_stages=1, **limit,
     )  # fmt: skip
-    return [free, last]
+    return [first, last]
 
 
 def _pair_shape(s: Size) -> tuple[int, int, int, int]:

@@ -57,7 +57,8 @@ def finish(
         worst = tl.maximum(worst, tl.load(part + 2, mask=c < chunks, other=0.0))
         if LABELLED:
             gold += tl.load(part + 1, mask=c < chunks, other=0.0)
-    flagged = (tl.load(flags + 2 * b) | tl.load(flags + 2 * b + 1)) != 0
+    track = tl.load(facts + 2) > 0  # only then was anything written to the flags
+    flagged = (tl.load(flags + 2 * b, mask=track, other=0) | tl.load(flags + 2 * b + 1, mask=track, other=0)) != 0
     flagged = (n > 0) & (flagged | (tl.max(worst) + tl.load(facts + 1) > GUARD))
     tl.store(flags + 2 * b, flagged.to(tl.int32))
     j = tl.arange(0, Lp)

@@ -38,11 +38,14 @@ def exponential(d):
 
 @triton.jit
 def prepare(
-    emissions, rows, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, L,
-    quads, chunks, Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
-    MOVED: tl.constexpr,
+    emissions, rows, first, lengths, labels, transitions, start, end, potentials, facts, live, x, owners, parts, turns,
+    L, quads, chunks, B, Lp: tl.constexpr, M: tl.constexpr, P: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr,
+    MOVED: tl.constexpr, TURNS: tl.constexpr,
 ):  # fmt: skip
-    """Write what `_potentials` does in the first P programs, M rows at a time, and what `_rows` does in the others."""
+    """Write what `_potentials` does in the first P programs, M rows at a time, and what `_rows` does in the others.
+
+    With TURNS, also which sentence comes when, the longest first among so many neighbours.
+    """
     pid = tl.program_id(0) - P
     if pid < 0:
         _potentials(transitions, start, end, potentials, facts, live, pid + P, L, Lp, M, P)
@@ -51,6 +54,17 @@ def prepare(
             pid // chunks, pid % chunks, emissions, rows, first, lengths, labels, transitions, start, end, x, owners,
             parts, L, 4 * quads, chunks, Lp, R, LABELLED, MOVED,
         )  # fmt: skip
+        if TURNS > 0 and pid % chunks == 0:
+            _take_turn(lengths, turns, pid // chunks, B, TURNS)
+
+
+@triton.jit
+def _take_turn(lengths, turns, b, B, S: tl.constexpr):
+    """Write a sentence where its length puts it among S neighbours; of like ones the first comes first."""
+    other = b // S * S + tl.arange(0, S)
+    n, length = tl.load(lengths + b), tl.load(lengths + other, mask=other < B, other=-1)
+    before = (length > n) | ((length == n) & (other < b))
+    tl.store(turns + b // S * S + tl.sum(before.to(tl.int32)), b)
 
 
 @triton.jit

@@ -4,9 +4,10 @@
     y_last = exp(end) ⊙ x_last      y_t = x_t ⊙ (E · y_(t+1)) · 2^s           (backwards: x ⊙ β)
 
 The two are one recursion: backwards with Eᵀ from the last row. 2^s keeps the maximum near 2^TARGET; it is taken from
-the step before, off the critical path, and exact. A product over all labels is accurate while the ranges of scores stay
-within `logs.GUARD` nats a step; with forbidden transitions the labels that can be reached are carried along, and a
-sentence in which one of them dies out is flagged.
+the step before, and exact. No step takes more from the maximum than the range of the transitions: where that is SELDOM
+or less, one s serves for four steps. A product over all labels is accurate while the ranges of scores stay within
+`logs.GUARD` nats a step; with forbidden transitions the labels that can be reached are carried along, and a sentence in
+which one of them dies out is flagged.
 
 A program takes one sentence and direction, with E in registers; `sweep_free` is faster for many labels or sentences,
 but knows no forbidden transitions. Where there are more labels than registers hold, E is read anew at every step, but
@@ -21,8 +22,11 @@ import triton
 import triton.language as tl
 
 TARGET = tl.constexpr(50)
+ONE = tl.constexpr(2.0**-TARGET.value)  # brings a maximum from 2^TARGET to 1
 FADED = tl.constexpr(2.0**-48)
-RARE = tl.constexpr(7.5)  # the range of transitions, in nats, up to which one scale serves for four steps
+RARE = tl.constexpr(7.5)  # the range of transitions, in nats, up to which one scale serves for four products of chunks
+SELDOM = tl.constexpr(12.0)  # and for four steps: a maximum is above 2^-20 then, all else within 2^-87 of it (`GUARD`)
+FROM_FIRST = tl.constexpr([int(part) for part in triton.__version__.split(".")[:2]] < [3, 7])  # see `_matrix`
 LN_2 = tl.constexpr(0.6931471805599453)
 
 
@@ -51,8 +55,17 @@ def _led(reach, a, x, AXIS: tl.constexpr):
 
 
 @triton.jit
-def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, TRACK: tl.constexpr):
-    """Sweep from v, the state of the first of n rows, over the others.
+def _scale(v, due):
+    """Return what `rescale` does for the maximum of v, where that is due; otherwise 0 and 1."""
+    s, scale = tl.zeros([], tl.int32), tl.full([], 1.0, tl.float32)
+    if due:
+        s, scale = rescale(tl.max(v))
+    return s, scale
+
+
+@triton.jit
+def along(v, source, target, step, n, last, a1, a2, here, often, PAIRS: tl.constexpr, TRACK: tl.constexpr):
+    """Sweep from v, the state of the first of n rows, over the others; rescale at every step only if `often`.
 
     PAIRS: the vector lies along the rows and the columns of the tile in turns, so that it never changes its layout;
     otherwise it is turned after each step. Returns Σ v·last of the last row, the sum of the exponents, and whether a
@@ -70,19 +83,23 @@ def along(v, source, target, step, n, last, a1, a2, here, PAIRS: tl.constexpr, T
         t = 2 * pair
         x5 = tl.load(source + (t + 5) * step, mask=here & (t + 5 < n), other=0.0)
         x6 = tl.load(source + (t + 6) * step, mask=here & (t + 6 < n), other=0.0)
-        most = tl.max(v)
         if TRACK:
+            most = tl.max(v)
             faded |= _faded(v, reach, most)
-        s, scale = rescale(most)
+            s, scale = rescale(most)
+        else:
+            s, scale = _scale(v, often | (pair % 2 == 0))
         shifts += s
         across = tl.sum(v[:, None] * a1, axis=0) * (x1 * scale)
         tl.store(target + (t + 1) * step, across, mask=here)
-        most = tl.max(across)
         if TRACK:
+            most = tl.max(across)
             crossed = _led(reach, a1, x1, 0)
             faded |= _faded(across, crossed, most)
             reach = _led(crossed, a2 if PAIRS else a1, x2, 1 if PAIRS else 0)
-        s, scale = rescale(most)
+            s, scale = rescale(most)
+        else:
+            s, scale = _scale(across, often)
         shifts += s
         if PAIRS:
             v = tl.sum(a2 * across[None, :], axis=1) * (x2 * scale)
@@ -160,14 +177,27 @@ def sweep(
 ):  # fmt: skip
     """Write v and y ``[2, N, L]``, log Σ v·exp(end) without what was taken out ``[B]``, and flags ``[B, 2]``.
 
-    Without FREE, and where no transition is forbidden, only the flags: another kernel does the rest. K is 0 where E
-    lies in registers; otherwise so many of its rows are read at once, and `reached` is scratch ``[B, 2, Lp]``.
+    Flags mean nothing where no transition is forbidden. There, and without FREE, nothing is written: another kernel
+    does it. K is 0 where E lies in registers; otherwise so many of its rows are read at once, and `reached` is scratch
+    ``[B, 2, Lp]``.
     """
+    track = tl.load(facts + 2) > 0
+    if track or FREE:
+        _sweep(
+            track, x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N, quads, Lp, K, PAIRS,
+            FREE,
+        )  # fmt: skip
+
+
+@triton.jit
+def _sweep(
+    track, x, first, lengths, potentials, facts, live, states, sums, flags, reached, L, N, quads,
+    Lp: tl.constexpr, K: tl.constexpr, PAIRS: tl.constexpr, FREE: tl.constexpr,
+):  # fmt: skip
     b, backward = tl.program_id(0), tl.program_id(1)
     n = tl.load(lengths + b).to(tl.int32)
     faded = n * 0
-    track = tl.load(facts + 2) > 0
-    if (n > 0) & (track | FREE):
+    if n > 0:
         j, width = tl.arange(0, Lp), 4 * quads
         here = j < width
         last = tl.load(potentials + 2 * Lp * Lp + (1 - backward) * Lp + j)
@@ -193,39 +223,74 @@ def sweep(
             tile = j[:, None] * Lp + j[None, :]
             a1 = tl.load(matrix + tile)
             a2 = tl.load(potentials + (1 - backward) * Lp * Lp + tile)
+            source, target, often = source + j, target + j, tl.load(facts + 1).to(tl.float32) > SELDOM
             if track or not FREE:
-                total, shifts, faded = along(v, source + j, target + j, step, n, last, a1, a2, here, PAIRS, True)
+                total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, often, PAIRS, True)
             else:
-                total, shifts, faded = along(v, source + j, target + j, step, n, last, a1, a2, here, PAIRS, False)
+                total, shifts, faded = along(v, source, target, step, n, last, a1, a2, here, often, PAIRS, False)
         if backward == 0:
             tl.store(sums + b, tl.log(total.to(tl.float64)) - shifts.to(tl.float64) * LN_2)
     tl.store(flags + 2 * b + backward, faded)
 
 
 @triton.jit
+def _matrix(matrix, Lp: tl.constexpr, W: tl.constexpr, G: tl.constexpr, Q: tl.constexpr):
+    """Load E with five axes: Q times the same, G groups of its rows, W of its columns, and the rows and columns of one.
+
+    Triton deals an array out to lanes, then warps, then registers, the last axis first. After that versions up to 3.6
+    go from the first axis on, others back from the last but one. So the first four axes are turned round for these,
+    and columns, Q, G, W and rows follow each other in either case.
+    """
+    R: tl.constexpr = Lp // G
+    C: tl.constexpr = Lp // W
+    q, g, w = tl.arange(0, Q) * 0, tl.arange(0, G) * R, tl.arange(0, W) * C
+    r, c = tl.arange(0, R), tl.arange(0, C)[None, None, None, None, :]
+    if FROM_FIRST:  # [Q, G, W, R, C]
+        i = q[:, None, None, None, None] + g[None, :, None, None, None] + r[None, None, None, :, None]
+        j = w[None, None, :, None, None] + c
+    else:  # [R, W, G, Q, C]
+        i = r[:, None, None, None, None] + g[None, None, :, None, None] + q[None, None, None, :, None]
+        j = w[None, :, None, None, None] + c
+    return tl.load(matrix + i * Lp + j)
+
+
+@triton.jit
+def _times(v, a, Lp: tl.constexpr, G: tl.constexpr, Q: tl.constexpr):
+    """v · E of Q sentences ``[Q, W, C]``, for an E as `_matrix` loads it."""
+    along = tl.reshape(v, [Q, G, Lp // G])
+    if FROM_FIRST:
+        product = tl.sum(tl.sum(along[:, :, None, :, None] * a, axis=3), axis=1)
+    else:
+        along = tl.permute(along, [2, 1, 0])
+        product = tl.permute(tl.sum(tl.sum(along[:, None, :, :, None] * a, axis=0), axis=1), [1, 0, 2])
+    return product
+
+
+@triton.jit
 def sweep_free(
-    x, first, lengths, potentials, facts, states, sums, N, B, quads,
-    Lp: tl.constexpr, W: tl.constexpr, G: tl.constexpr, Q: tl.constexpr,
+    x, first, lengths, turns, potentials, facts, states, sums, N, B, quads,
+    Lp: tl.constexpr, W: tl.constexpr, G: tl.constexpr, Q: tl.constexpr, BESIDE: tl.constexpr, SORTED: tl.constexpr,
 ):  # fmt: skip
     """Write what `sweep` does except for flags, where no transition is forbidden, for Q sentences a program.
 
-    Each of W warps takes as many columns of E, and G groups of its lanes as many rows: with five axes, Triton lays E
-    out like that. A lane then reads Lp / G numbers of a vector for Lp² / 32W products, where reading all Lp of them is
-    what a step would take longest for. No step takes more from the maximum than the range of the transitions: where
-    that is RARE or less, one scale serves for four steps.
+    Each of W warps takes as many columns of E, and G groups of its lanes as many rows. A lane then reads Lp / G numbers
+    of a vector for Lp² / 32W products, where reading all Lp of them is what a step would take longest for. With BESIDE
+    lanes also share out the sentences, and each has more of E: that is faster for many sentences and few labels. With
+    SORTED `turns` says which sentence comes when.
     """
-    b, backward = tl.program_id(0) * Q + tl.arange(0, Q), tl.program_id(1)
-    R: tl.constexpr = Lp // G
+    at, backward = tl.program_id(0) * Q + tl.arange(0, Q), tl.program_id(1)
     C: tl.constexpr = Lp // W
     if tl.load(facts + 2) == 0:
-        n = tl.load(lengths + b, mask=b < B, other=0).to(tl.int32)
+        b = at
+        if SORTED:
+            b = tl.load(turns + at, mask=at < B, other=0)
+        n = tl.load(lengths + b, mask=at < B, other=0).to(tl.int32)
         rows = n[:, None, None]
         j, width = tl.arange(0, W)[:, None] * C + tl.arange(0, C)[None, :], 4 * quads  # [W, C]
         here = (j < width)[None, :, :]
-        i = tl.arange(0, G)[:, None, None, None] * R + tl.arange(0, R)[None, None, :, None]
-        a = tl.load(potentials + backward * Lp * Lp + (i * Lp + j[None, :, None, :])[None])  # [1, G, W, R, C]
-        often = tl.load(facts + 1).to(tl.float32) > RARE
-        row = tl.load(first + b, mask=b < B, other=0) + backward * (n - 1)
+        a = _matrix(potentials + backward * Lp * Lp, Lp, W, G, Q if BESIDE else 1)
+        often = tl.load(facts + 1).to(tl.float32) > SELDOM
+        row = tl.load(first + b, mask=at < B, other=0) + backward * (n - 1)
         cells = row[:, None, None] * width + j[None, :, :]  # [Q, W, C]
         source, target = x + cells, states + backward.to(tl.int64) * N * width + cells
         step = (1 - 2 * backward) * width
@@ -240,9 +305,7 @@ def sweep_free(
                 s, scale = rescale(tl.max(tl.max(v, axis=2), axis=1))
                 shifts += tl.where(t < n, s, 0)
                 own *= scale[:, None, None]
-            along = tl.reshape(v, [Q, G, R])[:, :, None, :, None]
-            after = tl.sum(tl.sum(along * a, axis=3), axis=1) * own
-            v = tl.where(rows > t, after, v)
+            v = tl.where(rows > t, _times(v, a, Lp, G, Q) * own, v)
             tl.store(target + t * step, v, mask=here & (rows > t))
             own = ahead
         if backward == 0:
