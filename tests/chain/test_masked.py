@@ -185,7 +185,7 @@ def test_axes_in_the_order_of_another_triton(fused: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("crowd")
-@pytest.mark.parametrize("L", [32])
+@pytest.mark.parametrize("L", [16, 32, 64, 128])
 def test_sums_that_grow_by_the_number_of_labels(fused: Any, L: int) -> None:
     """As at the beginning of training, when all scores are alike."""
     case = Case(fused[1], ALL, L=L, T=16, scale=0.0, spread=0.0)

@@ -13,10 +13,11 @@ import triton
 import triton.language as tl
 
 from tagline.chain.tensors.kernels.order import place_of
-from tagline.chain.tensors.kernels.sweeps import rescale, split
+from tagline.chain.tensors.kernels.sweeps import ONE, rescale, split
 
 BY_SHARE, BY_SENTENCE, BY_SLOPE = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 HUGE = tl.constexpr(2.0**120)  # above every state
+LIFT = tl.constexpr(2.0**40)  # keeps y_t · weight / c_t, from about 2^-120 up, where its parts are exact, too
 
 
 @triton.jit
@@ -47,7 +48,7 @@ def spread(
     quads, Lp: tl.constexpr, R: tl.constexpr, LABELLED: tl.constexpr, MOVED: tl.constexpr, BY: tl.constexpr,
     EDGES: tl.constexpr,
 ):  # fmt: skip
-    """Write the gradient of the emissions, y_t · weight / c_t, and the pair of labels that leads into each row.
+    """Write the gradient of the emissions, y_t · weight · LIFT / c_t, and the pair of labels that leads into each row.
 
     A pair is Lp times the label before plus the label. Where nothing leads into a row it is −1, and y_t is 0. The
     gradient is of Σ_b weight_b · log Z_b, with LABELLED of Σ_b weight_b · (score of the labels − log Z_b). It is 0
@@ -65,7 +66,7 @@ def spread(
         valid = inside[:, None] & (j < width)[None, :]
         v = _level(tl.load(states + cells, mask=valid, other=0.0))
         others = (row[:, None].to(tl.int64) + N) * width + j[None, :]
-        y = _level(tl.load(states + others, mask=valid, other=0.0))
+        y = _level(tl.load(states + others, mask=valid, other=0.0)) * ONE  # a product with sums of L states is finite
         own = tl.load(x + cells, mask=valid, other=1.0)
         g = tl.where(kin, weight_of(weights, facts, b, inside, BY).to(tl.float32), 0.0)
         both = tl.where(own > 0, y / own, 0.0) * v
@@ -81,7 +82,7 @@ def spread(
             most, k = tl.max(both, axis=1, return_indices=True)
             arrived = tl.sum(before * tl.load(potentials + Lp * Lp + k[:, None] * Lp + j[None, :]), axis=1)
             arrived *= tl.sum(tl.where(j[None, :] == k[:, None], y, 0.0), axis=1)
-            share = g * most / tl.where(mass > 0, mass, 1.0)
+            share = g * LIFT * most / tl.where(mass > 0, mass, 1.0)
             onto = tl.where(led[:, None], y * tl.where(arrived > 0, share / arrived, 0.0)[:, None], 0.0)
             tl.store(onward + cells, onto, mask=mine[:, None] & (j < width)[None, :])
             if LABELLED:
@@ -178,6 +179,7 @@ def pair(
         base += P * R * width
     tile = i[:, None] * Lp + j[None, :]
     ratios = tl.load(potentials + tile)
+    pairs *= 1 / LIFT
     pairs *= ratios
     if LABELLED:
         if BY != BY_SENTENCE:
