@@ -282,21 +282,13 @@ private:
 
     TAGLINE_APART Vec<Real> raise(Real* values, Vec<Real> high, Counts<Real> small, Counts<Real>& exponent,
                                   Real* product) {
-        for (int g = 0; g < W; ++g) {
-            if (!small[g]) continue;
-            if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {
-                failed[g] = -1;
-                high[g] = 1;
-                continue;
-            }
-            const int k = exponent_of(Real(high[g]));
-            const Real scale = power_of_two(-k, Real());
-            for (int64_t j = 0; j < L; ++j) values[j * W + g] *= scale;
-            for (int64_t j = 0; product && j < L; ++j) product[j * W + g] *= scale;
-            exponent[g] += k;
-            high[g] *= scale;
-        }
-        return high;
+        const Counts<Real> powers = powers_to_raise<Real>(high, small, failed);
+        const Vec<Real> scale = powers_of_minus<Real>(powers);
+        const int64_t L = this->L;
+        for (int64_t j = 0; j < L; ++j) at(values, j) *= scale;
+        for (int64_t j = 0; product && j < L; ++j) at(product, j) *= scale;
+        exponent += powers;
+        return high * scale;
     }
 
     // A label that can be reached and lies too far below the largest fails its lane.

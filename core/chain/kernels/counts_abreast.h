@@ -106,22 +106,14 @@ private:
     }
 
     TAGLINE_APART Vec<double> raise(double* values, double* emitted, Vec<double> high, Counts<double> small) {
-        for (int g = 0; g < W; ++g) {
-            if (!small[g]) continue;
-            if (!(high[g] >= ExpLimits<double>::kLeastMaximum)) {
-                failed[g] = -1;
-                continue;
-            }
-            const int k = exponent_of(double(high[g]));
-            const double scale = power_of_two(-k, double());
-            for (int64_t j = 0; j < L; ++j) {
-                values[j * W + g] *= scale;
-                emitted[j * W + g] *= scale;
-            }
-            taken[g] += k;
-            high[g] *= scale;
+        const Counts<double> powers = powers_to_raise<double>(high, small, failed);
+        const Vec<double> scale = powers_of_minus<double>(powers);
+        for (int64_t j = 0; j < L; ++j) {
+            at(values, j) *= scale;
+            at(emitted, j) *= scale;
         }
-        return high;
+        taken += powers;
+        return high * scale;
     }
 
     // Keep labels that can be reached above 0, as Trellis::keep_reachable does.

@@ -154,19 +154,11 @@ private:
     }
 
     TAGLINE_APART void raise(Real* values, Vec<Real>& high, Counts<Real> small, Counts<Real>& exponent) {
-        for (int g = 0; g < W; ++g) {
-            if (!small[g]) continue;
-            if (!(high[g] >= ExpLimits<Real>::kLeastMaximum)) {
-                failed[g] = -1;
-                high[g] = 1;
-                continue;
-            }
-            const int k = exponent_of(Real(high[g]));
-            const Real scale = power_of_two(-k, Real());
-            for (int64_t j = 0; j < L; ++j) values[j * W + g] *= scale;
-            exponent[g] += k;
-            high[g] *= scale;
-        }
+        const Counts<Real> powers = powers_to_raise<Real>(high, small, failed);
+        const Vec<Real> scale = powers_of_minus<Real>(powers);
+        for (int64_t j = 0, L = this->L; j < L; ++j) at(values, j) *= scale;
+        exponent += powers;
+        high *= scale;
     }
 
     // A step back, and the counts of the pairs that it goes over.

@@ -34,6 +34,15 @@ inline Vec<Real> powers_of_minus(Counts<Real> k) {
     return (Vec<Real>)((Bits<Real>)((sizeof(Real) == 4 ? 127 : 1023) - k) << Exp<Real>::kMantissa);
 }
 
+// The powers of two to take off lanes that fell far down, 0 for the others; lanes that fell too far fail.
+template <class Real>
+inline Counts<Real> powers_to_raise(Vec<Real>& high, Counts<Real> small, Counts<Real>& failed) {
+    const Counts<Real> lost = small & ~(high >= ExpLimits<Real>::kLeastMaximum);
+    failed |= lost;
+    high = lost ? splat(Real(1)) : high;
+    return small & ~lost & exponents_of<Real>(high);
+}
+
 // How many independent sums `multiply` makes for label j of L: those of the tile that it is in.
 template <class Real>
 inline int sums_at(int64_t j, int64_t L) {
