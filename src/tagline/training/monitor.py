@@ -257,5 +257,9 @@ class Monitor:
 
 
 def norm(vector: Float64Array) -> float:
-    """Return ‖v‖."""
-    return float(np.sqrt(vector @ vector))
+    """Return ‖v‖.
+
+    Not by BLAS: its threads would share the sum, whose last bits then depend on their number, and go on spinning
+    afterwards, for as long as a pass takes.
+    """
+    return float(np.sqrt(np.einsum("i,i", vector, vector)))
