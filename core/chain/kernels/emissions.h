@@ -39,6 +39,13 @@ inline typename Narrow<Real, kWidth>::Vec load_labels(const Real* row, int64_t c
         return (V)_mm256_maskz_loadu_ps(count >= 8 ? __mmask8(0xff) : __mmask8((1u << count) - 1), row);
     if constexpr (sizeof(Real) == 4 && kWidth == 16)
         return (V)_mm512_maskz_loadu_ps(count >= 16 ? __mmask16(0xffff) : __mmask16((1u << count) - 1), row);
+#elif defined(TAGLINE_WIDE_32)
+    if constexpr (sizeof(Real) == 4 && kWidth == 8) {  // number by number, the vector would wait for them all
+        typename Lanes<float>::Count lane;
+        for (int k = 0; k < 8; ++k) lane[k] = k;
+        if (count < 8)
+            return (V)_mm256_maskload_ps(row, (__m256i)(lane < typename Lanes<float>::Count{} + int32_t(count)));
+    }
 #endif
     V v{};
     if (count >= kWidth) {
@@ -86,21 +93,39 @@ TAGLINE_INLINED inline int64_t visit_token(int64_t begin, int64_t behind, int64_
     return k;
 }
 
-// Where AVX-512 has masks, a cell is added to the vectors of a row that fits registers: adding it in memory waits for the
-// cell before it, most often of the same label. Without masks that takes more than it saves (5 % of an evaluation).
+// A cell is added to the vectors of a row that fits registers: adding it in memory waits for the cell before it, most
+// often of the same label. Where vectors hold fewer than 8 labels there are too many of them for that.
+template <class Real>
 #if defined(TAGLINE_WIDE_64)
 constexpr int64_t kMostInRegisters = 24;  // labels
+#elif defined(TAGLINE_WIDE_32)
+constexpr int64_t kMostInRegisters = sizeof(Real) == 4 ? 24 : 0;
 #else
 constexpr int64_t kMostInRegisters = 0;
 #endif
 
-// The numbers of the labels in a vector.
-template <class Real, int kWidth>
-inline typename Narrow<Real, kWidth>::Bits label_numbers(int64_t from) {
-    typename Narrow<Real, kWidth>::Bits numbers;
-    for (int k = 0; k < kWidth; ++k) numbers[k] = typename Narrow<Real, kWidth>::Index(from + k);
-    return numbers;
-}
+// Bits that are ones at one label and zeros at all others. AVX-512 compares the numbers of labels; others read them from
+// a row with ones at one place, beginning where that place falls on the label.
+template <class Real, int kWidth, int kVectors>
+struct OneLabel {
+    typedef typename Narrow<Real, kWidth>::Bits Bits;
+    typedef typename Narrow<Real, kWidth>::Index Index;
+    typedef Index LooseBits TAGLINE_LOOSE_VECTOR(kWidth * int(sizeof(Index)), int(sizeof(Index)));
+    static constexpr int kLabels = kWidth * kVectors;
+#if defined(TAGLINE_WIDE_64)
+    Bits numbers[kVectors];
+    OneLabel() {
+        for (int k = 0; k < kLabels; ++k) numbers[k / kWidth][k % kWidth] = Index(k);
+    }
+    Bits at(int v, int32_t label) const { return numbers[v] == Index(label); }
+#else
+    Index row[2 * kLabels] = {};
+    OneLabel() { row[kLabels] = -1; }
+    Bits at(int v, int32_t label) const {
+        return (Bits)*reinterpret_cast<const LooseBits*>(row + kLabels - label + v * kWidth);
+    }
+#endif
+};
 
 // kVectors vectors of kWidth labels from label `from` on, perhaps with the cells.
 // What tables and occurrences point to is kept in variables of the function: writing a vector may change any memory, as
@@ -110,6 +135,7 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
                       Real scale, bool add, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
     typedef typename Narrow<Real, kWidth>::Bits Bits;
+    constexpr bool kCells = kWhole && kWidth * kVectors <= kMostInRegisters<Real>;
     const int64_t L = weights.L, stride = kWhole ? kWidth * kVectors : weights.stride;
     const int64_t end = tokens.row_offsets[last], cell_end = tokens.cell_offsets[last];
     const int64_t *const offsets = tokens.row_offsets, *const cell_offsets = tokens.cell_offsets;
@@ -117,9 +143,7 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
     const float *const values = tokens.row_values, *const cell_values = tokens.cell_values;
     const Real* const table = weights.rows + from;
     const WeightCell<Real>* const cell_table = weights.cells;
-    Bits numbers[kVectors];
-    for (int v = 0; v < kVectors; ++v) numbers[v] = label_numbers<Real, kWidth>(from + v * kWidth);
-    constexpr bool kCells = kWhole && kWidth * kVectors <= kMostInRegisters;
+    const OneLabel<Real, kWidth, kCells ? kVectors : 1> one;
     for (int64_t n = first, k = offsets[first], q = cell_offsets[first]; n < last; ++n) {
         V sum[kVectors] = {};
         k = visit_token(k, offsets[n + 1], end, [&](int64_t at) TAGLINE_INLINED {
@@ -131,12 +155,13 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
                     sum[v] += row[v];
             }
         }, [&](int64_t at) TAGLINE_INLINED { fetch<kWidth * kVectors>(table + int64_t(rows[at]) * stride); });
-        for (const int64_t behind = kCells ? cell_offsets[n + 1] : q; q < behind; ++q) {
-            if (q + kAhead < cell_end) __builtin_prefetch(cell_table + cells[q + kAhead]);
-            const WeightCell<Real> cell = cell_table[cells[q]];
-            const Real value = kValues ? cell.value * Real(cell_values[q]) : cell.value;
-            for (int v = 0; v < kVectors; ++v)
-                sum[v] += (V)((Bits)(V{} + value) & (numbers[v] == typename Narrow<Real, kWidth>::Index(cell.label)));
+        if constexpr (kCells) {
+            for (const int64_t behind = cell_offsets[n + 1]; q < behind; ++q) {
+                if (q + kAhead < cell_end) __builtin_prefetch(cell_table + cells[q + kAhead]);
+                const WeightCell<Real> cell = cell_table[cells[q]];
+                const Real value = kValues ? cell.value * Real(cell_values[q]) : cell.value;
+                for (int v = 0; v < kVectors; ++v) sum[v] += (V)((Bits)(V{} + value) & one.at(v, cell.label));
+            }
         }
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v) {
             Real* to = out + (n - first) * L + from + v * kWidth;
@@ -274,7 +299,7 @@ void emit(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t f
         else
             emit_part<Real, kWidth, kVectors, false, kWhole>(weights, tokens, first, last, scale, add, out, from);
     });
-    if (weights.stride <= kMostInRegisters) return;
+    if (weights.stride <= kMostInRegisters<Real>) return;
     if (tokens.cell_values)
         emit_cells<Real, true>(weights, tokens, first, last, scale, out);
     else
