@@ -64,9 +64,13 @@ def test_equals_enumeration_at_random(seed, L, edges, partial, values):
 
 @pytest.mark.parametrize("L", [1, 2, 4, 5, 8, 9, 17, 22, 25, 33, 44, 49, 63, 70, 130])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_gradient_by_finite_differences(L, precision, variant):
-    """Every width of row, and attributes with few and with many labels: rows and cells."""
-    problem = make_problem(L, L=L, A=9, lengths=(30, 7, 1, 40), values=True, ends=True)
+@pytest.mark.parametrize(("A", "values"), [(9, True), (400, True), (400, False)], ids=["rows", "cells", "plain cells"])
+def test_gradient_by_finite_differences(L, A, values, precision, variant):
+    """Every width of row, and attributes with many labels and with few: rows and, above 8 labels, cells."""
+    problem = make_problem(L, L=L, A=A, lengths=(30, 7, 1, 40), values=values, ends=True)
+    if A > 9:
+        seen = np.diff(problem.structure.state_offsets)
+        assert (seen[seen > 0] * 8 < L).any() == (L > 8)  # as core/training/layout.cpp chooses
     exact = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
     rng = np.random.default_rng(L)
     w, direction = rng.normal(size=exact.size), rng.normal(size=exact.size)
