@@ -1,4 +1,4 @@
-"""Losses from CUDA graphs, against the same head asked step by step; these tests need a GPU."""
+"""The loss of a head from CUDA graphs, against the same head asked step by step; these tests need a GPU."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_few_graphs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     head = head_of()
     for T in (5, 20, 5, 40, 5):
         check(head, *case(4, T))
-    assert [key[1] for key in head._graphed._graphs] == [48, 16]
+    assert [sizes[0][1] for sizes, *_ in head._graphed._graphs] == [48, 16]
 
 
 def test_without_gradients_nothing_is_recorded() -> None:

@@ -24,7 +24,8 @@ class WordBatch:
 
     Attributes:
         forms, words, cases, characters: as in `tagline.features.words.FormBatch`.
-        cells: ``[N]``, the cell ``b·T + t`` of each token in packed order: by step, within a step by falling length.
+        cells: ``[N]``, the cell ``b·T + t`` of each token in packed order: by step, within a step by falling length;
+            None where it is not known, and the sentences are read as they are padded.
         device_lengths: ``[B]``, on the device.
         lengths: ``[B]``, always on the CPU.
         step_sizes: ``[T]``, how many sentences reach each step, always on the CPU.
@@ -34,7 +35,7 @@ class WordBatch:
     words: Tensor
     cases: Tensor
     characters: Tensor
-    cells: Tensor
+    cells: Tensor | None
     device_lengths: Tensor
     lengths: Tensor
     step_sizes: Tensor
@@ -51,9 +52,9 @@ class WordBatch:
     def to(self, device: torch.device | str) -> WordBatch:
         """Return the batch on another device."""
         moved = {
-            field.name: getattr(self, field.name).to(device, non_blocking=True)
+            field.name: value.to(device, non_blocking=True)
             for field in fields(self)
-            if field.name not in ("lengths", "step_sizes")
+            if field.name not in ("lengths", "step_sizes") and (value := getattr(self, field.name)) is not None
         }
         return replace(self, **moved)
 

@@ -3,7 +3,7 @@
     word vector ⊕ case vector ⊕ character vector  →  dropout  →  (BiLSTM → dropout) × layers
 
 Both directions begin with zeros at their own end of a sentence, and padding never matters: sentences are packed; or,
-on a CPU where they are of like lengths, and on a GPU in training, padded behind the end that a direction comes to last
+on a CPU where they are of like lengths, and in CUDA graphs, padded behind the end that a direction comes to last
 (`recurrent`). The vector of a spelling is worked out once a batch. References: Lample et al. (2016), Ma and Hovy
 (2016), Huang et al. (2015).
 """
@@ -22,7 +22,7 @@ from tagline.nn.batches import WordBatch
 from tagline.nn.characters import CharacterCNN, CharacterLSTM
 from tagline.nn.dropout import VariationalDropout, WordDropout
 from tagline.nn.initialisation import fill_embedding, fill_lstm
-from tagline.nn.recurrent import GraphedLSTM, both_ways, weights_of
+from tagline.nn.recurrent import both_ways, weights_of
 
 CHARACTERS = ("cnn", "lstm", None)
 BIGRAMS = 1 << 16  # rows of their table
@@ -91,7 +91,6 @@ class BiLSTMEncoder(nn.Module):
         for lstm in lstms:
             fill_lstm(lstm)
         self.layers = nn.ModuleList(lstms)
-        self._graphed = [GraphedLSTM() for _ in lstms]
         self.word_dropout = WordDropout(word_dropout)
         self.dropout = VariationalDropout(dropout)
 
@@ -116,12 +115,12 @@ class BiLSTMEncoder(nn.Module):
     def encode(self, embedded: Tensor, batch: WordBatch) -> Tensor:
         """Return the vectors ``[B, T, size]`` for what `embed` returned."""
         B, T = batch.forms.shape
-        if not batch.cells.shape[0]:
+        if batch.cells is not None and not batch.cells.shape[0]:
             return embedded.new_zeros(B, T, self.size)
         tokens: Tensor = self.dropout(embedded)
-        for lstm, graphed in zip(self.layers, self._graphed, strict=True):
+        for lstm in self.layers:
             assert isinstance(lstm, nn.LSTM)
-            tokens = self.dropout(_states(lstm, graphed, tokens, batch))
+            tokens = self.dropout(_states(lstm, tokens, batch))
         return tokens
 
     def _spellings(self, words: Tensor, batch: WordBatch) -> Tensor:
@@ -134,32 +133,30 @@ class BiLSTMEncoder(nn.Module):
         return torch.cat(parts, 1)
 
 
-def _states(lstm: nn.LSTM, graphed: GraphedLSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
+def _states(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
     """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]``; 0 at padding."""
-    if _may_pad(batch):
+    if batch.cells is None or _may_pad(batch.forms, batch.cells):
         return both_ways(weights_of(lstm), tokens, batch.device_lengths, lstm.training)
-    if graphed.answers(lstm, tokens):
-        return graphed(lstm, tokens, batch.device_lengths)
-    return _packed(lstm, tokens, batch)
+    return _packed(lstm, tokens, batch.cells, batch.step_sizes)
 
 
-def _packed(lstm: nn.LSTM, tokens: Tensor, batch: WordBatch) -> Tensor:
+def _packed(lstm: nn.LSTM, tokens: Tensor, cells: Tensor, step_sizes: Tensor) -> Tensor:
     """Run both directions ``[B, T, 2 H]`` over tokens ``[B, T, D]`` in packed order; 0 at padding."""
     B, T, _ = tokens.shape
-    packed = PackedSequence(tokens.flatten(0, 1).index_select(0, batch.cells), batch.step_sizes)
+    packed = PackedSequence(tokens.flatten(0, 1).index_select(0, cells), step_sizes)
     states: Tensor = lstm(packed)[0].data  # [N, 2 H]
-    padded = states.new_zeros(B * T, states.shape[1]).index_copy(0, batch.cells, states)
+    padded = states.new_zeros(B * T, states.shape[1]).index_copy(0, cells, states)
     return padded.view(B, T, states.shape[1])
 
 
-def _may_pad(batch: WordBatch) -> bool:
+def _may_pad(forms: Tensor, cells: Tensor) -> bool:
     """Whether padding is worth it: a CPU reads padded sentences nearly twice as fast, a GPU packed ones.
 
     In half precision not every CPU can.
     """
-    if not batch.forms.is_cpu or torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling():
+    if not forms.is_cpu or torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling():
         return False
-    return batch.forms.numel() <= MOST_PADDING * batch.cells.shape[0]
+    return forms.numel() <= MOST_PADDING * cells.shape[0]
 
 
 def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.Embedding:

@@ -17,6 +17,7 @@ from torch.nn import functional
 from tagline.errors import InputError
 from tagline.features.words import PADDING
 from tagline.nn.initialisation import fill_embedding, fill_lstm
+from tagline.nn.recurrent import OneWayLSTM
 
 
 class CharacterCNN(nn.Module):
@@ -65,8 +66,8 @@ class CharacterLSTM(nn.Module):
         super().__init__()
         self.size = 2 * hidden
         self.vectors = nn.Embedding(num, dim, padding_idx=PADDING)
-        self.forwards = nn.LSTM(dim, hidden, batch_first=True)
-        self.backwards = nn.LSTM(dim, hidden, batch_first=True)
+        self.forwards = OneWayLSTM(dim, hidden)
+        self.backwards = OneWayLSTM(dim, hidden)
         fill_embedding(self.vectors)
         fill_lstm(self.forwards)
         fill_lstm(self.backwards)

@@ -19,14 +19,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tagline.chain.tensors import TensorChain
-from tagline.chain.tensors.dispatch import transforming
 from tagline.errors import InputError
 from tagline.nn import checks, losses
+from tagline.nn.batches import WordBatch
+from tagline.nn.bilstm import BiLSTMEncoder
 from tagline.nn.crf import CRF
-from tagline.nn.dropout import check_probability
-from tagline.nn.graphs import GraphedLoss
+from tagline.nn.dropout import TrainingNoise, check_probability
+from tagline.nn.graphs import GraphedLoss, may_record, sentences, steps
 from tagline.nn.losses import Objective
 from tagline.readers.rules import Rules
+
+MOST_CELLS = 1 << 14  # of a batch that is replayed: with more the GPU has enough to do
+WORDS, CHARACTERS = 256, 8  # spellings of the smallest graph; the longest one is a multiple of this
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
@@ -67,6 +71,10 @@ class Head(nn.Module):
         """Compute the loss of each sentence, ``[B]``."""
         raise NotImplementedError
 
+    def recorded_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute what `sentence_losses` does, without waiting for the device, 0 for a sentence without tokens."""
+        return self.sentence_losses(emissions, labels, lengths)
+
     def scores(self) -> Scores:
         """Return transitions ``[L, L]``, start and end ``[L]``, −∞ where the rules forbid."""
         raise NotImplementedError
@@ -85,13 +93,15 @@ class CRFHead(Head):
     def __init__(self, size: int, num_labels: int, *, rules: Rules | None = None, smoothing: float = 0.0) -> None:
         super().__init__(size, num_labels, smoothing)
         self.crf = CRF(num_labels, constraints=rules)
-        self._graphed = GraphedLoss(self.crf)
+        self._graphed = GraphedLoss()
 
     def loss(self, emissions: Tensor, labels: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
         """Compute what `Head.loss` does; on a GPU, in training, from CUDA graphs."""
         if not _replays(emissions, labels):
             return super().loss(emissions, labels, lengths, weights)
-        return self._graphed(self._losses_of_rows, emissions, labels, lengths, weights)
+        (B, T), L = _rounded(labels), emissions.shape[2]
+        inputs, sizes = (emissions, labels, lengths), ((B, T, L), (B, T), (B,))
+        return self._graphed(self.crf, self.recorded_losses, inputs, sizes, weights, self.smoothing)
 
     def sentence_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
         """Compute the negative log-likelihood of each sentence, or the smoothed one, ``[B]``."""
@@ -101,10 +111,13 @@ class CRFHead(Head):
     def _objective(self) -> Objective:
         return losses.LabelSmoothing(self.smoothing) if self.smoothing else losses.nll
 
-    def _losses_of_rows(self, rows: Tensor, labels: Tensor, first: Tensor, lengths: Tensor, longest: int) -> Tensor:
-        """Compute what `sentence_losses` does, for tokens in rows as in a `TensorChain`, in float64."""
+    def recorded_losses(self, emissions: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute what `sentence_losses` does, without waiting for the device, in float64."""
+        B, T, _ = emissions.shape
+        rows, first = emissions.flatten(0, 1), torch.arange(0, B * T, T, device=emissions.device)
         scores = self.crf.scores(rows.dtype)
-        return self._objective(TensorChain(rows, first, lengths, longest, *scores, not self.crf.constrained), labels)
+        chain = TensorChain(rows, first, lengths, T, *scores, not self.crf.constrained)
+        return self._objective(chain, labels.flatten())
 
     @torch.no_grad()
     def scores(self) -> Scores:
@@ -117,8 +130,12 @@ def _replays(emissions: Tensor, labels: Tensor) -> bool:
     """Whether a CUDA graph answers: one label a token, gradients wanted, and nobody else is recording."""
     if not (emissions.is_cuda and emissions.requires_grad and emissions.numel() and labels.dtype == torch.int64):
         return False
-    busy = torch.compiler.is_compiling() or transforming() or torch.cuda.is_current_stream_capturing()
-    return torch.is_grad_enabled() and not busy
+    return may_record()
+
+
+def _rounded(labels: Tensor) -> tuple[int, int]:
+    B, T = labels.shape
+    return sentences(B), steps(T)
 
 
 class SoftmaxHead(Head):
@@ -191,10 +208,39 @@ class Tagger(nn.Module):
             )
         self.encoder = encoder
         self.head = head
+        self._graphed = GraphedLoss()
 
     def forward(self, batch: EncoderBatch, labels: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Compute the loss, the mean over the sentences of a batch; see `Head.loss`."""
-        return self.head.loss(self.emissions(batch), labels, batch.device_lengths, weights)
+        """Compute the loss, the mean over the sentences of a batch; see `Head.loss`.
+
+        A BiLSTM's loss comes with all gradients from a CUDA graph, in training on a GPU.
+        """
+        if not (isinstance(batch, WordBatch) and self._replays(batch, labels)):
+            return self.head.loss(self.emissions(batch), labels, batch.device_lengths, weights)
+        (B, T), (U, C) = _rounded(labels), batch.characters.shape
+        U, C = max(WORDS, 1 << (U - 1).bit_length()), -(-C // CHARACTERS) * CHARACTERS
+        inputs = (batch.forms, batch.words, batch.cases, batch.characters, labels, batch.device_lengths)
+        sizes = ((B, T), (U,), (U,), (U, C), (B, T), (B,))
+        noise = tuple([part.p for part in self.modules() if isinstance(part, TrainingNoise)])
+        return self._graphed(self, self._recorded_losses, inputs, sizes, weights, (noise, self.head.smoothing))
+
+    def _recorded_losses(
+        self, forms: Tensor, words: Tensor, cases: Tensor, characters: Tensor, labels: Tensor, lengths: Tensor
+    ) -> Tensor:
+        batch = WordBatch(forms, words, cases, characters, None, lengths, lengths, lengths)
+        return self.head.recorded_losses(self.emissions(batch), labels, lengths)
+
+    def _replays(self, batch: WordBatch, labels: Tensor) -> bool:
+        """Whether a CUDA graph answers: of moderate size, one label a token, and nothing that asks about its parts.
+
+        In float16 gradients are scaled up before the backward pass, which is recorded without that.
+        """
+        if not (labels.is_cuda and self.training and type(self.encoder) is BiLSTMEncoder and may_record()):
+            return False
+        half = torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == torch.float16
+        if half or labels.dtype != torch.int64 or not 0 < labels.numel() <= MOST_CELLS:
+            return False
+        return not any(_is_watched(part) for part in self.modules() if part is not self)
 
     def emissions(self, batch: EncoderBatch) -> Tensor:
         """Return the scores of labels, ``[B, T, L]``."""
@@ -229,6 +275,12 @@ class Tagger(nn.Module):
             for name, parameter in _own(place, module)
             if parameter.dim() < 2 or isinstance(module, nn.Embedding | CRF)
         }
+
+
+def _is_watched(module: nn.Module) -> bool:
+    """Whether a part of a network does not train, or has hooks, which would not be called."""
+    hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    return not module.training or bool(hooks)
 
 
 def _own(place: str, module: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:
