@@ -23,6 +23,8 @@ from tagline.chain.tensors import TensorChain
 from tagline.types import Chain
 
 BACKENDS = ("native", "batched", "fused")
+# Many seconds in Triton's interpreter: for a GPU, and for make test-long.
+SLOW_HERE = () if torch.cuda.is_available() else pytest.mark.slow
 
 
 class Engine:

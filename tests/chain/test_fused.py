@@ -15,10 +15,7 @@ pytest.importorskip("triton")
 from tagline.chain import naive  # noqa: E402
 from tagline.chain.tensors import TensorChain, operators, recipes, using_tensor_engine  # noqa: E402
 
-from .tensor_cases import Engine, TensorCase, host, load, make  # noqa: E402
-
-# Over ten seconds in Triton's interpreter: for a GPU, and for make test-long.
-SLOW_HERE = () if torch.cuda.is_available() else pytest.mark.slow
+from .tensor_cases import SLOW_HERE, Engine, TensorCase, host, load, make  # noqa: E402
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tagline.chain.tensors.kernels import sweeps  # noqa: E402
 from tagline.chain.tensors.kernels.launches import Layout  # noqa: E402
 from tagline.chain.tensors.masked import ALL, BY_LENGTHS, BY_MASK, PaddedBatch  # noqa: E402
 
-from .tensor_cases import Engine, host, load  # noqa: E402
+from .tensor_cases import SLOW_HERE, Engine, host, load  # noqa: E402
 
 
 @pytest.fixture
@@ -131,13 +131,16 @@ def test_tags_of_another_type_have_a_recipe_of_their_own(fused: Any) -> None:
 
 
 @pytest.mark.usefixtures("short_chunks")
-@pytest.mark.parametrize("T", [20, 50], ids=["3 chunks", "7 chunks"])
+@pytest.mark.parametrize("T", [20, pytest.param(50, marks=SLOW_HERE)], ids=["3 chunks", "7 chunks"])
 def test_loss_in_chunks(fused: Any, T: int) -> None:
     check(Case(fused[1], BY_MASK, T=T), "sum")
 
 
-@pytest.mark.parametrize("options", [{}, {"L": 66}], ids=["few labels", "many labels"])
-@pytest.mark.parametrize("byte", [0x7F, 0xFF], ids=["3e38", "nan"])
+@pytest.mark.parametrize(
+    ("byte", "options"),
+    [(0x7F, {}), (0xFF, {}), (0xFF, {"L": 66}), pytest.param(0x7F, {"L": 66}, marks=SLOW_HERE)],
+    ids=["3e38, few labels", "nan, few labels", "nan, many labels", "3e38, many labels"],
+)
 def test_what_lay_in_memory_before_does_not_matter(
     fused: Any, monkeypatch: pytest.MonkeyPatch, byte: int, options: Any
 ) -> None:
@@ -185,7 +188,7 @@ def test_axes_in_the_order_of_another_triton(fused: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("crowd")
-@pytest.mark.parametrize("L", [16, 32, 64, 128])
+@pytest.mark.parametrize("L", [16, 32, 64, pytest.param(128, marks=SLOW_HERE)])
 def test_sums_that_grow_by_the_number_of_labels(fused: Any, L: int) -> None:
     """As at the beginning of training, when all scores are alike."""
     case = Case(fused[1], ALL, L=L, T=16, scale=0.0, spread=0.0)
