@@ -150,6 +150,8 @@ def _worker(rank: int, port: int, kept: str) -> None:
     model(inputs[half], tags[half], mask[half]).backward()
     if rank == 0:
         torch.save(gradients(model), kept)
+    torch.distributed.barrier()
+    del model  # it holds the group, whose threads must end before the process does
     torch.distributed.destroy_process_group()
 
 
