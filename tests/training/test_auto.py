@@ -36,7 +36,7 @@ def test_ends_where_the_plain_methods_end(c1, c2):
         np.testing.assert_allclose(trained.weights, plain.weights, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("limit", "stochastic"), [(1, 0), (2, 1), (7, 3), (30, 10)])
+@pytest.mark.parametrize(("limit", "stochastic"), [(1, 0), (2, 1), (7, 3), (30, 12)])
 def test_a_limit_counts_both_stages(limit, stochastic):
     likelihood = problem_likelihood()
     monitor = Monitor(epsilon=0, delta=0, max_iterations=limit)

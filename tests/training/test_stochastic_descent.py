@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from tagline import _core
+from tagline.datasets import make_entities
 from tagline.errors import InputError
+from tagline.features import Template, expand
+from tagline.features.weights import structure_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
-from tagline.training.stochastic_descent import sgd
+from tagline.training.stochastic_descent import descended, sgd
 from tests.training.problems import KINDS, Problem, likelihood_by_enumeration, make_problem
 
 
@@ -130,6 +133,47 @@ def test_reaches_the_optimum_when_given_the_passes(c1, c2):
         gaps.append(trained.objective / best.objective - 1)
     assert gaps[0] > gaps[1] > gaps[2] >= -1e-12
     assert gaps[2] < 2e-5
+
+
+def test_cooled_steps_equal_the_definition():
+    """In the last two of five passes the step sizes fall evenly to 0, a quarter of a pass at a time."""
+    problem = make_problem(8, L=3, A=12, lengths=(4, 3, 5, 2) * 5)
+    likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
+    start, B = np.zeros(likelihood.size), problem.features.num_sentences
+    how = {"rate": 0.2, "passes": 5, "averaged": 0.0, "seed": 3}
+    cooled = descended(likelihood, start, c1=0.0, c2=0.5, cooled=0.4, **how)
+
+    descent, random, quarter, decay = (
+        _core.Descent64(likelihood.core, 0.0, 0.5),
+        np.random.default_rng(3),
+        0,
+        2 * 0.5 / B,
+    )
+    descent.set(start)
+    for _ in range(5):
+        for part in np.array_split(random.permutation(B).astype(np.int64), 4):
+            left = 20 - (quarter + 0.5)  # quarters, from the middle of this one
+            size = 0.2 / (1 + 0.2 * decay * descent.seen)
+            descent.run(part, 4, *((0.2, decay) if left >= 8 else (size * left / 8, 0.0)))
+            quarter += 1
+    np.testing.assert_array_equal(cooled.weights, descent.get())
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.0, 0.1), (0.2, 0.1)])
+def test_cooled_steps_end_nearer_to_the_optimum_than_averages(c1, c2):
+    corpus = make_entities(300, language="en")
+    expanded = expand(Template.parse("U0:%x[-1,0]\nU1:%x[0,0]\nU2:%x[1,0]\nB\n"), corpus)
+    assert expanded.states is not None
+    column = corpus.column("tag")
+    labels, count = column.ids.astype(np.int32), len(column.vocabulary)
+    structure = structure_of(expanded.features, labels, count, len(expanded.states))
+    likelihood = Likelihood(structure, expanded.features, Targets(labels), precision="float64")
+
+    def reached(**how):
+        w = descended(likelihood, np.zeros(likelihood.size), c1=c1, c2=c2, passes=12, **how).weights
+        return likelihood(w)[0] + c1 * np.abs(w).sum() + c2 * w @ w
+
+    assert reached(averaged=0.0, cooled=0.2) < reached(averaged=0.5)
 
 
 def test_same_seed_same_weights():

@@ -72,10 +72,16 @@ def descended(
     batch: int = 4,
     passes: int = 50,
     averaged: float = 0.5,
+    cooled: float = 0.0,
     seed: int = 0,
     monitor: Monitor | None = None,
 ) -> Trained:
-    """Do what `sgd` does, without the evaluation at the end: the objective is that of the last pass."""
+    """Do what `sgd` does, without the evaluation at the end: the objective is that of the last pass.
+
+    Arguments:
+        cooled: the share of the passes, the last ones, in which step sizes also fall evenly to 0. Their noise dies away
+            with them, so the last weights need no average.
+    """
     if not 1 <= batch <= 4:
         raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
     if rate is not None and not rate > 0:
@@ -83,7 +89,7 @@ def descended(
     weights = as_weights("start", start)
     steps = _Steps(likelihood, c1, c2, batch, seed)
     steps.descent.set(weights)
-    points = steps.points(weights, rate, passes, averaged)
+    points = steps.points(weights, rate, passes, averaged, cooled)
     return (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
 
 
@@ -138,6 +144,12 @@ class _Steps:
         loss: float = self.descent.run(order, self.batch, eta, self.decay, learn)
         return loss
 
+    def run_cooled(self, order: IntArray, share: float) -> float:
+        """Make steps of one size: this share of what the size at the first of them would be."""
+        size = self.eta / (1 + self.eta * self.decay * self.descent.seen)
+        loss: float = self.descent.run(order, self.batch, share * size, 0.0, True)
+        return loss
+
     def find_rate(self, start: Float64Array) -> float:
         """Return the step size with which a pass over a sample ends with the lowest loss."""
         sample = self.random.permutation(self.B)[:SAMPLE].astype(np.int64)
@@ -154,16 +166,20 @@ class _Steps:
         self.descent.seen = 0
         return best
 
-    def points(self, start: Float64Array, rate: float | None, passes: int, averaged: float) -> Points:
+    def points(self, start: Float64Array, rate: float | None, passes: int, averaged: float, cooled: float) -> Points:
         if not self.passed:
             yield Point(start, float("nan"))
             self.eta = self.find_rate(start) if rate is None else rate
-        first = passes - round(passes * averaged)
+        first, warm = passes - round(passes * averaged), passes * (1 - cooled)
         while self.passed < passes:
             averages = self.passed >= first
             loss = 0.0
-            for part in np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS):
-                loss += self.run(part, self.eta)
+            for k, part in enumerate(np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS)):
+                middle = self.passed + (k + 0.5) / SNAPSHOTS
+                if middle <= warm:
+                    loss += self.run(part, self.eta)
+                else:
+                    loss += self.run_cooled(part, (passes - middle) / (passes - warm))
                 if averages:
                     self.total += self.descent.get()
                     self.count += 1

@@ -245,7 +245,7 @@ def test_other_tools_and_tables_do_not_lose_triples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prune", [None, 0.01])
-@pytest.mark.parametrize(("algorithm", "first"), [("auto", 21), ("lbfgs", 6)])
+@pytest.mark.parametrize(("algorithm", "first"), [("auto", 25), ("lbfgs", 6)])
 def test_a_run_goes_on_with_another_limit(algorithm: str, first: int, prune: float | None, tmp_path: Path) -> None:
     def run(limit: int, **files: Any) -> CRF:
         crf = CRF(TEMPLATE, scheme="IOB2", c2=0.5, order=2, algorithm=algorithm, prune=prune, max_iterations=limit)

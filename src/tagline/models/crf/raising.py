@@ -31,7 +31,6 @@ from tagline.models.crf.second_order import Pruner
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
 from tagline.training.algorithms import Settings, train
-from tagline.training.auto import STOCHASTIC_PASSES
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import DIVERGED, Monitor
 from tagline.training.running.checkpoints import Checkpoint, State
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
 FOLDS = 2  # parts that are pruned by a model of the others
 PRUNING = "pruning"  # the part of a checkpoint that these models have
+PRUNING_PASSES = 10  # stochastic ones
 SPARSE_PASSES = 40  # of a model that prunes where c1 > 0: an average of stochastic passes has hardly a weight that is 0
 
 
@@ -77,7 +77,7 @@ class FirstOrder:
         self.start, self.rules, self.prune, self.run = start, rules, float(crf.prune or 0.0), run
         sparse = settings.c1 > 0
         algorithm = "auto" if sparse else "sgd"
-        self.settings = replace(settings, algorithm=algorithm, passes=STOCHASTIC_PASSES, options=None)
+        self.settings = replace(settings, algorithm=algorithm, passes=PRUNING_PASSES, options=None)
         self.ended: str | None = None
         self.limits: dict[str, Any] = {
             "max_iterations": SPARSE_PASSES if sparse else None,
