@@ -18,6 +18,7 @@ from tests.interop.crfsuite.models import sentences, train
 
 
 def tagger_of(file: bytes) -> Any:
+    """CRFsuite's tagger. It reads these bytes, and they must outlive it: it holds no reference to them."""
     tagger = pycrfsuite.Tagger()
     tagger.open_inmemory(file)
     return tagger
@@ -56,7 +57,8 @@ def test_the_order_of_labels_survives_our_own_file(tmp_path: Path) -> None:
 def test_models_of_ours_are_opened_by_crfsuite() -> None:
     X, y = sentences(4)
     model = tagline.CRF(c1=0.1, c2=0.1).fit(X, y)
-    tagger = tagger_of(write_crf(model))
+    file = write_crf(model)
+    tagger = tagger_of(file)
     assert model.predict(X) == [tagger.tag(items) for items in X]
 
 
@@ -64,7 +66,8 @@ def test_a_template_becomes_the_names_that_it_makes(tmp_path: Path) -> None:
     X, y = [["Anna", "sings"], ["Bob", "sleeps"]], [["N", "V"], ["N", "V"]]
     model = tagline.CRF("U00:%x[0,0]\nU01:%x[-1,0]\nB").fit(X, y)
     write_model(model, tmp_path / "m", "crfsuite")
-    tagger = tagger_of((tmp_path / "m").read_bytes())
+    file = (tmp_path / "m").read_bytes()
+    tagger = tagger_of(file)
     items = [["U00:Bob", "U01:_B-1"], ["U00:sings", "U01:Bob"]]
     assert tagger.tag(items) == read_model(tmp_path / "m").predict([items])[0] == model.predict([["Bob", "sings"]])[0]
 
