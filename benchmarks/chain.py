@@ -38,6 +38,7 @@ import padded_numpy
 import pytorch_crf
 import sizes
 import timing
+from instructions import hold_rivals
 from numpy.typing import NDArray
 from padded_numpy import NumpyRival
 from pytorch_crf import CrfRival
@@ -361,4 +362,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    hold_rivals()
     raise SystemExit(main())

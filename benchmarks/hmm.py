@@ -38,6 +38,7 @@ import trigram
 from feature_crf import quality
 from feature_crf.bench import say
 from feature_crf.tables import markdown, seconds, times, verdict
+from instructions import hold_rivals
 from numpy.typing import NDArray
 from timing import Contender, Plan
 
@@ -303,4 +304,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    hold_rivals()
     sys.exit(main())

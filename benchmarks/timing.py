@@ -216,7 +216,10 @@ def versions(packages: Sequence[str]) -> str:
         except metadata.PackageNotFoundError:
             continue
     libraries = _controller().select(user_api="blas").info()
-    blas = {f"{library['internal_api']} {library['version']}" for library in libraries}
+    blas = {
+        " ".join([library["internal_api"], library["version"], library.get("architecture", "")])
+        for library in libraries
+    }
     return ", ".join([*names, *sorted(blas)])
 
 
