@@ -51,7 +51,7 @@ def test_crf_states(algorithm: str) -> None:
 
 def test_states_are_frozen_and_weights_are_asked_for_in_time() -> None:
     seen: list[TrainingState] = []
-    crf(max_iterations=3, callbacks=[seen.append]).fit(X, Y)
+    crf(max_iterations=10, callbacks=[seen.append]).fit(X, Y)
     with pytest.raises(FrozenInstanceError):
         seen[0].pass_ = 3  # type: ignore[misc]
     with pytest.raises(InputError, match="weights: expected to be asked within the callback"):

@@ -163,7 +163,7 @@ OTHERS: dict[str, Any] = {
     "c2": lambda X, y: (X, y, {"c2": 1.0}, "c2 was 0.1 and is 1.0"),
     "algorithm": lambda X, y: (X, y, {"algorithm": "sgd"}, "algorithm was 'auto' and is 'sgd'"),
     "seed": lambda X, y: (X, y, {"random_state": 7}, "seed was 0 and is 7"),
-    "limit": lambda X, y: (X, y, {"max_iterations": 8}, r"passes \(at most half of max_iterations\) was 10 and is 4"),
+    "limit": lambda X, y: (X, y, {"max_iterations": 8}, r"passes \(at most half of max_iterations\) was 12 and is 4"),
 }
 
 
