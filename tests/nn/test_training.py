@@ -43,7 +43,10 @@ def gradients(model: nn.Module) -> list[Any]:
     return [parameter.grad.clone() for parameter in model.parameters()]
 
 
-of_dynamo = pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+# What torch says of parts of its own compiler that are to go.
+of_dynamo = pytest.mark.filterwarnings(
+    "ignore:.*(should not be instantiated|torch.jit.script_method):DeprecationWarning"
+)
 
 
 @of_dynamo
