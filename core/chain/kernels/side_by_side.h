@@ -79,12 +79,27 @@ TAGLINE_INLINED inline void multiply_abreast_tile(const Real* v, const Real* mat
     });
 }
 
-// Call tile<size>(j) for labels begin … end − 1 in tiles of at most kMost, all of about the same size: a narrow one would
-// wait for its own sums.
+// The first of as few tiles of at most kMost labels as n labels need, all of about the same size: a narrow one would wait
+// for its own sums. A table, since divisions at each step of a chain take as long as many multiply-adds.
+template <int kMost>
+struct TileSizes {
+    uint8_t first[kMostLabelsAbreast + 1];
+
+    constexpr TileSizes() : first{} {
+        for (int64_t n = 1; n <= kMostLabelsAbreast; ++n) {
+            const int64_t tiles = (n + kMost - 1) / kMost;
+            first[n] = uint8_t((n + tiles - 1) / tiles);
+        }
+    }
+};
+template <int kMost>
+inline constexpr TileSizes<kMost> kTileSizes;
+
+// Call tile<size>(j) for labels begin … end − 1, tile by tile.
 template <int kMost, class Tile>
 TAGLINE_INLINED inline void in_tiles(int64_t begin, int64_t end, const Tile& tile) {
-    for (int64_t j = begin, tiles = (end - begin + kMost - 1) / kMost; tiles > 0; --tiles) {
-        const int64_t size = (end - j + tiles - 1) / tiles;
+    for (int64_t j = begin; j < end;) {
+        const int size = end - j > kMostLabelsAbreast ? kMost : kTileSizes<kMost>.first[end - j];
         repeat<kMost>([&]<int k>() TAGLINE_INLINED {
             if (size == k + 1) tile.template operator()<k + 1>(j);
         });
