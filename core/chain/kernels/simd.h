@@ -69,6 +69,22 @@ inline Vec<Real> splat(Real value) {
     return value - Vec<Real>{};
 }
 
+#if defined(TAGLINE_WIDE_32)
+// Two neighbours, each in all lanes: one load and two shuffles.
+struct Neighbours {
+    static void splat(const float* two, Vec<float>& first, Vec<float>& second) {
+        const __m256 both = (__m256)_mm256_broadcast_sd(reinterpret_cast<const double*>(two));
+        first = (Vec<float>)_mm256_moveldup_ps(both);
+        second = (Vec<float>)_mm256_movehdup_ps(both);
+    }
+    static void splat(const double* two, Vec<double>& first, Vec<double>& second) {
+        const __m256d both = _mm256_broadcast_pd(reinterpret_cast<const __m128d*>(two));
+        first = (Vec<double>)_mm256_movedup_pd(both);
+        second = (Vec<double>)_mm256_permute_pd(both, 15);
+    }
+};
+#endif
+
 template <class Real>
 inline Vec<Real>& at(Real* row, int64_t vector) {
     return reinterpret_cast<Vec<Real>*>(row)[vector];
