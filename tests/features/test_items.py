@@ -77,6 +77,15 @@ def test_names_and_values_as_defined(X: list[list[Any]]) -> None:
     assert (found.features.edges, found.edges) == (None, None)
 
 
+def test_keys_that_change_from_token_to_token() -> None:
+    """What is kept of a key's place is not taken for another key there, however alike the two are."""
+    keys = ["a", "b", "é", "ab", "ba", "a:", ":", "", "aé", *"cdefg"]
+    tokens = [{keys[(t + k * step) % len(keys)]: "x" for k in range(3)} for step in (1, 2, 5) for t in range(len(keys))]
+    wide = [{f"{first}{k}": "x" for k in range(100)} for first in "pqp"]
+    found = items_to_features([[*tokens, *wide, *tokens]])
+    assert states(found) == [flattened(item) for item in (*tokens, *wide, *tokens)]
+
+
 @given(DATA)
 def test_as_python_crfsuite_reads_them(X: list[list[Any]]) -> None:
     """Its `items` shows the last of equal names; a NUL ends its names."""

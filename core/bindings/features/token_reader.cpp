@@ -94,14 +94,13 @@ const NamedAttributes& TokenReader::read(PyObject* token) {
 
 void TokenReader::clear() {
     attributes_.clear();
-    path_.clear();
     held_.clear();
     depth_ = 0;
 }
 
 std::string TokenReader::place_of_attribute() const {
     std::string name;
-    for (const std::string_view piece : path_) name += piece;
+    for (const NamedAttributes::Piece& piece : attributes_.path) name += piece.text;
     return place() + ", attribute \"" + name + "\"";
 }
 
@@ -131,15 +130,31 @@ bool TokenReader::read_container(PyObject* container) {
 }
 
 bool TokenReader::read_dict(PyObject* dict) {
+    std::vector<NamedAttributes::Piece>& path = attributes_.path;
+    const size_t before = path.size();
     Py_ssize_t at = 0;
     PyObject *key, *value;
-    while (PyDict_Next(dict, &at, &key, &value)) {
-        const size_t before = path_.size();
-        path_.push_back(text(key, "a string as a key"));
-        if (!read_value(value)) return false;
-        path_.resize(before);
+    for (size_t place = 0; PyDict_Next(dict, &at, &key, &value); ++place) {
+        const std::string_view name = text(key, "a string as a key");
+        if (before == 0 && place < prefixes_.size() && is_text(value)) {
+            path.push_back(prefix(place, name));
+            add_string(value);
+        } else {
+            attributes_.push(name);
+            if (!read_value(value)) return false;
+        }
+        path.resize(before);
     }
     return true;
+}
+
+NamedAttributes::Piece TokenReader::prefix(size_t place, std::string_view key) {
+    Prefix& prefix = prefixes_[place];
+    if (prefix.text.size() != key.size() + kJoin.size() || !prefix.text.starts_with(key)) {
+        prefix.text.assign(key).append(kJoin);
+        prefix.hash = hash_piece(prefix.text).value;
+    }
+    return {prefix.text, prefix.hash};
 }
 
 bool TokenReader::read_strings(PyObject* sequence) {
@@ -177,9 +192,9 @@ bool TokenReader::read_other(PyObject* container) {
 
 bool TokenReader::read_value(PyObject* value) {
     if (is_text(value)) {
-        path_.push_back(kJoin);
+        attributes_.push(kJoin);
         add_string(value);
-        path_.pop_back();
+        attributes_.path.pop_back();
         return true;
     }
     if (PyFloat_Check(value)) return add_number(PyFloat_AS_DOUBLE(value), value);
@@ -200,9 +215,9 @@ bool TokenReader::read_value(PyObject* value) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
         PyErr_Clear();  // an array, perhaps of strings
     }
-    path_.push_back(kJoin);
+    attributes_.push(kJoin);
     const bool done = read_container(value);
-    path_.pop_back();
+    attributes_.path.pop_back();
     if (!done && holds_)
         refuse(place_of_attribute() +
                ": expected a string, a number, a truth value, a dict or a list of strings, got " + kind_of(value));
@@ -210,16 +225,16 @@ bool TokenReader::read_value(PyObject* value) {
 }
 
 void TokenReader::add_string(PyObject* string) {
-    path_.push_back(text(string, "a string"));
-    attributes_.add(path_, 1);
-    path_.pop_back();
+    attributes_.push(text(string, "a string"));
+    attributes_.add(1);
+    attributes_.path.pop_back();
 }
 
 bool TokenReader::add_number(double number, PyObject* value) {
     const float small = float(number);
     if (!std::isfinite(small))
         refuse(place_of_attribute() + ": expected a finite number that fits float32, got " + kind_of(value));
-    attributes_.add(path_, number);
+    attributes_.add(number);
     return true;
 }
 
@@ -233,7 +248,7 @@ std::string_view TokenReader::text(PyObject* object, const char* wanted) {
         object = hold(nb::steal(decoded));
     }
     if (!PyUnicode_Check(object)) {
-        const std::string where = path_.empty() ? place() : place_of_attribute();
+        const std::string where = attributes_.path.empty() ? place() : place_of_attribute();
         refuse(where + ": expected " + wanted + ", got " + kind_of(object));
     }
     if (PyUnicode_IS_COMPACT_ASCII(object))  // is its own UTF-8

@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,10 +46,16 @@ public:
     const NamedAttributes& read(PyObject* token);
 
 private:
+    // "key:", where the next dict most often has the same key in the same place.
+    struct Prefix {
+        std::string text;
+        uint64_t hash;
+    };
+
     const std::string name_;
     int64_t sentence_ = -1, token_ = -1;
     NamedAttributes attributes_;
-    std::vector<std::string_view> path_;  // pieces of the name so far
+    std::array<Prefix, 64> prefixes_;  // of the latest dict that had so many keys, by the places of those
     std::vector<nb::object> held_;
     size_t depth_ = 0;
     bool holds_ = false;
@@ -63,6 +70,7 @@ private:
     bool read_container(PyObject* container);
     bool read_dict(PyObject* dict);
     bool read_strings(PyObject* sequence);
+    NamedAttributes::Piece prefix(size_t place, std::string_view key);
     bool read_set(PyObject* set);
     bool read_other(PyObject* container);
     bool read_value(PyObject* value);

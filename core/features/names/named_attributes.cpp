@@ -4,12 +4,10 @@
 
 namespace tagline {
 
-void NamedAttributes::add(std::span<const std::string_view> name, double value) {
+void NamedAttributes::add(double value) {
     const uint32_t first = uint32_t(pieces.size());
-    uint64_t hash = hash_piece(name[0]).value;
-    for (const std::string_view piece : name.subspan(1)) hash = append(hash, hash_piece(piece));
-    pieces.insert(pieces.end(), name.begin(), name.end());
-    attributes.push_back({finish_hash(hash), first, uint32_t(pieces.size()), value});
+    for (const Piece& piece : path) pieces.push_back(piece.text);
+    attributes.push_back({finish_hash(path.back().hash), first, uint32_t(pieces.size()), value});
 }
 
 void NamedAttributes::sort_from(size_t first) {

@@ -11,9 +11,15 @@
 
 namespace tagline {
 
-// The attributes of one token. A name is given in pieces, so that "key:value" is never put together.
+// The attributes of one token. A name is given in pieces, so that "key:value" is never put together: `path` is the name
+// so far.
 class NamedAttributes {
 public:
+    struct Piece {
+        std::string_view text;
+        uint64_t hash;  // of the name up to here, unfinished
+    };
+
     struct Attribute {
         uint64_t hash;          // finished, of the whole name
         uint32_t first, last;   // its pieces
@@ -23,9 +29,16 @@ public:
     void clear() {
         attributes.clear();
         pieces.clear();
+        path.clear();
     }
 
-    void add(std::span<const std::string_view> name, double value);
+    void push(std::string_view text) {
+        const PieceHash hash = hash_piece(text);
+        path.push_back({text, path.empty() ? hash.value : append(path.back().hash, hash)});
+    }
+
+    // Add the attribute that `path` names.
+    void add(double value);
 
     std::span<const std::string_view> name(const Attribute& attribute) const {
         return {pieces.data() + attribute.first, attribute.last - attribute.first};
@@ -35,6 +48,7 @@ public:
     // set has no order of its own, and the same input gives the same numbers on every run.
     void sort_from(size_t first);
 
+    std::vector<Piece> path;
     std::vector<Attribute> attributes;
     std::vector<std::string_view> pieces;
 };
