@@ -37,48 +37,50 @@ TAGLINE_INLINED inline void repeat(Work work) {
 template <int kVectors>
 constexpr int kSumsOfTile = kVectors == 1 ? 4 : kVectors == 2 || kTile == 2 ? 2 : 1;
 
-// V is the vector. Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed. Where there are
-// fewer registers than sums, half of the sentences go first: sums that are spilled take 1.1 times as long (AVX2, 128 labels).
+// How many of them are made at a time: no more than there are registers for. Four sentences with two vectors a tile have 16
+// sums, as many as AVX2 has registers. Spilled, they take 1.1 times as long; two sentences at a time, 1.2 to 1.5 times.
+template <int kSums, int kEach>
+constexpr int kSumsAtOnce = kSums > 1 && kSums * kEach > kRegisters ? kSumsAtOnce<kSums / 2, kEach> : kSums;
+
+// V is the vector. Row i of the matrix goes with v[g][i], or with v[g][rows[i]] where the rows are listed.
 template <class Ring, class V, int kCount, int kVectors, bool kListed = false, int kSums = kSumsOfTile<kVectors>,
           class Real, class Emit>
 TAGLINE_INLINED inline void multiply_tile(const Real* const* v, const Real* matrix, int64_t L, int64_t S,
                                           int64_t vector, Emit emit, const int32_t* rows = nullptr) {
-    constexpr int kEach = kCount * kVectors;
-    if constexpr (kCount > 1 && kSums * kEach > kRegisters) {
-        constexpr int kHalf = kCount / 2;
-        const auto emit_later = [&](int g, int64_t n, V lanes) TAGLINE_INLINED { emit(g + kHalf, n, lanes); };
-        multiply_tile<Ring, V, kHalf, kVectors, kListed, kSums>(v, matrix, L, S, vector, emit, rows);
-        multiply_tile<Ring, V, kCount - kHalf, kVectors, kListed, kSums>(v + kHalf, matrix, L, S, vector, emit_later, rows);
-        return;
-    }
-    V sums[kSums * kEach];
-    repeat<kSums * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<V>(); });
-    const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
-        V right[kVectors];
-        repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
-            right[n] = reinterpret_cast<const V*>(matrix + i * S)[vector + n];
-        });
-        repeat<kCount>([&]<int g>() TAGLINE_INLINED {
-            const V left = v[g][kListed ? rows[i] : i] - V{};
+    constexpr int kEach = kCount * kVectors, kAtOnce = kSumsAtOnce<kSums, kEach>;
+    V totals[kEach];
+    repeat<kSums / kAtOnce>([&]<int part>() TAGLINE_INLINED {
+        constexpr int kFirst = part * kAtOnce;
+        V sums[kAtOnce * kEach];
+        repeat<kAtOnce * kEach>([&]<int k>() TAGLINE_INLINED { sums[k] = Ring::template first<V>(); });
+        const auto add = [&]<int u>(int64_t i) TAGLINE_INLINED {
+            V right[kVectors];
             repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
-                V& sum = sums[u * kEach + g * kVectors + n];
-                sum = Ring::step(sum, left, right[n]);
+                right[n] = reinterpret_cast<const V*>(matrix + i * S)[vector + n];
+            });
+            repeat<kCount>([&]<int g>() TAGLINE_INLINED {
+                const V left = v[g][kListed ? rows[i] : i] - V{};
+                repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
+                    V& sum = sums[u * kEach + g * kVectors + n];
+                    sum = Ring::step(sum, left, right[n]);
+                });
+            });
+        };
+        int64_t i = 0;
+        for (; i + kSums <= L; i += kSums)
+            repeat<kAtOnce>([&]<int u>() TAGLINE_INLINED { add.template operator()<u>(i + kFirst + u); });
+        if constexpr (kSums > 1 && kFirst == 0)
+            for (; i < L; ++i) add.template operator()<0>(i);
+        repeat<kEach>([&]<int k>() TAGLINE_INLINED {
+            if constexpr (kFirst == 0) totals[k] = sums[k];
+            else totals[k] = Ring::join(totals[k], sums[k]);
+            repeat<kAtOnce - 1>([&]<int u>() TAGLINE_INLINED {
+                totals[k] = Ring::join(totals[k], sums[(u + 1) * kEach + k]);
             });
         });
-    };
-    int64_t i = 0;
-    for (; i + kSums <= L; i += kSums)
-        repeat<kSums>([&]<int u>() TAGLINE_INLINED { add.template operator()<u>(i + u); });
-    if constexpr (kSums > 1)
-        for (; i < L; ++i) add.template operator()<0>(i);
+    });
     repeat<kCount>([&]<int g>() TAGLINE_INLINED {
-        repeat<kVectors>([&]<int n>() TAGLINE_INLINED {
-            V total = sums[g * kVectors + n];
-            repeat<kSums - 1>([&]<int u>() TAGLINE_INLINED {
-                total = Ring::join(total, sums[(u + 1) * kEach + g * kVectors + n]);
-            });
-            emit(g, vector + n, total);
-        });
+        repeat<kVectors>([&]<int n>() TAGLINE_INLINED { emit(g, vector + n, totals[g * kVectors + n]); });
     });
 }
 
