@@ -96,7 +96,9 @@ template <class Real>
 const int64_t* as_labels(const Array& labels, const Batch<Real>& batch) {
     const int64_t N = batch.offsets[batch.B];
     const int64_t* y = checked<int64_t>("labels", labels, {N});
-    for (int64_t n = 0; n < N; ++n)
+    uint64_t signs = 0;  // negative where a label is, or L − 1 less a label: without branches, so that vectors do it
+    for (int64_t n = 0; n < N; ++n) signs |= uint64_t(y[n]) | (uint64_t(batch.L - 1) - uint64_t(y[n]));
+    for (int64_t n = 0; int64_t(signs) < 0 && n < N; ++n)
         if (y[n] < 0 || y[n] >= batch.L)
             refuse("labels[" + std::to_string(n) + "]: expected 0 to " + std::to_string(batch.L - 1) + ", got " +
                    std::to_string(y[n]));

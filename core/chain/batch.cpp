@@ -103,14 +103,10 @@ void take_off_in_one_pass(const Scores<Real>& s, const int64_t* y, const Answers
     *answers.log_z = between + emitted + s.end[y[T - 1]] - *answers.log_z;
 }
 
-// Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added
-// to nodes and taken off the sums, which are negated in the end.
+// The same of answers that have something else.
 template <class Real>
-void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
+void take_off_in_turn(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
     const int64_t L = s.L, T = s.T;
-    answers.start_counts[y[0]] -= 1;
-    answers.end_counts[y[T - 1]] -= 1;
-    if (answers.transition_counts && !s.legal && !s.symbols) return take_off_in_one_pass(s, y, answers);
     *answers.log_z = path_score(s, y) - *answers.log_z;
     for (int64_t t = 0; t < T; ++t) answers.nodes[t * L + y[t]] += 1;
     for (int64_t t = 1; answers.transition_counts && t < T; ++t) {
@@ -120,6 +116,18 @@ void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real
     if (!answers.edges) return;
     for (int64_t k = 0; k < T * L * L; ++k) answers.edges[k] = -answers.edges[k];
     for (int64_t t = 1; t < T; ++t) answers.edges[(t * L + y[t - 1]) * L + y[t]] += 1;
+}
+
+// Turn answers about a sentence, with −P for nodes, into the gradient of log p(y): the counts of its labels are added
+// to nodes and taken off the sums, which are negated in the end.
+template <class Real>
+void take_off_labels(const Scores<Real>& s, const int64_t* y, const Answers<Real>& answers) {
+    if (answers.transition_counts && !s.legal && !s.symbols)
+        take_off_in_one_pass(s, y, answers);
+    else
+        take_off_in_turn(s, y, answers);
+    answers.start_counts[y[0]] -= 1;
+    answers.end_counts[y[s.T - 1]] -= 1;  // last: by then the label is in the cache
 }
 
 // Forward–backward for every sentence. after(sentence, scores, answers) is called for each sentence with tokens, while

@@ -104,10 +104,11 @@ constexpr int64_t kMostInRegisters = sizeof(Real) == 4 ? 24 : 0;
 constexpr int64_t kMostInRegisters = 0;
 #endif
 
-// Bits that are ones at one label and zeros at all others. AVX-512 compares the numbers of labels; others read them from
-// a row with ones at one place, beginning where that place falls on the label.
+// Adds a number to one label of vectors, of the v-th to be told. AVX-512 compares the numbers of labels; others read bits
+// from a row with ones at one place, beginning where that place falls on the label.
 template <class Real, int kWidth, int kVectors>
 struct OneLabel {
+    typedef typename Narrow<Real, kWidth>::Vec V;
     typedef typename Narrow<Real, kWidth>::Bits Bits;
     typedef typename Narrow<Real, kWidth>::Index Index;
     typedef Index LooseBits TAGLINE_LOOSE_VECTOR(kWidth * int(sizeof(Index)), int(sizeof(Index)));
@@ -117,12 +118,15 @@ struct OneLabel {
     OneLabel() {
         for (int k = 0; k < kLabels; ++k) numbers[k / kWidth][k % kWidth] = Index(k);
     }
-    Bits at(int v, int32_t label) const { return numbers[v] == Index(label); }
+    V add(V sum, int v, int32_t label, Real value) const {
+        return numbers[v] == Index(label) ? sum + (V{} + value) : sum;
+    }
 #else
     Index row[2 * kLabels] = {};
     OneLabel() { row[kLabels] = -1; }
-    Bits at(int v, int32_t label) const {
-        return (Bits)*reinterpret_cast<const LooseBits*>(row + kLabels - label + v * kWidth);
+    V add(V sum, int v, int32_t label, Real value) const {
+        const LooseBits bits = *reinterpret_cast<const LooseBits*>(row + kLabels - label + v * kWidth);
+        return sum + (V)((Bits)(V{} + value) & (Bits)bits);
     }
 #endif
 };
@@ -134,7 +138,6 @@ template <class Real, int kWidth, int kVectors, bool kValues, bool kWhole>
 inline void emit_part(const WeightTable<Real>& weights, const Occurrences& tokens, int64_t first, int64_t last,
                       Real scale, bool add, Real* out, int64_t from) {
     typedef typename Narrow<Real, kWidth>::Vec V;
-    typedef typename Narrow<Real, kWidth>::Bits Bits;
     constexpr bool kCells = kWhole && kWidth * kVectors <= kMostInRegisters<Real>;
     const int64_t L = weights.L, stride = kWhole ? kWidth * kVectors : weights.stride;
     const int64_t end = tokens.row_offsets[last], cell_end = tokens.cell_offsets[last];
@@ -160,7 +163,7 @@ inline void emit_part(const WeightTable<Real>& weights, const Occurrences& token
                 if (q + kAhead < cell_end) __builtin_prefetch(cell_table + cells[q + kAhead]);
                 const WeightCell<Real> cell = cell_table[cells[q]];
                 const Real value = kValues ? cell.value * Real(cell_values[q]) : cell.value;
-                for (int v = 0; v < kVectors; ++v) sum[v] += (V)((Bits)(V{} + value) & one.at(v, cell.label));
+                for (int v = 0; v < kVectors; ++v) sum[v] = one.add(sum[v], v, cell.label, value);
             }
         }
         for (int v = 0; v < kVectors && from + v * kWidth < L; ++v) {
