@@ -77,29 +77,34 @@ namespace {
 constexpr double kErrorPerToken = 1.5e-7, kTolerance = 1e-6;
 constexpr int64_t kLongSentence = 512;
 
-bool only_log_z(const Answers<double>& want) {
+template <class Real>
+bool only_log_z(const Answers<Real>& want) {
     return want.log_z && !want.nodes && !want.edges && !want.transition_counts && !want.start_counts &&
            !want.end_counts && !want.log_alpha && !want.log_beta && !want.entropy;
 }
 
+template <class Real>
+bool is_long(const Scores<Real>& sentence) {
+    return std::is_same_v<Real, float> && sentence.T > kLongSentence;
+}
+
 bool good_enough(double log_z, int64_t T) {
-    return T <= kLongSentence && kErrorPerToken * double(T) <= kTolerance * std::max(1.0, std::abs(log_z));
+    return kErrorPerToken * double(T) <= kTolerance * std::max(1.0, std::abs(log_z));
 }
 
 }  // namespace
 
-// Call abreast(begin, size) as long as there are enough sentences and it takes them, then few(begin, size) for the rest
-// and for sentences that it leaves at Status::guard. Full lanes are 3 times as fast as sentences alone with 9 labels,
+// For sentences begin … count − 1, call abreast(begin, size) as long as there are enough and it takes them, then
+// few(begin, size) for the rest and for sentences that it leaves at Status::guard. Full lanes are 3 times as fast as sentences alone with 9 labels,
 // twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half of them have to be full with up
 // to 16 labels, and three quarters with more. A sentence that is much longer than the others goes alone: most lanes
 // would be idle, and memory is that of the longest. Long ones go without lanes, too: where `tables` [T, L] of all lanes
 // are larger than a core's cache, Viterbi and gradients take 1.2 times as long as without. More labels go abreast over
 // lists of legal pairs only, which gain more and have a limit of their own.
 template <class Real, class Abreast, class Few>
-void in_groups(const Kernels<Real>& kernels, int count, const Scores<Real>* sentences, const Status* status, int tables,
-               const Abreast& abreast, const Few& few) {
+void in_groups(const Kernels<Real>& kernels, int begin, int count, const Scores<Real>* sentences, const Status* status,
+               int tables, const Abreast& abreast, const Few& few) {
     constexpr int64_t kCache = 1'000'000;  // bytes
-    int begin = 0;
     const int64_t L = sentences[0].L;
     const bool listed = L > kMostLabelsAbreast;
     const int quarters = L <= 16 || listed ? 2 : 3;
@@ -135,18 +140,23 @@ void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, cons
             return kernel(size, sentences + begin, sums_->get(), want + begin, status + begin, scratch_, stop_);
         };
     };
+    int begin = 0;  // long sentences come first
+    while (begin < count && is_long(sentences[begin]) && only_log_z(want[begin])) ++begin;
     const bool all = want[0].nodes || want[0].transition_counts;  // log Z alone reads its tables once
-    in_groups(kernels, count, sentences, status, all ? 3 : 0, ask(kernels.posterior_abreast), ask(kernels.posterior));
+    in_groups(kernels, begin, count, sentences, status, all ? 3 : 0, ask(kernels.posterior_abreast),
+              ask(kernels.posterior));
+    int again[kMostAbreast], number = 0;  // whose log Z needs float64
     for (int g = 0; g < count; ++g) {
-        if (status[g] == Status::guard) {
+        if (g < begin) {
+            again[number++] = g;
+        } else if (status[g] == Status::guard) {
             status[g] = safer(sentences[g], want[g]);
         } else if (std::is_same_v<Real, float> && status[g] == Status::done && want[g].log_z &&
-                   !good_enough(*want[g].log_z, sentences[g].T)) {
-            Answers<Real> only{};
-            only.log_z = want[g].log_z;
-            status[g] = safer(sentences[g], only);
+                   (is_long(sentences[g]) || !good_enough(*want[g].log_z, sentences[g].T))) {
+            again[number++] = g;
         }
     }
+    if (number) log_z_again(number, again, sentences, want, status);
 }
 
 template <>
@@ -201,6 +211,33 @@ Status SafePosterior<float>::safer(const Scores<float>& sentence, const Answers<
     return status;
 }
 
+template <>
+void SafePosterior<double>::log_z_again(int, const int*, const Scores<double>*, const Answers<double>*, Status*) {}
+
+template <>
+void SafePosterior<float>::log_z_again(int count, const int* members, const Scores<float>* sentences,
+                                       const Answers<float>* want, Status* status) {
+    constexpr int64_t kMostCells = 1 << 18;  // 2 MB of copies; with more, a sentence at a time is faster
+    const int lanes = variant_.float64.abreast;
+    for (int begin = 0, size; begin < count; begin += size) {
+        const Scores<float>& longest = sentences[members[begin]];
+        const bool together = !longest.per_position && longest.T * longest.L * lanes <= kMostCells;
+        size = together ? std::min(lanes, count - begin) : 1;
+        Scores<double> wide[kMostAbreast];
+        Answers<double> answers[kMostAbreast]{};
+        Status done[kMostAbreast];
+        wide_.reset();
+        for (int k = 0; k < size; ++k) {
+            wide[k] = widen(sentences[members[begin + k]], wide_);
+            answers[k].log_z = want[members[begin + k]].log_z;
+        }
+        if (!wide_sums_) wide_sums_ = Prepared::sums(variant_.float64, wide[0], sums_->lists());
+        SafePosterior<double> exact(variant_, wide_sums_, stop_);
+        exact.compute(size, wide, answers, done);
+        for (int k = 0; k < size; ++k) status[members[begin + k]] = done[k];
+    }
+}
+
 template class SafePosterior<float>;
 template class SafePosterior<double>;
 
@@ -219,7 +256,7 @@ void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_
             return kernel(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
         };
     };
-    in_groups(kernels, count, sentences, status, 1, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
+    in_groups(kernels, 0, count, sentences, status, 1, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();

@@ -67,6 +67,8 @@ private:
     Prepared wide_sums_;
 
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
+    void log_z_again(int count, const int* members, const Scores<Real>* sentences, const Answers<Real>* want,
+                     Status* status);
 };
 
 // Viterbi likewise: float64 decides where float32 cannot tell labellings apart.

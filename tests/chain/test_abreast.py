@@ -152,6 +152,35 @@ def test_one_long_sentence_among_short_ones(variant: str) -> None:
     np.testing.assert_array_equal(native.log_partition(chain), log_z)
 
 
+@pytest.mark.parametrize(("L", "forbidden"), [(2, 0.0), (9, 0.0), (9, 0.3), (22, 0.2), (45, 0.0)])
+def test_long_sentences_have_the_log_z_of_float64(variant: str, L: int, forbidden: float) -> None:
+    """As many as fill lanes of float64 at once, or one at a time where they are too long for that."""
+    rng = np.random.default_rng(L)
+    lengths = np.array([4000, *rng.integers(505, 520, 20), *rng.integers(1300, 1400, 19), 3, 0])
+    rng.shuffle(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    emissions, transitions = rng.normal(0, 2, (offsets[-1], L)), rng.normal(0, 1, (L, L))
+    transitions[rng.random((L, L)) < forbidden] = -np.inf
+    np.fill_diagonal(transitions, 0.5)
+    long = np.flatnonzero(lengths > 512)
+    emissions[offsets[long[2]] + 400, 1:] = -np.inf
+    emissions[offsets[long[11]] + 7] *= 1e3
+    chain = Chain(emissions.astype(np.float32), transitions.astype(np.float32), offsets=offsets)
+    float64 = Chain(chain.emissions.astype(np.float64), chain.transitions.astype(np.float64), offsets=offsets)
+    log_z, labels = native.log_partition(chain), native.viterbi(chain).labels
+    np.testing.assert_array_equal(log_z[long], native.log_partition(float64)[long])
+    alone = [native.log_partition(sentence_alone(chain, b))[0] for b in range(len(lengths))]
+    np.testing.assert_array_equal(log_z, alone)
+    log_likelihood = native.gradients(chain, labels).log_likelihood
+    np.testing.assert_allclose(log_likelihood, native.score(chain, labels) - log_z, rtol=1e-13)
+
+    dead = chain.emissions.copy()
+    dead[offsets[long[17]] + 600 % lengths[long[17]]] = -np.inf
+    log_z[long[17]] = -np.inf
+    dead_chain = Chain(dead, chain.transitions, offsets=offsets)
+    np.testing.assert_array_equal(native.log_partition(dead_chain, allow_no_path=True), log_z)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("transitions", "narrow", "wide"), [(7, 15, 45), (6, 10, 50), (10, 20, 40), (3, 20, 60), (30, 5, 25)]
