@@ -95,22 +95,24 @@ bool good_enough(double log_z, int64_t T) {
 }  // namespace
 
 // For sentences begin … count − 1, call abreast(begin, size) as long as there are enough and it takes them, then
-// few(begin, size) for the rest and for sentences that it leaves at Status::guard. Full lanes are 3 times as fast as sentences alone with 9 labels,
-// twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half of them have to be full with up
-// to 16 labels, and three quarters with more. A sentence that is much longer than the others goes alone: most lanes
-// would be idle, and memory is that of the longest. Long ones go without lanes, too: where `tables` [T, L] of all lanes
-// are larger than a core's cache, Viterbi and gradients take 1.2 times as long as without. More labels go abreast over
-// lists of legal pairs only, which gain more and have a limit of their own.
+// few(begin, size) for the rest and for sentences that it leaves at Status::guard. Full lanes are 3 times as fast as
+// sentences alone with 9 labels, twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half
+// of them have to be full with up to 16 labels, and three quarters with more. A sentence that is much longer than the
+// others goes alone: most lanes would be idle, and memory is that of the longest. Very long ones go without lanes,
+// too, where tables [T, L] of all lanes are read back: at 2 MB each, marginals gain less than a fifth and Viterbi
+// takes 1.1 times as long. More labels go abreast over lists of legal pairs only, which gain more and have a limit of
+// their own.
 template <class Real, class Abreast, class Few>
 void in_groups(const Kernels<Real>& kernels, int begin, int count, const Scores<Real>* sentences, const Status* status,
-               int tables, const Abreast& abreast, const Few& few) {
-    constexpr int64_t kCache = 1'000'000;  // bytes
+               bool reads_back, const Abreast& abreast, const Few& few) {
+    constexpr int64_t kMostBytes = 1'500'000;  // of a table
     const int64_t L = sentences[0].L;
     const bool listed = L > kMostLabelsAbreast;
     const int quarters = L <= 16 || listed ? 2 : 3;
     while (4 * (count - begin) >= quarters * kernels.abreast) {
         const int size = std::min(count - begin, kernels.abreast);
-        if (!listed && tables * sentences[begin].T * L * kernels.abreast * int64_t(sizeof(Real)) > kCache) {
+        const int64_t bytes = sentences[begin].T * L * kernels.abreast * int64_t(sizeof(Real));
+        if (!listed && reads_back && bytes > kMostBytes) {
             const int fewer = std::min(kGroup, count - begin);
             few(begin, fewer);
             begin += fewer;
@@ -142,8 +144,8 @@ void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, cons
     };
     int begin = 0;  // long sentences come first
     while (begin < count && is_long(sentences[begin]) && only_log_z(want[begin])) ++begin;
-    const bool all = want[0].nodes || want[0].transition_counts;  // log Z alone reads its tables once
-    in_groups(kernels, begin, count, sentences, status, all ? 3 : 0, ask(kernels.posterior_abreast),
+    const bool reads_back = want[0].nodes || want[0].transition_counts;  // log Z alone reads its tables once
+    in_groups(kernels, begin, count, sentences, status, reads_back, ask(kernels.posterior_abreast),
               ask(kernels.posterior));
     int again[kMostAbreast], number = 0;  // whose log Z needs float64
     for (int g = 0; g < count; ++g) {
@@ -256,7 +258,7 @@ void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_
             return kernel(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
         };
     };
-    in_groups(kernels, 0, count, sentences, status, 1, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
+    in_groups(kernels, 0, count, sentences, status, true, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();
