@@ -162,6 +162,15 @@ def test_hashed_names(X: list[list[Any]], bits: int) -> None:
     assert found.states is None
 
 
+@pytest.mark.parametrize("size", range(42))
+def test_hashes_of_names_of_any_length(size: int) -> None:
+    """Every byte in every place of eight, with something else before and behind."""
+    text = "".join(map(chr, range(1, 128))) + "äöü人民éßñ" * 6
+    names = [text[at : at + size] for at in range(len(text) - size)]
+    found = items_to_features([[[name] for name in names]], hash_bits=30)
+    assert found.features.states.ids.tolist() == [hash_of(name) % 2**30 for name in names]
+
+
 @given(DATA, st.data())
 def test_edges(X: list[list[Any]], data: st.DataObject) -> None:
     edges = [[data.draw(STRINGS) for _ in sentence] for sentence in X]

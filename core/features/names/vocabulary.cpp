@@ -24,6 +24,48 @@ constexpr std::array<uint64_t, 257> make_powers() {
 
 constexpr std::array<uint64_t, 257> kPowers = make_powers();
 
+constexpr size_t kEight = 8;
+
+// Σ base^k, k < n: what the ones of (s[i] + 1) add up to.
+constexpr std::array<uint64_t, kEight + 1> make_ones() {
+    std::array<uint64_t, kEight + 1> ones{};
+    for (size_t k = 0; k < kEight; ++k) ones[k + 1] = (ones[k] + kPowers[k]) % kHashPrime;
+    return ones;
+}
+
+constexpr std::array<uint64_t, kEight + 1> kOnes = make_ones();
+
+// b · base^(7 − k) of byte b in place k of eight. Those of eight bytes add up to less than 2^64.
+constexpr std::array<std::array<uint64_t, 256>, kEight> make_products() {
+    std::array<std::array<uint64_t, 256>, kEight> products{};
+    for (size_t k = 0; k < kEight; ++k)
+        for (size_t byte = 1; byte < 256; ++byte)
+            products[k][byte] = (products[k][byte - 1] + kPowers[kEight - 1 - k]) % kHashPrime;
+    return products;
+}
+
+constexpr std::array<std::array<uint64_t, 256>, kEight> kProducts = make_products();
+
+// The last bytes before `end`, one to eight of them, and zeros before those.
+uint64_t last_bytes(const char* end, size_t size) {
+    static_assert(std::endian::native == std::endian::little);
+    if (size >= 4) {
+        uint32_t first, last;
+        std::memcpy(&first, end - size, 4);
+        std::memcpy(&last, end - 4, 4);
+        return uint64_t(last) << 32 | uint64_t(first) << (64 - 8 * size);
+    }
+    const auto byte = [&](size_t k) { return uint64_t(uint8_t(*(end - k))) << (64 - 8 * k); };
+    return byte(1) | byte((size + 2) / 2) | byte(size);
+}
+
+// H of a text whose hash is `value`, with up to eight more bytes.
+uint64_t append_eight(uint64_t value, uint64_t bytes, size_t size) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < kEight; ++k) sum += kProducts[k][uint8_t(bytes >> 8 * k)];
+    return reduce((unsigned __int128)value * kPowers[size] + kOnes[size] + sum);
+}
+
 // The marks of a group, compared all at once.
 class Group {
 public:
@@ -125,21 +167,17 @@ uint64_t power_of(size_t length) {
     return power;
 }
 
+// Names are short and of any length: one branch for eight bytes, none for each of the last ones.
 PieceHash hash_piece(std::string_view text) {
     PieceHash hash;
     const char* at = text.data();
     size_t left = text.size();
-    for (; left >= 8; at += 8, left -= 8) {
-        unsigned __int128 sum = (unsigned __int128)hash.value * kPowers[8];
-        for (size_t k = 0; k < 8; ++k) sum += (unsigned __int128)(uint64_t(uint8_t(at[k])) + 1) * kPowers[7 - k];
-        hash.value = reduce(sum);
+    for (; left >= kEight; at += kEight, left -= kEight) {
+        uint64_t bytes;
+        std::memcpy(&bytes, at, kEight);
+        hash.value = append_eight(hash.value, bytes, kEight);
     }
-    if (left) {
-        unsigned __int128 sum = (unsigned __int128)hash.value * kPowers[left];
-        for (size_t k = 0; k < left; ++k)
-            sum += (unsigned __int128)(uint64_t(uint8_t(at[k])) + 1) * kPowers[left - 1 - k];
-        hash.value = reduce(sum);
-    }
+    if (left) hash.value = append_eight(hash.value, last_bytes(at + left, left), left);
     hash.power = power_of(text.size());
     return hash;
 }
