@@ -225,9 +225,7 @@ bool TokenReader::read_value(PyObject* value) {
 }
 
 void TokenReader::add_string(PyObject* string) {
-    attributes_.push(text(string, "a string"));
-    attributes_.add(1);
-    attributes_.path.pop_back();
+    attributes_.add(text(string, "a string"), 1);
 }
 
 bool TokenReader::add_number(double number, PyObject* value) {

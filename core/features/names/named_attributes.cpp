@@ -10,6 +10,15 @@ void NamedAttributes::add(double value) {
     attributes.push_back({finish_hash(path.back().hash), first, uint32_t(pieces.size()), value});
 }
 
+void NamedAttributes::add(std::string_view last, double value) {
+    const uint32_t first = uint32_t(pieces.size());
+    for (const Piece& piece : path) pieces.push_back(piece.text);
+    pieces.push_back(last);
+    const PieceHash hash = hash_piece(last);
+    const uint64_t whole = path.empty() ? hash.value : append(path.back().hash, hash);
+    attributes.push_back({finish_hash(whole), first, uint32_t(pieces.size()), value});
+}
+
 void NamedAttributes::sort_from(size_t first) {
     const auto last_piece = [&](const Attribute& attribute) { return pieces[attribute.last - 1]; };
     std::sort(attributes.begin() + int64_t(first), attributes.end(),

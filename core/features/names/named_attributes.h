@@ -40,6 +40,10 @@ public:
     // Add the attribute that `path` names.
     void add(double value);
 
+    // Add the one that `path` and this text behind it name. Pushed onto `path` and read from there, two halves would have
+    // to come together in the cache first.
+    void add(std::string_view last, double value);
+
     std::span<const std::string_view> name(const Attribute& attribute) const {
         return {pieces.data() + attribute.first, attribute.last - attribute.first};
     }
