@@ -87,11 +87,9 @@ struct ByLength {
 template <class Asked, class Work>
 void for_groups(const int64_t* offsets, int64_t first, int64_t last, const Asked& asked, const Work& work,
                 int most = kGroup) {
-    std::vector<int64_t> order;
-    for (int64_t b = first; b < last; ++b)
-        if (offsets[b + 1] > offsets[b] && asked(b)) order.push_back(b);
-    const auto longer = [&](int64_t a, int64_t b) { return offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]; };
-    std::stable_sort(order.begin(), order.end(), longer);
+    std::vector<int64_t> order = std::move(ByLength(offsets + first, last - first).order);
+    for (int64_t& b : order) b += first;
+    std::erase_if(order, [&](int64_t b) { return offsets[b + 1] == offsets[b] || !asked(b); });
     for (size_t k = 0; k < order.size(); k += size_t(most)) {
         const int count = int(std::min<size_t>(size_t(most), order.size() - k));
         if (!work(count, order.data() + k)) return;

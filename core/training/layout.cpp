@@ -88,6 +88,8 @@ Layout::Layout(int64_t L, int64_t A, const int64_t* offsets, const int32_t* labe
         if (row) {
             row_attributes_.push_back(size_t(a));
             cells_before_.push_back(uint32_t(cells_));
+            first_weight_.push_back(offsets[a]);
+            weights_behind_.push_back(offsets[a + 1]);
         }
         if (!row) most_cells_ = std::max(most_cells_, count);
         if (cells_ > int64_t(UINT32_MAX) || rows_ > int64_t(UINT32_MAX)) throw std::length_error("too many weights");

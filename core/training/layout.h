@@ -89,7 +89,7 @@ public:
                 give(k, cell->value);
             if (row == size_t(rows_) || int64_t(row_attributes_[row]) >= last) return;
             Real* const labels = table.rows + int64_t(row) * stride_;
-            const int64_t behind = offsets_[row_attributes_[row] + 1];
+            const int64_t behind = weights_behind_[row];
             if (behind - k == L_)  // label by label, no gaps
                 for (int64_t j = 0; j < L_; ++j) give(k + j, labels[j]);
             else
@@ -127,10 +127,11 @@ private:
     std::vector<Location> locations_;
     std::vector<size_t> row_attributes_;  // [rows]
     std::vector<uint32_t> cells_before_;  // [rows] how many cells attributes before it have
+    std::vector<int64_t> first_weight_, weights_behind_;  // [rows] its weights in flat vectors
 
     // As if a last row stood behind all attributes.
     int64_t cells_before(size_t row) const { return row < cells_before_.size() ? cells_before_[row] : cells_; }
-    int64_t first_of_row(size_t row) const { return row < row_attributes_.size() ? offsets_[row_attributes_[row]] : size(); }
+    int64_t first_of_row(size_t row) const { return row < first_weight_.size() ? first_weight_[row] : size(); }
 };
 
 }  // namespace tagline
