@@ -77,6 +77,14 @@ namespace {
 constexpr double kErrorPerToken = 1.5e-7, kTolerance = 1e-6;
 constexpr int64_t kLongSentence = 512;
 
+// A choice on the best path closer than 2e-6 for each token before it is float64's to make: with so many tokens, all but
+// always some choice is. So float32 is left out.
+constexpr int64_t kLongPath = 4096;
+
+// Of a table of all lanes. At 2 MB marginals gain less than a fifth by lanes; Viterbi, whose paths go back through the
+// table one after the other, takes 1.2 times as long at 1 MB with two labels, and gains 1.1 at 1.4 MB with 22.
+constexpr int64_t kMostBytes = 1'500'000, kMostBytesOfPaths = 1'000'000;
+
 template <class Real>
 bool only_log_z(const Answers<Real>& want) {
     return want.log_z && !want.nodes && !want.edges && !want.transition_counts && !want.start_counts &&
@@ -99,20 +107,18 @@ bool good_enough(double log_z, int64_t T) {
 // sentences alone with 9 labels, twice with 22 and 1.4 times with 45, and idle lanes cost as much as others: so half
 // of them have to be full with up to 16 labels, and three quarters with more. A sentence that is much longer than the
 // others goes alone: most lanes would be idle, and memory is that of the longest. Very long ones go without lanes,
-// too, where tables [T, L] of all lanes are read back: at 2 MB each, marginals gain less than a fifth and Viterbi
-// takes 1.1 times as long. More labels go abreast over lists of legal pairs only, which gain more and have a limit of
-// their own.
+// too, where a table [T, L] of all lanes would be larger than `most_bytes`. More labels go abreast over lists of
+// legal pairs only, which gain more and have a limit of their own.
 template <class Real, class Abreast, class Few>
 void in_groups(const Kernels<Real>& kernels, int begin, int count, const Scores<Real>* sentences, const Status* status,
-               bool reads_back, const Abreast& abreast, const Few& few) {
-    constexpr int64_t kMostBytes = 1'500'000;  // of a table
+               int64_t most_bytes, const Abreast& abreast, const Few& few) {
     const int64_t L = sentences[0].L;
     const bool listed = L > kMostLabelsAbreast;
     const int quarters = L <= 16 || listed ? 2 : 3;
     while (4 * (count - begin) >= quarters * kernels.abreast) {
         const int size = std::min(count - begin, kernels.abreast);
         const int64_t bytes = sentences[begin].T * L * kernels.abreast * int64_t(sizeof(Real));
-        if (!listed && reads_back && bytes > kMostBytes) {
+        if (!listed && bytes > most_bytes) {
             const int fewer = std::min(kGroup, count - begin);
             few(begin, fewer);
             begin += fewer;
@@ -145,8 +151,8 @@ void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, cons
     int begin = 0;  // long sentences come first
     while (begin < count && is_long(sentences[begin]) && only_log_z(want[begin])) ++begin;
     const bool reads_back = want[0].nodes || want[0].transition_counts;  // log Z alone reads its tables once
-    in_groups(kernels, begin, count, sentences, status, reads_back, ask(kernels.posterior_abreast),
-              ask(kernels.posterior));
+    in_groups(kernels, begin, count, sentences, status, reads_back ? kMostBytes : INT64_MAX,
+              ask(kernels.posterior_abreast), ask(kernels.posterior));
     int again[kMostAbreast], number = 0;  // whose log Z needs float64
     for (int g = 0; g < count; ++g) {
         if (g < begin) {
@@ -258,7 +264,11 @@ void SafeViterbi<Real>::compute(int count, const Scores<Real>* sentences, int64_
             return kernel(size, sentences + begin, maxima_->get(), paths + begin, status + begin, scratch_, stop_);
         };
     };
-    in_groups(kernels, 0, count, sentences, status, true, ask(kernels.viterbi_abreast), ask(kernels.viterbi));
+    int begin = 0;  // long sentences come first
+    while (std::is_same_v<Real, float> && begin < count && sentences[begin].T > kLongPath)
+        status[begin++] = Status::guard;
+    in_groups(kernels, begin, count, sentences, status, kMostBytesOfPaths, ask(kernels.viterbi_abreast),
+              ask(kernels.viterbi));
     for (int g = 0; g < count; ++g) {
         if (status[g] != Status::guard) continue;
         wide_.reset();

@@ -153,10 +153,10 @@ def test_one_long_sentence_among_short_ones(variant: str) -> None:
 
 
 @pytest.mark.parametrize(("L", "forbidden"), [(2, 0.0), (9, 0.0), (9, 0.3), (22, 0.2), (45, 0.0)])
-def test_long_sentences_have_the_log_z_of_float64(variant: str, L: int, forbidden: float) -> None:
+def test_long_sentences_have_the_log_z_and_the_paths_of_float64(variant: str, L: int, forbidden: float) -> None:
     """As many as fill lanes of float64 at once, or one at a time where they are too long for that."""
     rng = np.random.default_rng(L)
-    lengths = np.array([4000, *rng.integers(505, 520, 20), *rng.integers(1300, 1400, 19), 3, 0])
+    lengths = np.array([4200, *rng.integers(505, 520, 20), *rng.integers(1300, 1400, 19), 3, 0])
     rng.shuffle(lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     emissions, transitions = rng.normal(0, 2, (offsets[-1], L)), rng.normal(0, 1, (L, L))
@@ -168,6 +168,7 @@ def test_long_sentences_have_the_log_z_of_float64(variant: str, L: int, forbidde
     chain = Chain(emissions.astype(np.float32), transitions.astype(np.float32), offsets=offsets)
     float64 = Chain(chain.emissions.astype(np.float64), chain.transitions.astype(np.float64), offsets=offsets)
     log_z, labels = native.log_partition(chain), native.viterbi(chain).labels
+    np.testing.assert_array_equal(labels, native.viterbi(float64).labels)
     np.testing.assert_array_equal(log_z[long], native.log_partition(float64)[long])
     alone = [native.log_partition(sentence_alone(chain, b))[0] for b in range(len(lengths))]
     np.testing.assert_array_equal(log_z, alone)
