@@ -164,7 +164,7 @@ void SafePosterior<Real>::compute(int count, const Scores<Real>* sentences, cons
             again[number++] = g;
         }
     }
-    if (number) log_z_again(number, again, sentences, want, status);
+    if constexpr (std::is_same_v<Real, float>) log_z_again(number, again, sentences, want, status);
 }
 
 template <>
@@ -218,9 +218,6 @@ Status SafePosterior<float>::safer(const Scores<float>& sentence, const Answers<
     narrow(answers.edges, cells * sentence.L, want.edges);
     return status;
 }
-
-template <>
-void SafePosterior<double>::log_z_again(int, const int*, const Scores<double>*, const Answers<double>*, Status*) {}
 
 template <>
 void SafePosterior<float>::log_z_again(int count, const int* members, const Scores<float>* sentences,

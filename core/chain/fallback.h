@@ -67,6 +67,7 @@ private:
     Prepared wide_sums_;
 
     Status safer(const Scores<Real>& sentence, const Answers<Real>& want);
+    // log Z alone, in float64; of float32 only.
     void log_z_again(int count, const int* members, const Scores<Real>* sentences, const Answers<Real>* want,
                      Status* status);
 };

@@ -173,7 +173,10 @@ def test_long_sentences_have_the_log_z_and_the_paths_of_float64(variant: str, L:
     alone = [native.log_partition(sentence_alone(chain, b))[0] for b in range(len(lengths))]
     np.testing.assert_array_equal(log_z, alone)
     log_likelihood = native.gradients(chain, labels).log_likelihood
-    np.testing.assert_allclose(log_likelihood, native.score(chain, labels) - log_z, rtol=1e-13)
+    expected = native.score(chain, labels) - log_z
+    guarded = long[11]  # gradients take it to the log domain
+    np.testing.assert_array_equal(np.delete(log_likelihood, guarded), np.delete(expected, guarded))
+    assert log_likelihood[guarded] == pytest.approx(expected[guarded], rel=1e-13)
 
     dead = chain.emissions.copy()
     dead[offsets[long[17]] + 600 % lengths[long[17]]] = -np.inf

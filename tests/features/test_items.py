@@ -144,7 +144,7 @@ def test_minimum_frequency(X: list[list[Any]], least: float) -> None:
 
 
 def hash_of(name: str) -> int:
-    """As core/vocabulary.h writes it down."""
+    """As core/features/names/vocabulary.h writes it down."""
     value = 0
     for byte in name.encode():
         value = (value * 0x137F8DE3C6A24B95 + byte + 1) % (2**61 - 1)
