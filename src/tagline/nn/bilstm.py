@@ -21,6 +21,7 @@ from tagline.features.words import NUM_CASES, PADDING
 from tagline.nn.batches import WordBatch
 from tagline.nn.characters import CharacterCNN, CharacterLSTM
 from tagline.nn.dropout import VariationalDropout, WordDropout
+from tagline.nn.embedding import Embedding, rows_of
 from tagline.nn.initialisation import fill_embedding, fill_lstm
 from tagline.nn.recurrent import both_ways, weights_of
 
@@ -77,10 +78,10 @@ class BiLSTMEncoder(nn.Module):
         as_count("bigram_dim", bigram_dim, 0, MOST_NUMBERS)
         self.words = _word_vectors(num_words, word_dim, vectors)
         self.words.weight.requires_grad_(not freeze_words)
-        self.cases = nn.Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None
+        self.cases = Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None
         if self.cases is not None:
             fill_embedding(self.cases)
-        self.bigrams = nn.Embedding(BIGRAMS, bigram_dim) if bigram_dim else None
+        self.bigrams = Embedding(BIGRAMS, bigram_dim) if bigram_dim else None
         if self.bigrams is not None:
             fill_embedding(self.bigrams)
         self.characters = _character_reader(characters, num_characters, char_dim, char_size)
@@ -101,7 +102,7 @@ class BiLSTMEncoder(nn.Module):
     def embed(self, batch: WordBatch) -> Tensor:
         """Return what the first LSTM reads of each token, ``[B, T, D]``."""
         words: Tensor = self.word_dropout(batch.words)
-        tokens = functional.embedding(batch.forms, self._spellings(words, batch), PADDING)
+        tokens = rows_of(self._spellings(words, batch), batch.forms, PADDING)
         if self.bigrams is None:
             return tokens
         words = words[batch.forms]  # [B, T]; an unknown word is one in its pairs, too
@@ -161,7 +162,7 @@ def _may_pad(forms: Tensor, cells: Tensor) -> bool:
 
 def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.Embedding:
     if vectors is None:
-        table = nn.Embedding(num_words, word_dim, padding_idx=PADDING)
+        table = Embedding(num_words, word_dim, padding_idx=PADDING)
         fill_embedding(table)
         return table
     if vectors.dim() != 2 or vectors.shape[0] != num_words or not vectors.dtype.is_floating_point:
@@ -169,7 +170,7 @@ def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.E
             f"vectors: expected floating-point numbers of shape [{num_words}, D], one row a word with padding and the "
             f"unknown word first, got {vectors.dtype} {list(vectors.shape)}"
         )
-    table = nn.Embedding(num_words, vectors.shape[1], padding_idx=PADDING)
+    table = Embedding(num_words, vectors.shape[1], padding_idx=PADDING)
     with torch.no_grad():
         table.weight.copy_(vectors)
     return table

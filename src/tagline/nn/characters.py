@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from tagline.errors import InputError
 from tagline.features.words import PADDING
+from tagline.nn.embedding import Embedding
 from tagline.nn.initialisation import fill_embedding, fill_lstm
 from tagline.nn.recurrent import OneWayLSTM
 
@@ -39,7 +40,7 @@ class CharacterCNN(nn.Module):
             )
         self.size = filters
         self.widths = tuple(widths)
-        self.vectors = nn.Embedding(num, dim, padding_idx=PADDING)
+        self.vectors = Embedding(num, dim, padding_idx=PADDING)
         shares = [filters // len(widths) + (k < filters % len(widths)) for k in range(len(widths))]
         self.filters = nn.ModuleList(nn.Conv1d(dim, share, width) for share, width in zip(shares, widths, strict=True))
         fill_embedding(self.vectors)
@@ -65,7 +66,7 @@ class CharacterLSTM(nn.Module):
     def __init__(self, num: int, dim: int = 30, hidden: int = 25) -> None:
         super().__init__()
         self.size = 2 * hidden
-        self.vectors = nn.Embedding(num, dim, padding_idx=PADDING)
+        self.vectors = Embedding(num, dim, padding_idx=PADDING)
         self.forwards = OneWayLSTM(dim, hidden)
         self.backwards = OneWayLSTM(dim, hidden)
         fill_embedding(self.vectors)
