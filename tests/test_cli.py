@@ -189,7 +189,7 @@ def test_doctor_without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagline.compiled.core", None)
     found = health.examine()
     assert found.extras == {"torch": "pip install 'tagline[torch]'", "plot": "pip install 'tagline[plot]'"}
-    assert found.problems[0].startswith("core: expected the compiled core, got none")
+    assert found.problems[0].startswith("core: the compiled core is missing")
     shown = found.text()
     assert "  matplotlib    not installed\n" in shown
     assert "problem: core: " in shown

@@ -118,7 +118,7 @@ def examine(*, gpu: bool = True) -> Health:
             return None
 
     if compiled.core is None:
-        problems.append(f"core: expected the compiled core, got none, so that all is slow; {REBUILD}")
+        problems.append(f"core: the compiled core is missing, so that all is slow; {REBUILD}")
     packages = {name: _version(name) for names in (BASE, *EXTRAS.values(), BESIDE) for name in names}
     missing = {extra: [name for name in names if packages[name] is None] for extra, names in EXTRAS.items()}
     return Health(

@@ -193,8 +193,7 @@ class Scorer:
     ) -> None:
         if weights.shape != (structure.size,):
             raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
-        compiled.require()
-        assert compiled.core is not None
+        core = compiled.require()
         self.structure = structure
         self.rules = rules
         parts = structure.parts
@@ -202,10 +201,10 @@ class Scorer:
         states = np.ascontiguousarray(weights[parts["states"]])
         self.is_exact, self._layout = exact, layout
         if exact:
-            self.states = compiled.core.ExactStateWeights(*shape, states.astype(np.float64))
+            self.states = core.ExactStateWeights(*shape, states.astype(np.float64))
         else:
-            self._layout = compiled.core.Layout(*shape) if layout is None else layout
-            self.states = compiled.core.StateWeights(self._layout, states)
+            self._layout = core.Layout(*shape) if layout is None else layout
+            self.states = core.StateWeights(self._layout, states)
         L, real = structure.num_labels, np.float64 if exact else np.float32
         self.transitions: NDArray[Any] = np.zeros((L, L), real)
         self.transitions[tuple(structure.transitions.T)] = weights[parts["transitions"]]

@@ -129,8 +129,8 @@ class _Steps:
     """
 
     def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
-        assert compiled.core is not None
-        kind = compiled.core.Descent32 if likelihood.precision == "float32" else compiled.core.Descent64
+        core = compiled.require()
+        kind = core.Descent32 if likelihood.precision == "float32" else core.Descent64
         self.descent: Any = kind(likelihood.core, c1, c2)
         self.B = likelihood.num_sentences
         self.batch = batch

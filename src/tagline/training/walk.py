@@ -196,8 +196,7 @@ class Walk:
     def _measure(
         self, weights: Float64Array, smooth: Float64Array, slot: int, gradient: Float64Array
     ) -> tuple[Float64Array, Float64Array]:
-        assert compiled.core is not None
-        sums, products = compiled.core.measure_point(
+        sums, products = compiled.require().measure_point(
             weights,
             smooth,
             self._penalty.c1,
@@ -213,8 +212,7 @@ class Walk:
         return sums, products
 
     def _move(self, step: float) -> None:
-        assert compiled.core is not None
-        self._moves: Float64Array = compiled.core.move_point(
+        self._moves: Float64Array = compiled.require().move_point(
             self.weights,
             self.gradient,
             self._penalty.c1,

@@ -74,9 +74,7 @@ class Triples:
     @cached_property
     def core(self) -> Any:
         """As the compiled core holds them."""
-        compiled.require()
-        assert compiled.core is not None
-        return compiled.core.Triples(self.rows, np.ascontiguousarray(self.table))
+        return compiled.require().Triples(self.rows, np.ascontiguousarray(self.table))
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,8 +63,8 @@ class _Lessons:
     def __init__(
         self, likelihood: Likelihood, rule: str, averaged: bool, seed: int, settings: Mapping[str, Any]
     ) -> None:
-        assert compiled.core is not None
-        kind = compiled.core.Online32 if likelihood.precision == "float32" else compiled.core.Online64
+        core = compiled.require()
+        kind = core.Online32 if likelihood.precision == "float32" else core.Online64
         self.core: Any = kind(likelihood.core, rule, **settings)
         self.B, self.size, self.averaged = likelihood.num_sentences, likelihood.size, averaged
         self.random = np.random.default_rng(seed)
