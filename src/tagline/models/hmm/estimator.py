@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,8 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.models.crf.estimator import CRF
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
-from tagline.models.hmm.conversion import crf_of
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
 from tagline.models.hmm.fitting import FittedHMM, fit_hmm
@@ -39,6 +37,9 @@ from tagline.training.running.checkpoints import SECONDS
 from tagline.training.running.progress import Budget, narrating
 from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
 
 
 class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
@@ -357,6 +358,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
         It takes the same sentences as X, as lists. Its weights are float32. Mixtures are not log-linear and have none.
         """
+        from tagline.models.hmm.conversion import crf_of  # and with it the CRF, which nothing else of an HMM needs
+
         return crf_of(self._fitted())
 
     def _fitted(self) -> HMMParameters:
