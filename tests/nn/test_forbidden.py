@@ -206,3 +206,13 @@ def test_forbidden_gold_labels_cost_infinity(engine: str, where: str, objective:
         values, slopes = recorded(case, objective)
         assert torch.isposinf(values).tolist() == [True, False, False]
         assert all(torch.isfinite(slope).all() for slope in slopes)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=name_of)
+def test_an_empty_batch_costs_nothing(objective: Any) -> None:
+    for reduction in ("mean", "sum", "token_mean"):
+        emissions = torch.zeros(0, T, L, requires_grad=True)
+        loss = CRF(L).loss(emissions, torch.zeros(0, T, dtype=torch.int64), reduction=reduction, objective=objective)
+        assert loss == 0
+        torch.autograd.backward(loss)
