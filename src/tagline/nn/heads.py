@@ -116,7 +116,7 @@ class CRFHead(Head):
         B, T, _ = emissions.shape
         rows, first = emissions.flatten(0, 1), torch.arange(0, B * T, T, device=emissions.device)
         scores = self.crf.scores(rows.dtype)
-        chain = TensorChain(rows, first, lengths, T, *scores, not self.crf.constrained)
+        chain = TensorChain(rows, first, lengths, T, *scores)
         return self._objective(chain, labels.flatten())
 
     @torch.no_grad()

@@ -100,7 +100,7 @@ class PaddedLayer(TransitionModule):
         labels = None if tags is None else places.pack(tags)
         if labels is not None and labels.dtype != torch.bool:
             labels = as_type(labels, torch.int64)
-        free = not self.constrained and allowed is None and transitions is None
+        free = checked and not self.constrained and allowed is None and transitions is None  # as `_look` will find
         chain = places.chain(rows, pairs, start, end, free)
         if checked:
             chain = self._look(chain, labels)

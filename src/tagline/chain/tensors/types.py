@@ -35,7 +35,7 @@ class TensorChain:
         transitions: ``[L, L]`` as ``[previous, next]``; or ``[N, L, L]``, leading into each row (that of a first
             token is never read).
         start, end: ``[L]``.
-        free: True where it is known without asking the device that no score is −∞.
+        free: True where it is known that no score is −∞, because the values were looked at.
     """
 
     emissions: Tensor
