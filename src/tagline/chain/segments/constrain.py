@@ -11,7 +11,7 @@ from tagline.chain.constrain import constrain as constrain_tokens
 from tagline.chain.segments.types import SegmentChain
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.types import BoolArray, Chain, LabelSet, as_array
+from tagline.types import BoolArray, Chain, LabelSet, as_array, sealed
 
 
 def constrain(
@@ -42,7 +42,7 @@ def constrain(
     """
     N, D, L = chain.scores.shape
     rest = constrain_tokens(
-        Chain(np.zeros((N, L)), chain.transitions, chain.start, chain.end, chain.offsets),
+        Chain(sealed(np.zeros((N, L))), chain.transitions, chain.start, chain.end, chain.offsets),
         transitions=transitions,
         start=start,
         end=end,
