@@ -21,9 +21,13 @@ AVAILABLE = ["naive", *(["native"] if compiled.core is not None else [])]
 
 
 class Asked(tuple[Any, ...]):
-    """A question; as an answer of marginals it has scores of the usual size."""
+    """A question; as an answer it has scores of the usual size."""
 
-    log_z = np.zeros(1)
+    log_z = scores = np.zeros(1)
+    log_likelihood = np.full(1, -0.3)
+
+    def __array__(self, *given: Any, **named: Any) -> Any:
+        return self.log_z
 
 
 class Recorder:

@@ -66,6 +66,31 @@ def test_any_array_like(engine: ModuleType, form: str) -> None:
     assert engine.viterbi(chain).labels.tolist() == engine.viterbi(plain).labels.tolist()
 
 
+def test_later_writes_do_not_reach_a_chain(engine: ModuleType) -> None:
+    parts = [np.array(part) for part in (EMISSIONS, TRANSITIONS, START, END)]
+    views = [parts[0].view(), *parts[1:]]
+    views[0].flags.writeable = False  # its owner can still be written to
+    chain = Chain(*views, [0, 3, 4])
+    uniforms = np.full((3, 4), 0.5)
+    before = engine.sample(chain, uniforms).tolist(), engine.log_partition(chain).tolist()
+    for part in parts:
+        assert part.flags.writeable
+        part[:] = np.nan
+    assert (engine.sample(chain, uniforms).tolist(), engine.log_partition(chain).tolist()) == before
+    nothing = np.empty((0, 3))
+    Chain(nothing, TRANSITIONS)
+    assert nothing.flags.writeable
+
+
+def test_arrays_that_nobody_can_write_to_are_kept() -> None:
+    emissions, transitions = read_only(EMISSIONS), read_only(TRANSITIONS)
+    chain = Chain(emissions, transitions)
+    again = constrain(chain, start=[True, False, True])
+    for kept in (chain, again):
+        assert np.shares_memory(kept.emissions, emissions)
+        assert np.shares_memory(kept.transitions, transitions)
+
+
 def test_integers_and_mixed_types(engine: ModuleType) -> None:
     whole = Chain([[1, 2], [3, 4]], np.array([[0, 1], [2, 0]], np.uint8), offsets=np.array([0, 2], np.uint16))
     assert whole.emissions.dtype == np.float64

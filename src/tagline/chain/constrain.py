@@ -15,7 +15,7 @@ from tagline.chain.checks import as_label_set
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
 from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, LabelSet, as_array
+from tagline.types import BoolArray, Chain, LabelSet, as_array, sealed
 
 
 def constrain(
@@ -64,7 +64,7 @@ def constrain(
 
 
 def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
-    return np.where(allowed, scores, scores.dtype.type(-np.inf))
+    return sealed(np.where(allowed, scores, scores.dtype.type(-np.inf)))
 
 
 def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:

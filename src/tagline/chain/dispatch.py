@@ -6,18 +6,19 @@ definition and the stand-in where the core is missing. The functions below hold 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
-from tagline.chain.centring import LARGE, centred
+from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
 from tagline.chain.checks import as_count
 from tagline.chain.choice import EngineChoice
 from tagline.errors import InputError
@@ -37,6 +38,8 @@ from tagline.types import (
 )
 
 ENGINES = ("native", "naive")
+
+WithLogZ = TypeVar("WithLogZ", Marginals, Counts)
 
 
 def _require(name: str, source: str) -> None:
@@ -91,6 +94,16 @@ def using_engine(name: str) -> AbstractContextManager[None]:
     return _choice.using(name)
 
 
+def _with_log_z(chain: Chain, question: Callable[[Chain], WithLogZ]) -> WithLogZ:
+    """Ask for probabilities or counts with log Z, of scores of any size."""
+    return answer_centred(
+        chain,
+        question,
+        lambda answer: beyond(answer.log_z),
+        lambda answer, taken: replace(answer, log_z=answer.log_z + taken),
+    )
+
+
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     """Sum the scores along a labelling.
 
@@ -116,7 +129,12 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
     0.6931471805599453
     """
-    return _backend().log_partition(chain, allow_no_path=allow_no_path)
+    return answer_centred(
+        chain,
+        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
+        beyond,
+        lambda log_z, taken: log_z + taken,
+    )
 
 
 def forward(chain: Chain) -> Float64Array:
@@ -151,11 +169,7 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
-    answer: Marginals = _backend().marginals(chain, edges=edges)
-    if abs(answer.log_z).max(initial=0.0) <= LARGE:
-        return answer
-    near = centred(chain)[0]
-    return answer if near is chain else replace(_backend().marginals(near, edges=edges), log_z=answer.log_z)
+    return _with_log_z(chain, lambda near: _backend().marginals(near, edges=edges))
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -166,7 +180,12 @@ def viterbi(chain: Chain) -> Paths:
     >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
     [0, 1]
     """
-    return _backend().viterbi(chain)
+    return answer_centred(
+        chain,
+        _backend().viterbi,
+        lambda best: beyond(best.scores),
+        lambda best, taken: replace(best, scores=best.scores + taken),
+    )
 
 
 def viterbi_table(chain: Chain) -> ViterbiTable:
@@ -287,7 +306,7 @@ def expected_counts(chain: Chain) -> Counts:
     >>> chain.expected_counts(even).transitions.tolist()  # two transitions, four pairs of labels
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    return _backend().expected_counts(chain)
+    return _with_log_z(chain, _backend().expected_counts)
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
@@ -301,4 +320,8 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     >>> chain.gradients(even, [0, 0, 1]).transitions.tolist()
     [[0.5, 0.5], [-0.5, -0.5]]
     """
-    return _backend().gradients(chain, labels)
+    return answer_centred(
+        chain,
+        lambda near: _backend().gradients(near, labels),
+        lambda slopes: from_beyond(slopes.log_likelihood),
+    )

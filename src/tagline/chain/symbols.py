@@ -16,7 +16,7 @@ import numpy as np
 from tagline import compiled
 from tagline.chain import dispatch
 from tagline.errors import InputError, NoPathError
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, Paths
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, Paths, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class SymbolChain:
         rows = np.concatenate([self.table, np.zeros((1, self.table.shape[1]))])[self.ids]
         if allowed is not None:
             rows = np.where(allowed, rows, -np.inf)
-        return Chain(rows, self.transitions, self.start, self.end, self.offsets)
+        return Chain(sealed(rows), self.transitions, self.start, self.end, self.offsets)
 
     def arrays(self) -> tuple[Float64Array, IntArray, Float64Array, Float64Array, Float64Array, IntArray]:
         """Return all of it, as the compiled core takes it."""

@@ -18,7 +18,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.ragged import entries_of, first_entries, offsets_of, row_offsets
 from tagline.readers.rules import Rules
-from tagline.types import BoolArray, Chain, FloatArray, IntArray
+from tagline.types import BoolArray, Chain, FloatArray, IntArray, sealed
 
 Labels = NDArray[np.int32]
 Pairs = NDArray[np.int32]
@@ -238,7 +238,8 @@ class Scorer:
 
     def joined(self, emissions: NDArray[Any], offsets: IntArray, transitions: NDArray[Any] | None = None) -> Chain:
         """Return the chain of sentences with these emissions; the scorer's transitions where none are given."""
-        return Chain(emissions, self.transitions if transitions is None else transitions, self.start, self.end, offsets)
+        matrices = self.transitions if transitions is None else sealed(transitions)
+        return Chain(sealed(emissions), matrices, self.start, self.end, offsets)
 
     def _transitions(self, features: Features) -> NDArray[Any] | None:
         """The transitions into each token where edge attributes have weights."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from tagline import chain as engine
 from tagline.models.entities import FoundSpans, Reading, probable_spans
-from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, Marginals, Paths, RankedPaths
+from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, Marginals, Paths, RankedPaths, sealed
 
 
 class Questions:
@@ -56,7 +56,7 @@ class Questions:
         """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
 
         def legal(scores: FloatArray) -> FloatArray:
-            return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
+            return sealed(np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype)))
 
         emissions, transitions, start, end = map(
             legal, (scored.emissions, scored.transitions, scored.start, scored.end)

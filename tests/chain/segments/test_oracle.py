@@ -195,6 +195,22 @@ def test_spans_and_constraints() -> None:
     holds(segments.constrain(chain, start=[True, False], end=[False, True]), lambda w: (w[0][2], w[-1][2]) == (0, 1))
 
 
+@given(shape=shapes)
+def test_boundaries_hold_in_their_own_sentence(shape: tuple[int, list[int], int, int]) -> None:
+    chain = draw(*shape, whole=True)
+    boundaries = np.random.default_rng(shape[0]).integers(-1, 2, chain.num_tokens)
+    bound = segments.constrain(chain, boundaries=boundaries)
+    expected = []
+    for b, rule in enumerate(chain.split(boundaries)):
+        held = [
+            score
+            for way, score in AllSegmentations(chain, b).ways
+            if all(must == (t in {first for first, _, _ in way}) for t, must in enumerate(rule.tolist()) if must >= 0)
+        ]
+        expected.append(np.logaddexp.reduce([-np.inf, *held]))
+    np.testing.assert_allclose(segments.log_partition(bound, allow_no_path=True), expected, **CLOSE)
+
+
 def test_large_scores_and_long_sentences_stay_exact() -> None:
     """Scores far apart: nothing is lost to underflow, and probabilities still add up."""
     chain = draw(4, [300], 6, 3, scale=300.0)

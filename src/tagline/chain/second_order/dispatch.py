@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import chain as first_order
+from tagline.chain.centring import centred
 from tagline.chain.checks import as_count, as_uniforms
 from tagline.chain.dispatch import engine
 from tagline.chain.second_order import naive
@@ -26,6 +28,12 @@ def _backend() -> ModuleType:
     from tagline.chain.second_order import native
 
     return native
+
+
+def _centred(scored: SecondOrderChain) -> tuple[SecondOrderChain, Float64Array]:
+    """As `tagline.chain.centring` does it; the scores of triples stay, for those without one score 0."""
+    near, taken = centred(scored.chain)
+    return (scored if near is scored.chain else SecondOrderChain(near, scored.triples)), taken
 
 
 def constrain(scored: SecondOrderChain, **constraints: Any) -> SecondOrderChain:
@@ -58,8 +66,9 @@ def log_partition(scored: SecondOrderChain, *, allow_no_path: bool = False) -> F
     Returns:
         ``[B]``, 0 for an empty sentence.
     """
-    log_z: Float64Array = _backend().log_partition(scored, allow_no_path=allow_no_path)
-    return log_z
+    near, taken = _centred(scored)
+    log_z: Float64Array = _backend().log_partition(near, allow_no_path=allow_no_path)
+    return log_z + taken
 
 
 def viterbi(scored: SecondOrderChain) -> Paths:
@@ -72,14 +81,16 @@ def viterbi(scored: SecondOrderChain) -> Paths:
     >>> second_order.viterbi(chain).labels.tolist()
     [0, 1, 0, 0]
     """
-    best: Paths = _backend().viterbi(scored)
-    return best
+    near, taken = _centred(scored)
+    best: Paths = _backend().viterbi(near)
+    return Paths(best.labels, best.scores + taken)
 
 
 def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
-    ranked: list[RankedPaths] = _backend().k_best(scored, as_count("k", k, 1))
-    return ranked
+    near, taken = _centred(scored)
+    ranked: list[RankedPaths] = _backend().k_best(near, as_count("k", k, 1))
+    return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
 
 
 def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
@@ -89,23 +100,25 @@ def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
         seed: a number, or a generator of NumPy.
     """
     uniforms = random_generator(seed).random((as_count("count", count, 0), scored.num_tokens))
-    drawn: IntArray = _backend().sample(scored, as_uniforms(scored.chain, uniforms))
+    drawn: IntArray = _backend().sample(_centred(scored)[0], as_uniforms(scored.chain, uniforms))
     return drawn
 
 
 def entropy(scored: SecondOrderChain) -> Float64Array:
     """Compute the entropy of the labelling of each sentence in nats, ``[B]``."""
-    values: Float64Array = _backend().entropy(scored)
+    values: Float64Array = _backend().entropy(_centred(scored)[0])
     return values
 
 
 def marginals(scored: SecondOrderChain) -> Marginals:
     """Compute the probability of each label of each token, ``[N, L]``; there are no edges in the answer."""
-    answer: Marginals = _backend().marginals(scored)
-    return answer
+    near, taken = _centred(scored)
+    answer: Marginals = _backend().marginals(near)
+    return replace(answer, log_z=answer.log_z + taken)
 
 
 def expected_counts(scored: SecondOrderChain) -> SecondOrderCounts:
     """Compute how often each score is used on average."""
-    counts: SecondOrderCounts = _backend().expected_counts(scored)
-    return counts
+    near, taken = _centred(scored)
+    counts: SecondOrderCounts = _backend().expected_counts(near)
+    return replace(counts, log_z=counts.log_z + taken)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
 from tagline.errors import InputError
-from tagline.types import Chain, Counts, Float64Array, IntArray, as_array
+from tagline.types import Chain, Counts, Float64Array, IntArray, as_array, sealed
 
 MOST_PAIRS = 20_000  # labels of a chain over pairs: its transitions take 8 bytes for each two of them
 
@@ -183,7 +183,7 @@ class PairChain(Chain):
         following = second_order.triples.padded[rows[before, label]]  # [P, L]
         transitions = np.where((label[:, None] == before) & ~opening, following[:, label], -np.inf)
         start = np.where(opening, chain.start[label].astype(np.float64), -np.inf)
-        super().__init__(emissions, transitions, start, chain.end[label].astype(np.float64))
+        super().__init__(sealed(emissions), sealed(transitions), start, chain.end[label].astype(np.float64))
         object.__setattr__(self, "pairs", pairs)
         object.__setattr__(self, "labels", label)
 

@@ -23,7 +23,7 @@ from tagline.models.crf.parameters import Parameters
 from tagline.models.entities import FoundSpans, Reading
 from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling
 from tagline.models.questions import Questions
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths, sealed
 
 
 def triples_of(parameters: Parameters) -> Triples:
@@ -113,7 +113,7 @@ def _with_span(chain: Chain, b: int, first: int, last: int, members: IntArray, c
     for t in (first, last):  # a span begins here, or has ended before
         if 0 < t < T:
             transitions[t, continues] = -np.inf
-    return Chain(emissions, transitions, chain.start.astype(np.float64), chain.end.astype(np.float64))
+    return Chain(sealed(emissions), sealed(transitions), chain.start.astype(np.float64), chain.end.astype(np.float64))
 
 
 @dataclass(frozen=True)
