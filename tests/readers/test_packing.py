@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tagline import InputError, readers
@@ -76,6 +78,66 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     write_zst(path, b" " * 10_000_000)
     with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
         stream.read()
+
+
+def bomb(kind: str) -> pyarrow.Table:
+    if kind == "values":  # one sentence
+        tokens = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(10**6, np.int32)), pyarrow.array(["a"]))
+        return pyarrow.table({"tokens": pyarrow.ListArray.from_arrays([0, 10**6], tokens.dictionary_decode())})
+    if kind == "letters":  # one long string, in each row
+        numbers = pyarrow.array(np.zeros(2000, np.int32))
+        return pyarrow.table({"text": pyarrow.DictionaryArray.from_arrays(numbers, pyarrow.array(["a" * 10**5]))})
+    return pyarrow.table({f"{number:0>5000}": pyarrow.nulls(3000, pyarrow.string()) for number in range(5)})
+
+
+@pytest.mark.parametrize("kind", ["values", "letters", "names"])
+def test_a_bomb_of_parquet_is_refused_before_it_takes_memory(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "FREE_BYTES", 2_000_000)
+    path = tmp_path / "a.parquet"
+    parquet.write_table(bomb(kind), path, compression="zstd")
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
+            list(iter(lambda: stream.read(1 << 16), b""))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 30_000_000
+
+
+def test_rows_of_all_types_are_those_of_pyarrow(tmp_path: Path) -> None:
+    rows = [
+        {"tokens": ["a", None], "m": [["b"], None], "s": {"x": "c", "y": [1]}, "n": 3, "b": b"\xff", "t": "d"},
+        {"tokens": None, "m": [], "s": None, "n": None, "b": None, "t": None},
+    ]
+    words = pyarrow.table(
+        {
+            "map": pyarrow.array([[("k", "v")], None], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+            "two": pyarrow.array([["a", "b"], None], pyarrow.list_(pyarrow.string(), 2)),
+            "large": pyarrow.array([["a"], None], pyarrow.large_list(pyarrow.large_string())),
+            "coded": pyarrow.array(["a", "a"]).dictionary_encode(),
+            "view": pyarrow.array(["a", None], pyarrow.string_view()),
+        }
+    )
+    table = pyarrow.Table.from_pylist(rows)
+    for name in words.column_names:
+        table = table.append_column(name, words[name])
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table, path, row_group_size=1)
+    with open_source(path) as stream:
+        lines = stream.read().decode()
+    assert lines == "".join(json.dumps(row, default=str) + "\n" for row in table.to_pylist())
+
+
+def test_long_rows_are_made_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagline.readers.parquet.BATCH_BYTES", 1000)
+    rows = [{"tokens": [f"{row}-{place}" for place in range(row % 30)]} for row in range(3000)]
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path, dictionary_pagesize_limit=500, row_group_size=1700)
+    with open_source(path) as stream:
+        assert [json.loads(line) for line in stream.read().splitlines()] == rows
 
 
 def test_without_pyarrow_the_error_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
