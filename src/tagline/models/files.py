@@ -151,7 +151,7 @@ class StoredModel:
             self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
         config, arrays = self._checked()
         if not date:
-            config["training"].pop("date", None)
+            _remove_dates(config)
         storage.write(path, config, arrays)
 
     def to_bytes(self) -> bytes:
@@ -237,6 +237,14 @@ class StoredModel:
         self.__dict__.update(rest)
         if data is not None:
             self._take(storage.loads(data, source="<pickle>"))
+
+
+def _remove_dates(config: dict[str, Any]) -> None:
+    """Remove the date of training of a model, and of models inside it, such as the first of two stages."""
+    config["training"].pop("date", None)
+    for part in config.values():
+        if isinstance(part, dict) and isinstance(part.get("training"), dict):
+            _remove_dates(part)
 
 
 def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:
