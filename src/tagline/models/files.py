@@ -24,6 +24,7 @@ from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
 from tagline.models.registry import kind_of_file
+from tagline.models.retraining import NeedsTraining
 from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
@@ -130,7 +131,7 @@ class Exported:
     checked: bool
 
 
-class StoredModel:
+class StoredModel(NeedsTraining):
     """The methods that keep a model: `save`, `size_`, pickle and copy."""
 
     _LEARNED: ClassVar[tuple[str, ...]]
@@ -229,6 +230,7 @@ class StoredModel:
             state["_file"] = storage.dumps(*self._packed())
             for name in self._LEARNED:
                 del state[name]
+            state.pop("_trained_with", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

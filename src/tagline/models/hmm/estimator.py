@@ -87,6 +87,10 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
     kind: ClassVar[str] = "hmm"
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("n_states", "emission", "algorithm", "smoothing", "k", "covariance", "n_components", "topology", "scheme"),
+        *("start_prior", "transition_prior", "emission_prior", "min_variance", "emission_options", "frozen", "tied"),
+    )
     parameters_: HMMParameters
     training_: TrainingFacts
     training_log_: list[Pass]
@@ -361,6 +365,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
     def _fitted(self) -> HMMParameters:
         check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
 
     def __sklearn_tags__(self) -> Any:
@@ -385,6 +390,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     def _become(self, fitted: FittedHMM) -> None:
         """Take over what was learned."""
         self.parameters_, self.training_, self.training_log_ = fitted.parameters, fitted.training, list(fitted.history)
+        self._keep_trained()
 
     def _packed(self) -> Packed:
         return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
