@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,7 +102,16 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    model: Model = _class_of(file, "model", role).from_file(file, **options)
+    owner = _class_of(file, "model", role)
+    taken = [option for option in signature(owner.from_file).parameters if option != "file"]
+    for option in options:
+        if option not in taken:
+            instead = f"; it takes {', '.join(taken)}" if taken else ""
+            raise InputError(
+                f"{option}: {file.source}, a {name} model, brings its own settings and takes no such option{instead}. "
+                f"To change one, train anew: tagline.load(path).set_params({option}=...).fit(X, y)"
+            )
+    model: Model = owner.from_file(file, **options)
     return model
 
 
