@@ -24,7 +24,7 @@ from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.conversion import crf_of
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
-from tagline.models.hmm.fitting import FittedHMM, fit_hmm
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm, warn_unconverged
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.remote import climb_remote, count_remote
@@ -78,7 +78,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     whose columns are what is observed, with ``groups=``. None and NaN are missing.
 
     After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
-    `stop_reason_`, `objective_`, `notes_`.
+    `stop_reason_`, `objective_`, `notes_`. Where a limit ended EM before it converged, `fit` warns with scikit-learn's
+    `ConvergenceWarning`; not where `warm_start` goes on, nor with a tolerance below 0.
 
     >>> X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"]]
     >>> HMM(k=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V", "D", "N"]]).predict([["the", "dog", "barks"]])
@@ -228,7 +229,9 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         how = Fitting.of(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         if isinstance(X, RemoteCorpus):
-            return self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
+            fitted = self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
+            warn_unconverged(fitted, how.limits)
+            return self
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
@@ -236,9 +239,11 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
+        if before is None:
+            warn_unconverged(fitted, how.limits)
         return self
 
-    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> Self:
+    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> FittedHMM:
         """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
         labelled = X.labelled
         if more or not (groups is None or (isinstance(groups, str) and not labelled)):
@@ -247,12 +252,13 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
                 "groups, got some"
             )
         if labelled:
-            self._become(count_remote(self, how, X))
+            fitted = count_remote(self, how, X)
         else:
             with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-                self._become(climb_remote(self, how, X, groups, tell, files))
+                fitted = climb_remote(self, how, X, groups, tell, files)
+        self._become(fitted)
         self._record(X)
-        return self
+        return fitted
 
     def select(
         self,
