@@ -221,8 +221,27 @@ def test_a_dictionary_under_the_model_keeps_what_is_known() -> None:
     assert crf.predict(asked[:1], known=[np.array([None, "O"], object)]) == [["O", "O"]]
     assert [list(answer.labels) for answer in crf.answer(asked, known=known, marginals=True)] == [["O", "O"], ["B-LOC"]]
     assert crf.answer_arrays(asked, known=known, spans=True).labellings == [["O", "O"], ["B-LOC"]]
-    with pytest.raises(InputError, match=r'expected types that labels have \(priority "under"\), LOC, got TOWN'):
-        CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "TOWN"}, priority="under")).fit(X, y)
+
+
+@pytest.mark.parametrize("priority", ["over", "under"])
+@pytest.mark.parametrize(
+    ("phrase", "kind", "wanted"),
+    [("Bonn", "TOWN", "type TOWN needs .* of the types LOC"), ("New York", "LOC", "'New York' of type LOC")],
+)
+def test_a_phrase_that_needs_a_label_of_no_sentence_is_refused_by_fit(
+    priority: str, phrase: str, kind: str, wanted: str
+) -> None:
+    X, y = [["in", "Ulm"], ["to", "Rom"]], [["O", "B-LOC"], ["O", "B-LOC"]]
+    places = Dictionary({"Rom": "LOC", phrase: kind}, priority=priority)
+    with pytest.raises(InputError, match=f"^dictionary: .*{wanted}"):
+        CRF("U00:%x[0,0]", scheme="IOB2", dictionary=places).fit(X, y)
+    assert CRF("U00:%x[0,0]\nU01:%x[0,1]\n", scheme="IOB2", dictionary=Dictionary({phrase: kind})).fit(X, y)
+
+
+def test_a_dictionary_under_a_model_of_words_is_refused() -> None:
+    words = Dictionary({"北京": "W"}, tokenizer="characters", priority="under")
+    with pytest.raises(InputError, match=r"^dictionary: .*under.* BMES-words has no O"):
+        CRF("U00:%x[0,0]", scheme="BMES-words", dictionary=words).fit([["北", "京"]], [["B", "E"]])
 
 
 def test_a_model_whose_dictionary_has_a_type_without_labels() -> None:

@@ -113,6 +113,12 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         "_triples",
         "_pruner",
     )
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("features", "dictionary", "clusters", "vectors", "vector_scale", "hash_bits", "scheme"),
+        *("order", "prune", "stages", "mentions", "algorithm", "c1", "c2", "label_weights"),
+        *("min_frequency", "min_feature_frequency", "all_possible_states", "all_possible_transitions"),
+        *("start_end", "edge_pairs"),
+    )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
     algorithms: ClassVar[tuple[str, ...]] = tuple(ALGORITHMS)
@@ -362,6 +368,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     def _fitted(self) -> Parameters:
         if "parameters_" not in vars(self):  # to ask scikit-learn takes longer than to score a short sentence
             check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
 
     # Files.
@@ -397,9 +404,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         out.clusters, vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
         with reading(file):
             out.vectors = None if vectors is None else replace(vectors, scale=float(out.vector_scale))
-            out._adopt(saved, way)
             if saved.first is not None and isinstance(way, Template):
                 out.features = without_documents(way)  # `fit` adds the lines of the second stage again
+            out._adopt(saved, way)
         return out
 
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
@@ -413,6 +420,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """Take over what was learned, and how."""
         self._take_over(fitted.parameters, fitted.extraction, fitted.training, fitted.first)
         self.training_log_ = fitted.history
+        self._keep_trained()
 
     def _with(self, parameters: Parameters) -> Self:
         """A copy with other weights."""

@@ -252,13 +252,8 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
             'got none; pass scheme="auto" or its name'
         )
     labels = complete_labels({*used_labels(labelled), *more}, scheme)
-    if dictionary is not None and dictionary.priority == "under":
-        known = sorted({label[2:] for label in labels if label[1:2] in ("-", "_")})
-        if strange := [kind for kind in dictionary.types if kind not in known]:
-            raise InputError(
-                f'dictionary: expected types that labels have (priority "under"), {", ".join(known) or "here none"}, '
-                f"got {strange[0]}; leave its phrases out, or label some sentences with it"
-            )
+    if dictionary is not None and dictionary.priority != "feature" and scheme is not None:
+        dictionary.check_labels(labels, scheme)
     return labels
 
 

@@ -164,6 +164,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         drawn = descent.seed if self.random_state is None else 0
         done = len(trained.history)
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
+        self._keep_trained()
         self._record(X, y)
         if dev is not None:
             inputs = {} if documents_dev is None else {"documents": documents_dev}
@@ -359,6 +360,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
     def _fitted(self) -> Network:
         check_is_fitted(self, "network_")
+        self._refuse_changed()
         network: Network = self.network_
         return network
 

@@ -96,6 +96,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     explains: ClassVar[bool] = True
     finds_spans: ClassVar[bool] = False
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    _TRAINED: ClassVar[Sequence[str]] = ("capitals", "rare", "longest_ending", "ratio")
     parameters_: TrigramParameters
     training_: TrainingFacts
     training_log_: ClassVar[tuple[()]] = ()
@@ -148,14 +149,9 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         self, counts: TaggedCounts, labels: Sequence[str], sentences: int, begun: float, X: Any, y: Any
     ) -> TrigramTagger:
         """Take over what counts show."""
-        self.parameters_ = learn(
-            counts,
-            labels,
-            rare=self.rare,
-            longest=min(int(self.longest_ending), LONGEST_ENDING),
-            ratio=float(self.ratio),
-        )
-        self.training_ = TrainingFacts(sentences, 1, reason="counted")
+        longest = min(int(self.longest_ending), LONGEST_ENDING)
+        parameters = learn(counts, labels, rare=self.rare, longest=longest, ratio=float(self.ratio))
+        self._become(parameters, TrainingFacts(sentences, 1, reason="counted"))
         done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
         told(self.callbacks, TrainingState.of(done, self._copied))
         self._record(X, y)
@@ -191,7 +187,13 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _fitted(self) -> TrigramParameters:
         check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
+
+    def _become(self, parameters: TrigramParameters, training: TrainingFacts) -> None:
+        """Take over what was learned."""
+        self.parameters_, self.training_ = parameters, training
+        self._keep_trained()
 
     def predict(self, X: Any, *, known: Any = None) -> list[list[str]]:  # type: ignore[override]
         """Return the most probable tags of each sentence.
@@ -348,7 +350,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         saved = unpack(file)
         out = cls()
         out._set(saved.settings)
-        out.parameters_, out.training_ = saved.parameters, saved.training
+        out._become(saved.parameters, saved.training)
         return out
 
     def _packed(self) -> Packed:
@@ -356,7 +358,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _take(self, file: ModelFile) -> None:
         saved = unpack(file)
-        self.parameters_, self.training_ = saved.parameters, saved.training
+        self._become(saved.parameters, saved.training)
 
 
 def _used(column: Column) -> tuple[list[str], IntArray]:
