@@ -83,11 +83,12 @@ class TestFiles:
         other.parent.mkdir()
         for path in (a, other):
             path.write_text("Anna\n", encoding="utf-8")
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", a))
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", a))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
         clash = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "out"))
         assert "expected inputs of different names" in clash
-        full = line_of(tagline("tag", "-m", model, a, other, "-o", a))
+        (tmp_path / "full").touch()
+        full = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "full"))
         assert "expected a folder for the answers to 2 inputs, got the file" in full
         assert a.read_text() == "Anna\n"
         assert not (tmp_path / "out").exists()
