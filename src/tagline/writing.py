@@ -27,7 +27,7 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed
     fcntl = None  # type: ignore[assignment]
 
-from tagline.errors import InputError
+from tagline.errors import StorageError
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -77,7 +77,7 @@ def check_place(path: Path) -> None:
 
 
 def check_writable(path: Path, place: str = "") -> None:
-    """Raise an `InputError` unless a file can be written there; nothing that is there is touched.
+    """Raise a `StorageError` unless a file can be written there; nothing that is there is touched.
 
     Arguments:
         place: what the message begins with, such as the name of an option; the path where left out.
@@ -87,14 +87,14 @@ def check_writable(path: Path, place: str = "") -> None:
     try:
         check_place(path)
     except IsADirectoryError:
-        raise InputError(f"{where}: {name} is a folder, not a file; name a file in it") from None
+        raise StorageError(f"{where}: {name} is a folder, not a file; name a file in it") from None
     except NotADirectoryError:
-        raise InputError(f"{where}: {folder} is not a folder; choose another place") from None
+        raise StorageError(f"{where}: {folder} is not a folder; choose another place") from None
     except OSError as error:
         if not os.path.isdir(folder or "."):
-            raise InputError(f"{where}: there is no folder {folder}; make it first") from None
+            raise StorageError(f"{where}: there is no folder {folder}; make it first") from None
         remedy = REMEDIES.get(error.errno or 0, "choose another place")
-        raise InputError(f"{where}: {name} cannot be written: {error.strerror}; {remedy}") from None
+        raise StorageError(f"{where}: {name} cannot be written: {error.strerror}; {remedy}") from None
 
 
 def _check_no_folder(name: str, status: os.stat_result | None) -> None:
