@@ -145,8 +145,8 @@ def command(
     read = {"--model": None if url else model, "--documents": documents}
     targets = targets_of(output, paths, str(questions.output), read)
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
-    if url is not None and tokens == "auto":
-        source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
+    if url is not None:
+        source = replace(source, auto=loaded.tokenizer)  # type: ignore[attr-defined]
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
     with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
         skip = meter.skip if lenient else None

@@ -559,6 +559,9 @@ SAID = {
     "interrupted, nothing was saved: {} was not written{}": "已中断，没有保存：未写出 {}{}",
     "interrupted, nothing was saved: {} was not written": "已中断，没有保存：未写出 {}",
     "{}: no sentences": "{}：没有句子",
+    "{}: read as columns, a token a line; say --format text where each line is a sentence": (
+        "{}：按列读取，一行一个词元；如果一行是一句，请加 --format text"
+    ),
     "{}: read as raw text, a sentence a line; say --format columns where each line is a token": (
         "{}：按生文本读取，一行一句；如果每行是一个词元，请加 --format columns"
     ),
@@ -796,6 +799,9 @@ ERRORS = {
     "name the column of the tags with --tag-column, counted from 0": "请用 --tag-column 指定标签列，从 0 数起",
     "say --format text (a sentence a line) or --format columns (a token a line)": (
         "请加 --format text（一行一句）或 --format columns（一行一个词元）"
+    ),
+    "the model looks at {} columns of each token: say --format columns if these are such": (
+        "模型读取每个词元的 {} 列：若确是如此，请加 --format columns"
     ),
     "this looks like segmented text, a sentence a line with blanks between words: say --format words": (
         "这像是分好词的文本（一行一句，词间空格）：请加 --format words"

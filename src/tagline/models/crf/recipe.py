@@ -210,7 +210,8 @@ def read_unlabelled(path: str, teacher: Model) -> Corpus:
     if form == "conllu":
         return joined_corpus([read(path, form)])
     cut = cut_for(teacher)
-    how = StreamFormat(form, sure=False, by_character=len(cut("\u4e2d\u6587")) == 2, encoding="auto", split=True)
+    single, columns = len(cut("\u4e2d\u6587")) == 2, teacher.input_.columns
+    how = StreamFormat(form, sure=False, by_character=single, encoding="auto", split=True, columns=columns)
     blocks = [block.corpus for block in read_stream(path, how, cut)]
     if not blocks:
         raise InputError(f"{path}: expected sentences, got none")
