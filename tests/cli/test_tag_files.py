@@ -28,6 +28,24 @@ def test_a_raw_text_is_read_as_one_and_said_to_be(model: Path, tmp_path: Path) -
     assert tagline("tag", "-m", model, "--format", "columns", input=TEXT).out.startswith("Anna\t")
 
 
+@pytest.mark.parametrize("text", ["2024-05-03 12:44 ERROR login failed for anna", "123 N Main St, Chicago, IL 60601"])
+def test_text_with_capitals_and_digits_is_not_tagged_as_one_token(model: Path, chunker: Path, text: str) -> None:
+    for path in (model, chunker):
+        assert "may be text" in line_of(tagline("tag", "-m", path, input=f"{text}\n"))
+    done = tagline("tag", "-m", model, "--tokens", "whitespace", input=f"{text}\n")
+    assert [line.split("\t")[0] for line in done.out.splitlines() if line] == text.split()
+    assert done.err == ""
+
+
+def test_columns_that_are_guessed_are_said_to_be(model: Path, chunker: Path) -> None:
+    guessed = tagline("tag", "-m", model, input="Anna NNP\n")
+    assert guessed.out.startswith("Anna\tNNP\t")
+    assert guessed.err == "<stdin>: read as columns, a token a line; say --format text where each line is a sentence\n"
+    for path, text in ((model, "Anna B-PER\n"), (chunker, "Anna nnp\n"), (chunker, "Anna nnp per\n")):
+        assert tagline("tag", "-m", path, input=text).err == ""
+    assert tagline("tag", "-m", model, "--format", "columns", input="Anna NNP\n").err == ""
+
+
 def test_what_comes_before_a_broken_sentence_is_written(model: Path, tmp_path: Path) -> None:
     broken = "Anna X\n\nRome X\nsings\n\nBob X\n"
     done = tagline("tag", "-m", model, input=broken)
@@ -83,11 +101,12 @@ class TestFiles:
         other.parent.mkdir()
         for path in (a, other):
             path.write_text("Anna\n", encoding="utf-8")
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", a))
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", a))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
         clash = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "out"))
         assert "expected inputs of different names" in clash
-        full = line_of(tagline("tag", "-m", model, a, other, "-o", a))
+        (tmp_path / "full").touch()
+        full = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "full"))
         assert "expected a folder for the answers to 2 inputs, got the file" in full
         assert a.read_text() == "Anna\n"
         assert not (tmp_path / "out").exists()

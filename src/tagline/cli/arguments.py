@@ -19,6 +19,9 @@ from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
+from tagline.cli.overwriting import check_apart
+from tagline.models.options import READ, WRITTEN
+
 NAMES = {str: "TEXT", int: "NUMBER", float: "FLOAT", bool: ""}
 WANTED = {int: "a whole number", float: "a number"}
 
@@ -42,6 +45,7 @@ class Parameter:
         metavar: what its value is called in the help; its type where left out.
         between: the least and the greatest number.
         alone: what a value looks like of an option that may also stand alone, and is empty text then.
+        file: `READ` or `WRITTEN` where the value names files: a command does not write over what it reads.
         name, type, default, required, repeated: of the function's parameter.
     """
 
@@ -52,6 +56,7 @@ class Parameter:
     metavar: str = ""
     between: tuple[int, int] | None = None
     alone: re.Pattern[str] | None = None
+    file: str = ""
     name: str = ""
     type: type = bool
     default: Any = None
@@ -90,16 +95,16 @@ def option(*flags: str, help: str, panel: str = "", metavar: str = "", **rest: A
     """Describe an option; without `flags` it is ``--`` and the parameter's name. ``"--on/--off"`` is a pair.
 
     Arguments:
-        rest: `between` and `alone` of `Parameter`.
+        rest: `between`, `alone` and `file` of `Parameter`.
     """
     pairs = [flag.partition("/") for flag in flags]
     on, off = tuple(pair[0] for pair in pairs), tuple(pair[2] for pair in pairs if pair[2])
     return Parameter(on or ("--",), off, help, panel, metavar, **rest)
 
 
-def argument(*, help: str, metavar: str = "") -> Parameter:
+def argument(*, help: str, metavar: str = "", file: str = "") -> Parameter:
     """Describe a word that stands by itself."""
-    return Parameter(help=help, metavar=metavar)
+    return Parameter(help=help, metavar=metavar, file=file)
 
 
 HELP = Parameter(("--help",), help="Show this message and exit.", name="help")
@@ -170,9 +175,14 @@ class Command:
         if loose:
             raise UsageError(f"Got unexpected extra argument ({' '.join(loose)})")
         values = {parameter.name: self._value(parameter, texts) for parameter in self.parameters}
+        check_apart(self._files(READ, values), self._files(WRITTEN, values))
         values |= {parameter.name: named for parameter in self.signature if parameter.annotation is Named}
         self.function(**values)
         return True
+
+    def _files(self, role: str, values: dict[str, Any]) -> dict[str, Any]:
+        """The values of the parameters that name files that are read, or written."""
+        return {parameter.place: values[parameter.name] for parameter in self.parameters if parameter.file == role}
 
     def _value(self, parameter: Parameter, texts: dict[str, list[str | bool]]) -> Any:
         if parameter.name in texts:

@@ -89,7 +89,7 @@ def with_options(function: Callable[..., None], options: Iterable[Option], befor
 
 
 def _parameter(setting: Option) -> inspect.Parameter:
-    described = option(*setting.flags or (setting.flag,), help=setting.help, panel=setting.panel)
+    described = option(*setting.flags or (setting.flag,), help=setting.help, panel=setting.panel, file=setting.file)
     annotation = setting.type if setting.default is not None else setting.type | None
     return inspect.Parameter(
         setting.name,

@@ -91,7 +91,7 @@ def tag_shards(
     if workers is not None and workers < 1:
         raise InputError(f"--workers: expected 1 or more, got {workers}")
     questions = replace(questions, output=output_for(paths, source, questions))
-    targets = targets_of(os.path.join(folder, ""), paths, str(questions.output))
+    targets = targets_of(os.path.join(folder, ""), paths, str(questions.output), {"--model": model})
     shards = [Shard.of(inputs[0], str(target)) for target, inputs in targets]
     load_tagger(model)  # what is wrong with it is said before Ray is started
     work = TagWork(os.path.abspath(model), digest_of(model), questions, source)

@@ -559,6 +559,9 @@ SAID = {
     "interrupted, nothing was saved: {} was not written{}": "已中断，没有保存：未写出 {}{}",
     "interrupted, nothing was saved: {} was not written": "已中断，没有保存：未写出 {}",
     "{}: no sentences": "{}：没有句子",
+    "{}: read as columns, a token a line; say --format text where each line is a sentence": (
+        "{}：按列读取，一行一个词元；如果一行是一句，请加 --format text"
+    ),
     "{}: read as raw text, a sentence a line; say --format columns where each line is a token": (
         "{}：按生文本读取，一行一句；如果每行是一个词元，请加 --format columns"
     ),
@@ -723,6 +726,13 @@ ERRORS = {
     "Got unexpected extra argument ({})": "多余的参数（{}）",
     "give it behind the option": "请写在选项后面",
     "this needs the package {}; install it with: {}": "这需要软件包 {}；安装命令：{}",
+    "{}: {} is also read, as {}; name another file to write": "{0}：{1} 也是要读取的文件（{2}）；请另写一个文件名",
+    "{}: {} is also written, as {}; name another file to write": "{0}：{1} 也由 {2} 写入；请另写一个文件名",
+    "{}: {} is a folder, not a file; name a file in it": "{}：{} 是目录，不是文件；请写出目录中的文件名",
+    "{}: there is no folder {}; make it first": "{}：没有目录 {}；请先建立",
+    "{}: {} is not a folder; choose another place": "{}：{} 不是目录；请另选位置",
+    "{}: {} cannot be written: {}; {}": "{}：无法写入 {}：{}；{:t}",
+    "standard output: cannot be written: {}; {}": "标准输出：无法写入：{}；{:t}",
     # Parts of errors, which are "place: expected …, got …; what to do".
     "one of {}": "{} 之一",
     "a file": "文件",
@@ -770,8 +780,13 @@ ERRORS = {
     "name a file in it": "请写出目录中的文件名",
     "name a file": "请写出文件名",
     "name both": "请给出两个文件",
-    "make its folder first": "请先建立目录",
     "make {} first": "请先建立 {}",
+    "make room there or choose another place": "请腾出空间或另选位置",
+    "make room there or ask for a larger quota": "请腾出空间或申请更大的配额",
+    "raise the limit of file sizes (ulimit -f) or choose another place": "请提高文件大小的上限（ulimit -f）或另选位置",
+    "choose another place": "请另选位置",
+    "choose another place or see who may write there": "请另选位置，或查看谁可以写入",
+    "see whether the disk is sound": "请检查磁盘是否完好",
     "choose another": "请另选",
     "there is no such file": "没有这个文件",
     "use --as jsonl": "请用 --as jsonl",
@@ -784,6 +799,9 @@ ERRORS = {
     "name the column of the tags with --tag-column, counted from 0": "请用 --tag-column 指定标签列，从 0 数起",
     "say --format text (a sentence a line) or --format columns (a token a line)": (
         "请加 --format text（一行一句）或 --format columns（一行一个词元）"
+    ),
+    "the model looks at {} columns of each token: say --format columns if these are such": (
+        "模型读取每个词元的 {} 列：若确是如此，请加 --format columns"
     ),
     "this looks like segmented text, a sentence a line with blanks between words: say --format words": (
         "这像是分好词的文本（一行一句，词间空格）：请加 --format words"
