@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tagline.chain.rivals import Stretch
 from tagline.models.explanations import Contribution, Differences, transition_terms
 from tagline.models.neural.network import Network
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
-from tagline.types import Chain, IntArray
+from tagline.types import Chain
 
 REST = "no word: what the network says of nothing"
 NODES = 8
@@ -31,22 +32,21 @@ def word_differences(network: Network, corpus: Corpus, chain: Chain) -> Differen
     labels, words, tagger = network.labels, corpus.tokens[0], network.tagger
     batch = network.coder.read(corpus).batch(np.zeros(1, np.int64), network.device)
 
-    def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
-        pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
-        here = [t for t, (a, b) in enumerate(pairs) if a != b]
-        here_labels = tuple(labels[pairs[t][0]] for t in here), tuple(labels[pairs[t][1]] for t in here)
+    def differences(stretch: Stretch) -> Iterator[Contribution]:
+        here = [(n, *stretch.labels(n)) for n in stretch.tokens if len(set(stretch.labels(n))) > 1]
+        here_labels = tuple(labels[a] for _, a, _ in here), tuple(labels[b] for _, _, b in here)
         with torch.no_grad():
             vectors = tagger.encoder.embed(batch)  # type: ignore[operator]
         slope = torch.zeros_like(vectors)
         for place, weight in zip(*_nodes(), strict=True):
-            slope += weight * _slope(tagger, vectors * place, batch, pairs, here)[0]
-        total = _slope(tagger, vectors, batch, pairs, here)[1]
+            slope += weight * _slope(tagger, vectors * place, batch, here)[0]
+        total = _slope(tagger, vectors, batch, here)[1]
         amounts = tagger.encoder.by_word(slope * vectors, batch)[0].double().cpu().numpy()  # type: ignore[operator]
         for m, amount in enumerate(amounts[: len(words)].tolist()):
             yield Contribution("input", words[m], m, *here_labels, amount)
-        at = here[0] if here else 0
+        at = here[0][0] if here else stretch.tokens.start
         yield Contribution("rest", REST, at, *here_labels, total - float(amounts[: len(words)].sum()))
-        yield from transition_terms(chain, labels, mine, other)
+        yield from transition_terms(chain, labels, stretch)
 
     return differences
 
@@ -57,14 +57,12 @@ def _nodes() -> tuple[list[float], list[float]]:
     return ((places + 1) / 2).tolist(), (weights / 2).tolist()
 
 
-def _slope(
-    tagger: Tagger, vectors: Tensor, batch: Any, pairs: list[tuple[int, int]], here: list[int]
-) -> tuple[Tensor, float]:
+def _slope(tagger: Tagger, vectors: Tensor, batch: Any, here: list[tuple[int, int, int]]) -> tuple[Tensor, float]:
     """The gradient of D in what the encoder is vectors, and D."""
     # cuDNN has no gradients of an LSTM outside of training.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         inputs = vectors.detach().requires_grad_()
         scores = tagger.head.emissions(tagger.encoder.encode(inputs, batch))[0].double()  # type: ignore[operator]
-        total = sum((scores[t, pairs[t][0]] - scores[t, pairs[t][1]] for t in here), scores.new_zeros(()))
+        total = sum((scores[t, a] - scores[t, b] for t, a, b in here), scores.new_zeros(()))
         (slope,) = torch.autograd.grad(total, inputs)
     return slope, float(total.detach())

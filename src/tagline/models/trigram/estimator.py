@@ -30,7 +30,8 @@ from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
 from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
-from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
+from tagline.models.trigram.chains import PairChain, pair_chain
+from tagline.models.trigram.explaining import CandidateScores, explain_trigrams
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
 from tagline.models.trigram.parameters import (
@@ -258,9 +259,11 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             sentence: one, as in X.
             known: labels of this sentence that are known.
         """
-        X = as_sentences([sentence])
-        chain = next(self.chains(X, known=None if known is None else [known]))
-        return explain_pairs(self._fitted(), chain, tokens_as_corpus(X).tokens[0])
+        p, X = self._fitted(), as_sentences([sentence])
+        asked = self._question(X, None if known is None else [known])
+        states, _ = p.trigrams.best(*asked.arguments)
+        scores = CandidateScores(p, asked.lists, asked.words)
+        return explain_trigrams(p, scores, states, self._nodes(asked)[0], tokens_as_corpus(X).tokens[0])
 
     def marginal_arrays(self, X: Any, *, known: Any = None) -> list[NDArray[Any]]:  # type: ignore[override]
         """Return for each sentence the probabilities ``[T, L]``, tags in the order of `labels_`."""
