@@ -402,6 +402,14 @@ HELP = {
     "Listen on other addresses without a token.": "没有令牌也监听其他地址。",
     "Tokens that a request may have.": "一个请求最多多少个词元。",
     "Bytes that a request may have.": "一个请求最多多少字节。",
+    "Tokens of a request whose labels are explained.": "一个请求最多解释多少个词元的标签。",
+    "Connections that may be open.": "最多同时打开多少个连接。",
+    "Requests that are answered side by side; large ones leave one free.": (
+        "同时处理多少个请求；大请求总会留出一个位置。"
+    ),
+    "A name under which the service is called, such as tagline.example.org; * for any. May be given several times.": (
+        "访问服务所用的主机名，例如 tagline.example.org；* 表示任意主机名。可以给出多次。"
+    ),
     "Requests that may wait; more are refused for a while.": "最多多少个请求排队；再多的暂时拒绝。",
     "Seconds that a request may take.": "一个请求最多用多少秒。",
     "Seconds that open requests have at the end.": "结束时留给进行中请求的秒数。",
