@@ -34,7 +34,6 @@ FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 def check_tensors(emissions: Any, **others: Any) -> None:
     """Say which argument is no tensor; others than the emissions may be None."""
-    check_not_traced()
     for name, value in (("emissions", emissions), *others.items()):
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
             remedy = "" if value is None else f"; pass torch.as_tensor({name})"
