@@ -21,10 +21,14 @@ from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.errors import InputError, NoPathError
+from tagline.nn.scripted import tracing
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
 REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
+TRACEABLE = (
+    "for decoding, put tagline.nn.export.ViterbiDecoder(crf) in its place, which can be traced, scripted and exported"
+)
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -34,6 +38,15 @@ def check_tensors(emissions: Any, **others: Any) -> None:
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
             remedy = "" if value is None else f"; pass torch.as_tensor({name})"
             raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
+
+
+def check_not_traced(remedy: str = TRACEABLE) -> None:
+    """Refuse `torch.jit.trace`, also inside of the ONNX exporter that uses it: it would record the example's answer."""
+    if tracing():
+        raise InputError(
+            "torch.jit.trace cannot record a CRF layer: the graph would give the answer to the example for every "
+            f"input; {remedy}"
+        )
 
 
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:

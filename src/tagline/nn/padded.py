@@ -16,6 +16,7 @@ from tagline.errors import InputError
 from tagline.nn import checks, packing
 from tagline.nn.packing import Packing
 from tagline.nn.parameters import TransitionModule, as_type
+from tagline.nn.scripted import tracing
 
 
 class Extras(TypedDict, total=False):
@@ -78,6 +79,7 @@ class PaddedLayer(TransitionModule):
         transitions: Tensor | None = None,
     ) -> LayerInput:
         """Check the arguments of a method and make a chain of them."""
+        checks.check_not_traced()
         checks.check_tensors(emissions, tags=tags, mask=mask, lengths=lengths, allowed=allowed, transitions=transitions)
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         checked = checks.looks(emissions.device, self.check)
@@ -120,7 +122,7 @@ class PaddedLayer(TransitionModule):
         plain = allowed is None and transitions is None and (tags is None or tags.dtype != torch.bool)
         if not plain or checks.looks(emissions.device, self.check) or not masked.answers(emissions, self.num_tags):
             return None
-        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None):
+        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None) or tracing():
             return None
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         if tags is not None:

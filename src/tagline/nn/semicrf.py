@@ -11,7 +11,7 @@ from tagline.chain.checks import as_count
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
 from tagline.errors import InputError, NoPathError
-from tagline.nn.checks import FLOATS, check_lengths, check_numbers, looks
+from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
 from tagline.nn.constants import Constant, ConstantModule
 from tagline.nn.parameters import LARGEST_INITIAL
 from tagline.types import as_array
@@ -66,6 +66,7 @@ class SemiCRF(ConstantModule):
         return f"num_labels={self.num_labels}, max_length={self.max_length}"
 
     def _chain(self, scores: Tensor, lengths: Tensor | None) -> TensorSegments:
+        check_not_traced("torch.export can write its log_partition, for sentences of one length")
         wanted = (self.max_length, self.num_labels)
         if scores.ndim != 4 or scores.shape[2:] != wanted:
             raise InputError(
