@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.chain.memory import check_room, shown_count
 from tagline.errors import InputError, NoPathError
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array
+
+SAMPLE_BYTES = 24  # of a token of a sample: its random number, its label, and what else is made of it
 
 
 def as_labels(chain: Chain, labels: ArrayLike) -> IntArray:
@@ -53,6 +56,14 @@ def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
         s, n = wrong[0]
         raise InputError(f"uniforms[{s}, {n}]: expected a number in [0, 1), got {numbers[s, n]}")
     return numbers
+
+
+def draw_uniforms(count: int, num_tokens: int, random: np.random.Generator) -> Float64Array:
+    """Draw the random numbers ``[count, N]`` of samples, where these fit into memory."""
+    what = f"count: {shown_count(count)} labellings of {num_tokens:,} tokens each"
+    remedy = "draw fewer at once"
+    check_room(count * max(num_tokens, 1) * SAMPLE_BYTES, what, remedy)
+    return random.random((count, num_tokens))
 
 
 def as_count(name: str, value: int, least: int, most: int | None = None) -> int:

@@ -11,8 +11,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.chain.checks import as_count, as_label_array, forbidden_gold
+from tagline.chain.checks import as_count, as_label_array, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
+from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
 from tagline.chain.segments.types import (
     RankedSegmentations,
@@ -208,6 +209,14 @@ def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -
     return numbers, cuts
 
 
+def log_counts(chain: SegmentChain) -> Float64Array:
+    """Compute the logarithm of the number of legal segmentations of each sentence, ``[B]``."""
+    scores, transitions, start, end = (
+        np.where(np.isneginf(part), part, 0.0) for part in (chain.scores, chain.transitions, chain.start, chain.end)
+    )
+    return log_partition(SegmentChain(scores, transitions, start, end, chain.offsets), allow_no_path=True)
+
+
 def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     """Find the k best segmentations of each sentence, fewer where there are fewer.
 
@@ -217,9 +226,10 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     ([[True, False], [True, True]], [1.0, 0.0])
     """
     number = as_count("k", k, 1)
+    check_ranked(number, chain.lengths, lambda: log_counts(chain))
     try:
         return naive.k_best(chain, number)
-    except MemoryError:
+    except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected segmentations that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
             "sentences; ask for fewer, or about fewer sentences at once"
@@ -239,13 +249,7 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     [[True, False], [True, True], [True, False]]
     """
     number = as_count("count", count, 0)
-    random = random_generator(seed)
-    try:
-        uniforms = random.random((number, chain.num_tokens))
-    except (MemoryError, ValueError):  # more than there is, more than an array holds
-        got = f"{shown_value(number)} of {chain.num_tokens} tokens each"
-        raise InputError(f"count: expected segmentations that fit into memory, got {got}; draw fewer at once") from None
-    labels, begins = naive.sample(chain, uniforms)
+    labels, begins = naive.sample(chain, draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)
     ]
