@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
-from tagline.chain.checks import as_count, draw_uniforms
+from tagline.chain.checks import as_count, check_chain, draw_uniforms
 from tagline.chain.choice import EngineChoice
 from tagline.chain.memory import check_ranked, check_room
 from tagline.errors import InputError
@@ -121,6 +121,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     >>> chain.score(sentence, [0, 1]).tolist()  # 1.0 + 1.0 + 0.5
     [2.5]
     """
+    check_chain(chain)
     return _backend().score(chain, labels)
 
 
@@ -149,6 +150,7 @@ def forward(chain: Chain) -> Float64Array:
     >>> alpha.round(4).tolist()  # the sum over the last row is log Z
     [[1.0, 0.5], [3.0444, 2.7014]]
     """
+    check_chain(chain)
     return _backend().forward(chain)
 
 
@@ -161,6 +163,7 @@ def backward(chain: Chain) -> Float64Array:
     >>> beta.round(4).tolist()
     [[2.1444, 2.041], [0.0, 0.0]]
     """
+    check_chain(chain)
     return _backend().backward(chain)
 
 
@@ -172,6 +175,7 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
+    check_chain(chain)
     if edges:
         check_room(
             chain.num_tokens * chain.num_labels**2 * (chain.emissions.itemsize if _choice.name == "native" else 24),
@@ -204,6 +208,7 @@ def viterbi_table(chain: Chain) -> ViterbiTable:
     >>> table.scores.tolist(), table.back.tolist()
     ([[1.0, 0.5], [1.6, 2.0]], [[-1, -1], [0, 0]])
     """
+    check_chain(chain)
     return _module("naive").viterbi_table(chain)
 
 
@@ -218,6 +223,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     >>> best.labels.tolist(), best.probabilities.round(4).tolist()
     ([[0, 1], [0, 0]], [0.3394, 0.3071])
     """
+    check_chain(chain)
     check_ranked(as_count("k", k, 1), chain.lengths, lambda: log_counts(chain))
     near, taken = centred(chain)
     try:
@@ -268,6 +274,7 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
     >>> chain.sample_paths(sure, 3, seed=0).tolist()
     [[0, 1], [0, 1], [0, 1]]
     """
+    check_chain(chain)
     return sample(chain, draw_uniforms(as_count("count", count, 0), chain.num_tokens, random_generator(seed)))
 
 

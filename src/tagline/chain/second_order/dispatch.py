@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from tagline import chain as first_order
 from tagline import compiled
 from tagline.chain.centring import centred
-from tagline.chain.checks import as_count, draw_uniforms
+from tagline.chain.checks import as_count, check_chain, draw_uniforms
 from tagline.chain.dispatch import engine, log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order import naive
@@ -39,6 +39,7 @@ def _ready(scored: SecondOrderChain, pair_bytes: int = PAIR_BYTES) -> tuple[Seco
 
     The scores of triples stay, since triples without one score 0.
     """
+    check_chain(scored, SecondOrderChain)
     if engine() != "naive":  # whose chains over pairs are checked where they are made
         _check_pairs(scored.chain, pair_bytes)
     near, taken = centred(scored.chain)
@@ -65,6 +66,7 @@ def _check_pairs(chain: Chain, pair_bytes: int) -> None:
 
 def constrain(scored: SecondOrderChain, **constraints: Any) -> SecondOrderChain:
     """Forbid, as `tagline.chain.constrain` does."""
+    check_chain(scored, SecondOrderChain)
     return SecondOrderChain(first_order.constrain(scored.chain, **constraints), scored.triples)
 
 
@@ -78,6 +80,7 @@ def score(scored: SecondOrderChain, labels: ArrayLike) -> Float64Array:
     >>> second_order.score(chain, [0, 1, 0]).tolist()
     [3.5]
     """
+    check_chain(scored, SecondOrderChain)
     totals = first_order.score(scored.chain, labels)
     for b, row in enumerate(scored.split(np.asarray(labels, np.int64))):
         totals[b] += scored.triples.of_labels(row).sum()
@@ -116,6 +119,7 @@ def viterbi(scored: SecondOrderChain) -> Paths:
 def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
     number = as_count("k", k, 1)
+    check_chain(scored, SecondOrderChain)
     check_ranked(number, scored.lengths, lambda: log_counts(scored.chain))
     near, taken = _ready(scored, RANKED_PAIR_BYTES)
     ranked: list[RankedPaths] = _backend().k_best(near, number)
@@ -128,6 +132,7 @@ def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
     Arguments:
         seed: a number, or a generator of NumPy.
     """
+    check_chain(scored, SecondOrderChain)
     uniforms = draw_uniforms(as_count("count", count, 0), scored.num_tokens, random_generator(seed))
     drawn: IntArray = _backend().sample(_ready(scored)[0], uniforms)
     return drawn

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.chain.checks import as_count, as_label_array, draw_uniforms, forbidden_gold
+from tagline.chain.checks import as_count, as_label_array, check_chain, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
 from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
@@ -57,6 +57,7 @@ def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float6
     >>> np.exp(segments.log_partition(chain)).round(9).tolist()
     [8.0]
     """
+    check_chain(chain, SegmentChain)
     log_z: Float64Array = _backend().log_partition(chain, allow_no_path=allow_no_path)
     return log_z
 
@@ -71,6 +72,7 @@ def viterbi(chain: SegmentChain) -> Segmentation:
     >>> segments.viterbi(chain).segments(chain.offsets)
     [[(0, 2, 0)]]
     """
+    check_chain(chain, SegmentChain)
     best: Segmentation = _backend().viterbi(chain)
     return best
 
@@ -83,6 +85,7 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
     ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
     """
+    check_chain(chain, SegmentChain)
     counts: SegmentCounts = _backend().expected_counts(chain)
     return counts
 
@@ -109,6 +112,7 @@ def span_probability(chain: SegmentChain, spans: Sequence[SegmentQuery]) -> Floa
     >>> segments.span_probability(chain, [(0, 0, 2, 0)]).round(9).tolist()
     [0.5]
     """
+    check_chain(chain, SegmentChain)
     rows = np.array([_as_segment(chain, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 3)
     return np.asarray(expected_counts(chain).segments[tuple(rows.T)])
 
@@ -139,6 +143,7 @@ def entropy(chain: SegmentChain) -> Float64Array:
     >>> segments.entropy(segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]])).round(6).tolist()  # log 2
     [0.693147]
     """
+    check_chain(chain, SegmentChain)
     values: Float64Array = _backend().entropy(chain)
     return values
 
@@ -185,7 +190,8 @@ def gradients(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> Segm
 
 def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> tuple[IntArray, BoolArray]:
     """Return labels and begins ``[N]``, or say what is wrong with them."""
-    numbers = as_label_array(labels, chain.num_tokens, chain.num_labels)
+    check_chain(chain, SegmentChain)
+    numbers = as_label_array(labels, chain.num_tokens, chain.num_labels, chain.offsets)
     cuts = as_array("begins", begins)
     if cuts.shape != (chain.num_tokens,) or (cuts.size and cuts.dtype != np.bool_):
         raise InputError(
@@ -225,6 +231,7 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     >>> ranked.begins.tolist(), ranked.scores.tolist()
     ([[True, False], [True, True]], [1.0, 0.0])
     """
+    check_chain(chain, SegmentChain)
     number = as_count("k", k, 1)
     check_ranked(number, chain.lengths, lambda: log_counts(chain))
     try:
@@ -248,6 +255,7 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     >>> [draw.begins.tolist() for draw in drawn]
     [[True, False], [True, True], [True, False]]
     """
+    check_chain(chain, SegmentChain)
     number = as_count("count", count, 0)
     labels, begins = naive.sample(chain, draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
