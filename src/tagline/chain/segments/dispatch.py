@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.chain.centring import LARGE, beyond
 from tagline.chain.checks import as_count, as_label_array, check_chain, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
 from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
+from tagline.chain.segments.centring import centred
 from tagline.chain.segments.types import (
     RankedSegmentations,
     Segmentation,
@@ -34,6 +38,8 @@ from tagline.types import BoolArray, Float64Array, IntArray, as_array
 SegmentQuery = tuple[int, int, int, int]
 """(sentence, first token, token after the last, label)."""
 
+Answer = TypeVar("Answer")
+
 
 def _backend() -> ModuleType:
     if engine() == "naive":
@@ -41,6 +47,29 @@ def _backend() -> ModuleType:
     from tagline.chain.segments import native
 
     return native
+
+
+def _answer(
+    chain: SegmentChain,
+    question: Callable[[SegmentChain], Answer],
+    totals: Callable[[Answer], Float64Array],
+    put_back: Callable[[Answer, Float64Array], Answer],
+) -> Answer:
+    """Ask about a chain, and about the centred one where `totals`, log Z or the best scores, are far from 0."""
+    check_chain(chain, SegmentChain)
+    answer = question(chain)
+    if not beyond(totals(answer)):
+        return answer
+    near, taken = centred(chain)
+    return answer if near is chain else put_back(question(near), taken)
+
+
+def _near(chain: SegmentChain) -> tuple[SegmentChain, Float64Array]:
+    """Return the centred chain where scores are far from 0, else the chain, and what was taken from each sentence."""
+    for part in (chain.scores, chain.transitions, chain.start, chain.end):
+        if ((np.abs(part) > LARGE) & (part > -np.inf)).any():
+            return centred(chain)
+    return chain, np.zeros(chain.num_sentences)
 
 
 def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float64Array:
@@ -57,9 +86,12 @@ def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float6
     >>> np.exp(segments.log_partition(chain)).round(9).tolist()
     [8.0]
     """
-    check_chain(chain, SegmentChain)
-    log_z: Float64Array = _backend().log_partition(chain, allow_no_path=allow_no_path)
-    return log_z
+    return _answer(
+        chain,
+        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
+        lambda log_z: log_z,
+        lambda log_z, taken: log_z + taken,
+    )
 
 
 def viterbi(chain: SegmentChain) -> Segmentation:
@@ -72,9 +104,12 @@ def viterbi(chain: SegmentChain) -> Segmentation:
     >>> segments.viterbi(chain).segments(chain.offsets)
     [[(0, 2, 0)]]
     """
-    check_chain(chain, SegmentChain)
-    best: Segmentation = _backend().viterbi(chain)
-    return best
+    return _answer(
+        chain,
+        _backend().viterbi,
+        lambda best: best.scores,
+        lambda best, taken: replace(best, scores=best.scores + taken),
+    )
 
 
 def expected_counts(chain: SegmentChain) -> SegmentCounts:
@@ -85,9 +120,12 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
     ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
     """
-    check_chain(chain, SegmentChain)
-    counts: SegmentCounts = _backend().expected_counts(chain)
-    return counts
+    return _answer(
+        chain,
+        _backend().expected_counts,
+        lambda counts: counts.log_z,
+        lambda counts, taken: replace(counts, log_z=counts.log_z + taken),
+    )
 
 
 def marginals(chain: SegmentChain) -> SegmentMarginals:
@@ -144,7 +182,7 @@ def entropy(chain: SegmentChain) -> Float64Array:
     [0.693147]
     """
     check_chain(chain, SegmentChain)
-    values: Float64Array = _backend().entropy(chain)
+    values: Float64Array = _backend().entropy(_near(chain)[0])
     return values
 
 
@@ -175,6 +213,7 @@ def gradients(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> Segm
     [[[-0.5], [0.0]], [[-0.5], [0.5]]]
     """
     numbers, cuts = as_segmentation(chain, labels, begins)
+    chain, _ = _near(chain)
     gold, counts = gold_counts(chain, numbers, cuts), expected_counts(chain)
     forbidden = np.flatnonzero(np.isneginf(gold.log_z))
     if len(forbidden):
@@ -234,8 +273,10 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     check_chain(chain, SegmentChain)
     number = as_count("k", k, 1)
     check_ranked(number, chain.lengths, lambda: log_counts(chain))
+    near, taken = _near(chain)
     try:
-        return naive.k_best(chain, number)
+        ranked = naive.k_best(near, number)
+        return [replace(ways, scores=ways.scores + lost) for ways, lost in zip(ranked, taken, strict=True)]
     except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected segmentations that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
@@ -257,7 +298,7 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     """
     check_chain(chain, SegmentChain)
     number = as_count("count", count, 0)
-    labels, begins = naive.sample(chain, draw_uniforms(number, chain.num_tokens, random_generator(seed)))
+    labels, begins = naive.sample(_near(chain)[0], draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)
     ]
