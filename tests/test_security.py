@@ -23,6 +23,8 @@ import pytest
 
 import tagline
 from tagline import CRF, InputError, StorageError, load, storage
+from tagline.chain import memory
+from tagline.chain.second_order import dispatch
 from tagline.cli.tagging import Questions, tag_stream
 from tagline.errors import visible
 from tagline.features.templates.template import Template
@@ -113,7 +115,13 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
         load(tmp_path / "bad.tagline")
 
 
-@claim("A file asks for memory", "The labels that it names", "A `.gz` file of text")
+@claim(
+    "A file asks for memory",
+    "The labels that it names",
+    "A token that a second-order model",
+    "Sentences whose tables",
+    "A `.gz` file of text",
+)
 def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sizes.FREE_BYTES, sizes.BYTES_PER_BYTE) == (64 * 2**20, 1024)
     assert (packing.FREE_BYTES, packing.MOST_UNPACKED) == (256 * 2**20, 200)
@@ -122,6 +130,19 @@ def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.Mo
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": many}, file.tensors)
     with pytest.raises(StorageError, match=r"expected up to .* labels in .* bytes"):
         load(tmp_path / "many.tagline")
+    assert (sizes.FREE_TOKEN_BYTES, sizes.TOKEN_BYTES_PER_BYTE) == (8 * 2**20, 32)
+    CRF("U:%x[0,0]\nB\n", order=2).fit([["a", "b", "c"]], [["X", "Y", "X"]]).save(path)
+    file = storage.read(path)
+    names = [*file.config["labels"], *(f"B-{k}" for k in range(2_800))]
+    storage.write(tmp_path / "many.tagline", {**file.config, "labels": names}, file.tensors)
+    with pytest.raises(StorageError, match=r"expected up to 5\d\d labels for a token of a second-order model in"):
+        load(tmp_path / "many.tagline")
+    storage.write(tmp_path / "many.tagline", {**file.config, "labels": names[:400]}, file.tensors)
+    model = load(tmp_path / "many.tagline")
+    for module in (memory, dispatch):
+        monkeypatch.setattr(module, "memory", lambda: 2**27)
+    with pytest.raises(InputError, match="sentence 1: tables of the pairs of 400 labels at 50 tokens would take"):
+        model.predict([["a"], ["a"] * 50])
     monkeypatch.setattr(packing, "FREE_BYTES", 1000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a X\n\n" * 1_000_000))
     with pytest.raises(InputError, match="unpacks to more than"):

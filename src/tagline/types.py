@@ -101,7 +101,8 @@ class Chain:
             row = scores.setdefault(name, np.zeros(L, scores["emissions"].dtype))
             if row.shape != (L,):
                 raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(row.shape)}")
-        highest = [_check_values(name, scores[name]) for name in ("emissions", "start", "end")]
+        highest = [_check_values(name, scores[name]) for name in ("start", "end")]
+        highest.append(_check_values("emissions", scores["emissions"], checked_offsets))
         highest.append(_check_transitions(scores["transitions"], checked_offsets))
         object.__setattr__(self, "_highest", max(highest))
         for name, values in (*scores.items(), ("offsets", checked_offsets)):
@@ -388,8 +389,23 @@ def _limit(values: FloatArray) -> float:
     return _LARGEST_FLOAT64 if values.dtype == np.float64 else np.inf
 
 
-def _check_values(name: str, values: FloatArray) -> float:
-    """Raise at NaN, +∞ and scores beyond all bounds; return the largest score."""
+def place_of(offsets: IntArray, n: int) -> str:
+    """Say where token n is, for messages that have its number; nothing where there is one sentence.
+
+    >>> place_of(np.array([0, 2, 5]), 3)
+    ' (sentence 1, token 1)'
+    """
+    b = int(np.searchsorted(offsets, n, side="right")) - 1
+    return f" (sentence {b}, token {n - offsets[b]})" if len(offsets) > 2 else ""
+
+
+def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None, place: str = "") -> float:
+    """Raise at NaN, +∞ and scores beyond all bounds; return the largest score.
+
+    Arguments:
+        offsets: of values whose rows are tokens, to tell the place of a wrong one.
+        place: of all values, where it is known.
+    """
     # NaN and +∞ fail the first comparison; it is all that float32 needs. In float64 a forbidden score fails the second.
     limit, highest = _limit(values), float(values.max(initial=-np.inf))
     if not values.size or (highest < limit and (limit == np.inf or values.min() > -limit)):
@@ -397,9 +413,8 @@ def _check_values(name: str, values: FloatArray) -> float:
     bad = ~((np.abs(values) < limit) | np.isneginf(values))
     if bad.any():
         where = tuple(int(axis[0]) for axis in np.nonzero(bad))
-        raise InputError(
-            f"{name}[{', '.join(map(str, where))}]: expected a finite score or -inf (forbidden), got {values[where]}"
-        )
+        place = f"[{', '.join(map(str, where))}]" + (place if offsets is None else place_of(offsets, where[0]))
+        raise InputError(f"{name}{place}: expected a finite score or -inf (forbidden), got {values[where]}")
     return highest
 
 
@@ -411,8 +426,8 @@ def _check_transitions(transitions: FloatArray, offsets: IntArray) -> float:
     unread = offsets[:-1][np.diff(offsets) > 0]  # the entries at first tokens
     suspect = ~((high < limit) & (low > -limit))
     suspect[unread] = False
-    for n in np.flatnonzero(suspect):
-        _check_values(f"transitions[{n}]", transitions[n])
+    for n in np.flatnonzero(suspect).tolist():
+        _check_values(f"transitions[{n}]", transitions[n], place=place_of(offsets, n))
     high[unread] = -np.inf
     return float(high.max(initial=-np.inf))
 

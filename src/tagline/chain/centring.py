@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tagline.chain.checks import check_chain
 from tagline.types import Chain, Float64Array, FloatArray, sealed
 
 LARGE = 2.0**24  # scores beyond lose more than eight digits of a probability
@@ -29,6 +30,7 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
     >>> near.emissions.tolist(), taken.tolist()
     ([[-2.0, 0.0]], [1.0000000000000002e+16])
     """
+    check_chain(chain)
     if chain._highest <= LARGE and all(map(_none_below, (chain.emissions, chain.transitions, chain.start, chain.end))):
         return chain, np.zeros(chain.num_sentences)
     tokens = _largest(chain.emissions)
@@ -67,6 +69,7 @@ def answer_centred(
         may_be_far: whether an answer comes from scores far below 0; those above are known.
         put_back: add what was taken from each sentence, ``[B]``, to an answer about the centred chain.
     """
+    check_chain(chain)
     if chain._highest <= LARGE:
         answer = question(chain)
         if not may_be_far(answer):

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
-from tagline.chain.checks import as_count
+from tagline.chain.checks import as_count, check_chain, draw_uniforms
 from tagline.chain.choice import EngineChoice
+from tagline.chain.memory import check_ranked, check_room
 from tagline.errors import InputError
 from tagline.readers.arguments import random_generator
 from tagline.readers.sources import shown_value
@@ -28,6 +29,7 @@ from tagline.types import (
     Chain,
     Counts,
     Float64Array,
+    FloatArray,
     Gradients,
     IntArray,
     Marginals,
@@ -35,6 +37,7 @@ from tagline.types import (
     RankedPaths,
     SpanQuery,
     ViterbiTable,
+    sealed,
 )
 
 ENGINES = ("native", "naive")
@@ -118,6 +121,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     >>> chain.score(sentence, [0, 1]).tolist()  # 1.0 + 1.0 + 0.5
     [2.5]
     """
+    check_chain(chain)
     return _backend().score(chain, labels)
 
 
@@ -146,6 +150,7 @@ def forward(chain: Chain) -> Float64Array:
     >>> alpha.round(4).tolist()  # the sum over the last row is log Z
     [[1.0, 0.5], [3.0444, 2.7014]]
     """
+    check_chain(chain)
     return _backend().forward(chain)
 
 
@@ -158,6 +163,7 @@ def backward(chain: Chain) -> Float64Array:
     >>> beta.round(4).tolist()
     [[2.1444, 2.041], [0.0, 0.0]]
     """
+    check_chain(chain)
     return _backend().backward(chain)
 
 
@@ -169,6 +175,13 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
+    check_chain(chain)
+    if edges:
+        check_room(
+            chain.num_tokens * chain.num_labels**2 * (chain.emissions.itemsize if _choice.name == "native" else 24),
+            f"marginals: probabilities of {chain.num_labels}^2 pairs of labels at {chain.num_tokens:,} tokens",
+            "ask about fewer sentences at once, or for expected_counts, which are sums",
+        )
     return _with_log_z(chain, lambda near: _backend().marginals(near, edges=edges))
 
 
@@ -195,6 +208,7 @@ def viterbi_table(chain: Chain) -> ViterbiTable:
     >>> table.scores.tolist(), table.back.tolist()
     ([[1.0, 0.5], [1.6, 2.0]], [[-1, -1], [0, 0]])
     """
+    check_chain(chain)
     return _module("naive").viterbi_table(chain)
 
 
@@ -209,10 +223,12 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     >>> best.labels.tolist(), best.probabilities.round(4).tolist()
     ([[0, 1], [0, 0]], [0.3394, 0.3071])
     """
+    check_chain(chain)
+    check_ranked(as_count("k", k, 1), chain.lengths, lambda: log_counts(chain))
     near, taken = centred(chain)
     try:
         ranked: list[RankedPaths] = _backend().k_best(near, k)
-    except MemoryError:
+    except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected labellings that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
             "sentences; ask for fewer, or about fewer sentences at once"
@@ -220,6 +236,16 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     if near is chain:
         return ranked
     return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
+
+
+def log_counts(chain: Chain) -> Float64Array:
+    """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
+
+    def legal(scores: FloatArray) -> FloatArray:
+        return sealed(np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype)))
+
+    emissions, transitions, start, end = map(legal, (chain.emissions, chain.transitions, chain.start, chain.end))
+    return log_partition(Chain(emissions, transitions, start, end, chain.offsets), allow_no_path=True)
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
@@ -248,14 +274,8 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
     >>> chain.sample_paths(sure, 3, seed=0).tolist()
     [[0, 1], [0, 1], [0, 1]]
     """
-    rows = as_count("count", count, 0)
-    random = random_generator(seed)
-    try:
-        uniforms = random.random((rows, chain.num_tokens))
-    except (MemoryError, ValueError):  # more than there is, more than an array holds
-        got = f"{shown_value(rows)} of {chain.num_tokens} tokens each"
-        raise InputError(f"count: expected labellings that fit into memory, got {got}; draw fewer at once") from None
-    return sample(chain, uniforms)
+    check_chain(chain)
+    return sample(chain, draw_uniforms(as_count("count", count, 0), chain.num_tokens, random_generator(seed)))
 
 
 def entropy(chain: Chain) -> Float64Array:

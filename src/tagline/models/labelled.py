@@ -283,8 +283,10 @@ def settled(
         return labelled, everything, ()
     what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
     if on_illegal == "error":
+        assert rules is not None
+        got, b = shown_break(labelled, int(illegal[0]), rules, labels), int(illegal[0])
         raise InputError(
-            f"{labelled.place(int(illegal[0]))}: expected tags that {name} allows, got others; there are {what}; pass "
+            f"{labelled.place(b)}: expected tags that {name} allows, got {got}; there are {what}; pass "
             f'on_illegal="repair" or "drop"{remedy}'
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
@@ -301,12 +303,31 @@ def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[s
         chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
         return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
     ids = numbered(labelled, labels)
-    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions) | _broken_ends(labelled, ids, rules)
+    return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
+
+
+def _broken_ends(labelled: LabelledTokens, ids: NDArray[Any], rules: Rules) -> BoolArray:
+    """Say of each token whether its known label may not end its sentence, which it does, ``[N]``."""
     last = np.zeros(len(ids) + 1, bool)
     last[labelled.offsets[1:]] = True  # one past the last token
-    end = last[1:] & (ids >= 0)
-    broken[end] |= ~rules.end[ids[end]]
-    return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
+    return last[1:] & (ids >= 0) & ~rules.end[ids]
+
+
+def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:
+    """Say which tag of an illegal sentence breaks the rules first, and where."""
+    ids = numbered(labelled, labels)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
+    places = np.flatnonzero((broken | _broken_ends(labelled, ids, rules))[begin:end])
+    if not len(places):
+        return "sets of tags that leave no labelling"
+    t = int(places[0])
+    if not broken[begin + t]:
+        where = "at the end of the sentence"
+    else:
+        where = f"after {labels[ids[begin + t - 1]]!r}" if t else "at the start of the sentence"
+    return f"{labels[ids[begin + t]]!r} {where} (token {t})"
 
 
 def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:

@@ -154,7 +154,7 @@ class SoftmaxHead(Head):
             terms = self._of_sets(emissions, labels | ~inside[:, :, None])
         else:
             if look:
-                checks.check_tag_range(labels[inside], emissions.shape[2])
+                checks.check_tag_range(labels[inside], emissions.shape[2], places=checks.places_of(inside.nonzero))
             terms = self._of_labels(emissions, torch.where(inside, labels, 0))
         values = torch.where(inside, terms, 0.0).sum(1)
         if look:

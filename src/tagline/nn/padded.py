@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -105,7 +105,7 @@ class PaddedLayer(TransitionModule):
         free = checked and not self.constrained and allowed is None and transitions is None  # as `_look` will find
         chain = places.chain(rows, pairs, start, end, free)
         if checked:
-            chain = self._look(chain, labels)
+            chain = self._look(chain, labels, lambda: places.pack(_steps(emissions)))
         return LayerInput(places, chain, labels, checked, dtype)
 
     def _as_it_lies(
@@ -162,9 +162,9 @@ class PaddedLayer(TransitionModule):
     def _dtype(self, emissions: Tensor) -> torch.dtype:
         return torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
 
-    def _look(self, chain: TensorChain, labels: Tensor | None) -> TensorChain:
+    def _look(self, chain: TensorChain, labels: Tensor | None, steps: Callable[[], Tensor]) -> TensorChain:
         """Check values; return the chain with what was learnt of it."""
-        finite = checks.check_values(chain, labels)
+        finite = checks.check_values(chain, labels, steps=steps)
         if not self._looked_at_emissions and labels is not None:
             self._looked_at_emissions = True
             checks.warn_of_probabilities(chain.emissions[chain.inside()])
@@ -173,6 +173,12 @@ class PaddedLayer(TransitionModule):
     def _axes(self, values: Tensor, batch_axis: int = 0) -> Tensor:
         """Return values ``[…, batch, steps, …]`` with the axes in the order that the layer was made for."""
         return values if self.batch_first else values.transpose(batch_axis, batch_axis + 1)
+
+
+def _steps(emissions: Tensor) -> Tensor:
+    """The sentence and the step of each of the ``[B, T]`` tokens, ``[B, T, 2]``."""
+    B, T = emissions.shape[:2]
+    return torch.cartesian_prod(torch.arange(B), torch.arange(T)).view(B, T, 2).to(emissions.device)
 
 
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:

@@ -87,10 +87,25 @@ def illegal(tmp_path: Path) -> Corpus:
     return read_columns(tmp_path / "train.txt", names=["token", "tag"])
 
 
+@pytest.mark.parametrize(
+    ("scheme", "tags", "told"),
+    [
+        ("IOB2", ["I-PER", "O"], r"got 'I-PER' at the start of the sentence \(token 0\)"),
+        ("IOB2", ["B-PER", "I-PER", "O", "I-LOC"], r"got 'I-LOC' after 'O' \(token 3\)"),
+        ("BIOES", ["O", "B-PER"], r"got 'B-PER' at the end of the sentence \(token 1\)"),
+        ("IOB2", ["O", {"I-PER", "I-LOC"}], "got sets of tags that leave no labelling"),
+    ],
+)
+def test_the_first_illegal_label_is_named(scheme: str, tags: Any, told: str) -> None:
+    X = [["Anna"], [f"word{t}" for t in range(len(tags))]]
+    with pytest.raises(InputError, match=rf"^y\[1\]: expected tags that {scheme} allows, {told}; "):
+        CRF(TEMPLATE, scheme=scheme).fit(X, [["O"], tags])
+
+
 def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -> None:
     with pytest.raises(
         InputError,
-        match=r"train\.txt:4: expected tags that IOB2 allows, got others; there are 2 of 4 sentences with tags that "
+        match=r"train\.txt:4: expected tags that IOB2 allows, got .*; there are 2 of 4 sentences with tags that "
         r'IOB2 forbids; pass on_illegal="repair" or "drop", or scheme=None',
     ):
         CRF(TEMPLATE, scheme="IOB2").fit(illegal)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
+from tagline.chain.memory import check_room
 from tagline.errors import InputError
 from tagline.types import Chain, Counts, Float64Array, IntArray, as_array, sealed
 
@@ -194,3 +195,8 @@ def _check_pairs(count: int) -> None:
             f"labels: expected at most {MOST_PAIRS} pairs of them in a chain over pairs, got {count}; ask the model's "
             "own methods, which need no such chain, or train it with prune="
         )
+    check_room(
+        24 * count**2,
+        f"labels: a chain over {count:,} pairs of them",
+        "ask the model's own methods, which need no such chain, or train it with prune=",
+    )

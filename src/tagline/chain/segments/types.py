@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, as_array, sealed
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, as_array, place_of, sealed
 
 LARGEST = 1e290  # sums of 10^8 scores below this size stay finite
 
@@ -75,9 +75,8 @@ class SegmentChain:
         wrong &= readable(rest.offsets, segments.shape[1])[:, :, None]
         if wrong.any():
             n, d, j = np.argwhere(wrong)[0]
-            raise InputError(
-                f"scores[{n}, {d}, {j}]: expected a finite score or -inf (forbidden), got {segments[n, d, j]}"
-            )
+            place = f"scores[{n}, {d}, {j}]{place_of(rest.offsets, n)}"
+            raise InputError(f"{place}: expected a finite score or -inf (forbidden), got {segments[n, d, j]}")
         values = {"scores": segments, "offsets": rest.offsets}
         values |= {name: np.array(getattr(rest, name), np.float64) for name in ("transitions", "start", "end")}
         for name, array in values.items():
