@@ -35,7 +35,7 @@ def sizes_of(file: int, column: Any) -> tuple[int, int]:
     values = size = 0
     while at < end and values < column.num_values:
         header, length = _header(file, at)
-        page = next((header[field] for field in PAGES if isinstance(header.get(field), dict)), {})
+        page: dict[int, Any] = next((header[field] for field in PAGES if isinstance(header.get(field), dict)), {})
         counts = [header.get(SIZE, -1), header.get(PACKED_SIZE, -1), page.get(VALUES, 0)]
         if any(not isinstance(count, int) or count < 0 for count in counts):
             raise BrokenPageError(f"a page at byte {at} without its sizes")
