@@ -48,7 +48,7 @@ def network() -> Any:
     pytest.importorskip("torch")
     from tests.models.neural.cases import bilstm
 
-    return bilstm(max_epochs=1)
+    return bilstm(epochs=1)
 
 
 ALL = (TAGLINE, *WRITTEN)

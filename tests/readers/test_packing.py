@@ -12,6 +12,7 @@ import pytest
 
 from tagline import InputError, readers
 from tagline.readers import packing
+from tagline.readers.parquet_pages import sizes_of
 from tagline.readers.sources import open_source, open_target
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -105,6 +106,41 @@ def test_a_bomb_of_parquet_is_refused_before_it_takes_memory(
     finally:
         tracemalloc.stop()
     assert peak < 30_000_000
+
+
+def test_the_pages_are_asked_not_the_metadata_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "FREE_BYTES", 2_000_000)
+    path = tmp_path / "a.parquet"
+    parquet.write_table(bomb("values"), path, compression="zstd")
+    data = path.read_bytes()
+    foot = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    assert data.count(b"\x80\x89\x7a", foot) > 0  # 1,000,000
+    path.write_bytes(data[:foot] + data[foot:].replace(b"\x80\x89\x7a", b"\x82\x80\x00"))  # 1
+    with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
+        stream.read()
+    path.write_bytes(data[:4] + b"\xff" * 20 + data[24:])
+    with pytest.raises(InputError, match="page"), open_source(path) as stream:
+        stream.read()
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("statistics", [True, False])
+def test_headers_of_pages_have_all_values(version: str, statistics: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = [{"tokens": [f"{'long' * 2000}{row}"] * (row % 5), "n": row, "x": row * 0.5} for row in range(500)]
+    settings = {"data_page_version": version, "write_statistics": statistics, "write_page_index": statistics}
+    parquet.write_table(
+        pyarrow.Table.from_pylist(rows), path, dictionary_pagesize_limit=9000, data_page_size=9000, **settings
+    )
+    with path.open("rb") as file:
+        facts = parquet.read_metadata(path)
+        for number in range(3):
+            column = facts.row_group(0).column(number)
+            values, size = sizes_of(file.fileno(), column)
+            assert values == column.num_values
+            assert 0 < size <= column.total_uncompressed_size
+    with open_source(path) as stream:
+        assert [json.loads(line) for line in stream.read().splitlines()] == rows
 
 
 def test_rows_of_all_types_are_those_of_pyarrow(tmp_path: Path) -> None:

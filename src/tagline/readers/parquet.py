@@ -1,8 +1,8 @@
 """Rows of Parquet files as JSON lines, by PyArrow: a column is a key.
 
 A few bytes of Parquet may stand for millions of values. Strings stay in their dictionaries, so that a row group takes
-no more than 12 bytes a value and its strings once, which the metadata tell; and rows become objects of Python only
-after their size was counted.
+no more than 12 bytes a value and its strings once, which the headers of its pages tell. Rows become objects of Python
+only after their size was counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.readers.packing import Limit, PathLike, Pieces, arrow_for
+from tagline.readers.parquet_pages import sizes_of
 
 ROWS = 1024  # that are read at once
 VALUE_BYTES = 12  # of a value in Arrow's arrays: its number in the dictionary or itself, and its levels
@@ -34,7 +35,6 @@ class ParquetLines(Pieces):
         self._file = open(path, "rb")  # noqa: SIM115 - `close` closes it
         try:
             facts = parquet.read_metadata(self._file)
-            self._check(facts)
             self._table = parquet.ParquetFile(self._file, metadata=facts, read_dictionary=_strings_of(facts.schema))
         except BaseException as error:
             self._file.close()
@@ -45,18 +45,20 @@ class ParquetLines(Pieces):
         self._rows, self._read, self._count = max(1, facts.num_rows), 0, 0
         self._lines = self._pieces()
 
-    def _check(self, facts: Any) -> None:
+    def _check(self, group: Any) -> None:
         """Raise where a row group would take more memory than a packed file may, before any of it is read."""
-        for number in range(facts.num_row_groups):
-            group = facts.row_group(number)
-            columns = [group.column(place) for place in range(group.num_columns)]
-            self._limit.check(
-                sum(VALUE_BYTES * max(0, column.num_values) + column.total_uncompressed_size for column in columns)
-            )
+        size = 0
+        for number in range(group.num_columns):
+            column = group.column(number)
+            self._limit.check(VALUE_BYTES * column.num_values + column.total_uncompressed_size)  # quick, and may be low
+            values, letters = sizes_of(self.fileno(), column)
+            size += VALUE_BYTES * values + letters
+            self._limit.check(size)
 
     def _pieces(self) -> Iterator[bytes]:
         try:
             for group in range(self._table.num_row_groups):  # a nested array has the dictionary of one group
+                self._check(self._table.metadata.row_group(group))
                 for batch in self._table.iter_batches(ROWS, row_groups=[group]):
                     yield from self._lines_of(batch)
                     self._read += batch.num_rows
