@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.errors import InputError
+from tagline.errors import InputError, warn_of_data
 from tagline.ragged import offsets_of
 from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
@@ -20,6 +20,9 @@ from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
 from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
 from tagline.readers.text import tokenize
+
+LABEL_KEYS = ("label", "labels", "entities", "spans", "tags", "ner_tags", "ner", "annotations")
+"""Keys that labels have: in Tagline's own lines, in doccano's, spaCy's, Prodigy's, Label Studio's, Hugging Face's."""
 
 MOST_NESTED = 100  # lists and objects in one another
 
@@ -45,15 +48,25 @@ def read_jsonl(
     check_strict(strict)
     rows: list[_Row] = []
     problems: list[str] = []
+    warned = False
     for number, line in read_lines(path, encoding):
         if not line.strip():
             continue
         try:
-            rows.append(_row(f"{name}:{number}", number, line, tokenizer, scheme))
+            row = _row(f"{name}:{number}", number, line, tokenizer, scheme)
         except InputError as error:
             if strict:
                 raise
             problems.append(str(error))
+            continue
+        rows.append(row)
+        if row.unread and not warned:
+            warned = True
+            warn_of_data(
+                f'{name}:{number}: the key "{row.unread}" is not read, and the sentence gets no tags. These are read '
+                'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, label] in '
+                "characters: rename the key"
+            )
     if not rows and not problems:
         raise InputError(f"{name}: expected sentences, got an empty file")
     warn_skipped(name, problems)
@@ -95,9 +108,15 @@ class _Row:
     """One sentence as it was read."""
 
     def __init__(
-        self, line: int, columns: dict[str, list[str]], text: str | None, spans: list[tuple[int, int]]
+        self,
+        line: int,
+        columns: dict[str, list[str]],
+        text: str | None,
+        spans: list[tuple[int, int]],
+        unread: str | None = None,
     ) -> None:
         self.line, self.columns, self.text, self.spans = line, columns, text, spans
+        self.unread = unread  # a key that looks like labels, where there are no tags
 
 
 def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Row:
@@ -110,7 +129,7 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
         if "spans" in item:
             labelled = _token_spans(place, text, spans, item["spans"])
             columns[TAG] = spans_to_tags(labelled, len(tokens), scheme)
-        return _Row(number, columns, text, spans)
+        return _Row(number, columns, text, spans, None if TAG in columns else _unread(item))
     if isinstance(item, Mapping) and _is_strings(item.get("tokens")):
         columns = {TOKEN: item["tokens"]}
         tags = item.get("tags")
@@ -120,8 +139,13 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
                     f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
                 )
             columns[TAG] = tags
-        return _Row(number, columns, None, [])
+        return _Row(number, columns, None, [], None if TAG in columns else _unread(item))
     raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
+
+
+def _unread(item: Mapping[str, Any]) -> str | None:
+    """The first key of other tools' labels that has some."""
+    return next((key for key in LABEL_KEYS if isinstance(item.get(key), list | dict) and item[key]), None)
 
 
 def _is_strings(value: Any) -> bool:
@@ -153,7 +177,14 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
 
 
 def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpus:
-    names = [TOKEN, TAG] if rows and all(TAG in row.columns for row in rows) else [TOKEN]
+    tagged = [TAG in row.columns for row in rows]
+    names = [TOKEN, TAG] if rows and all(tagged) else [TOKEN]
+    if any(tagged) and not all(tagged):
+        bare = tagged.index(False)
+        warn_of_data(
+            f"{source}:{rows[bare].line}: this sentence has no tags, so those of {sum(tagged)} of {len(rows)} "
+            "sentences are left out; give it tags, or remove its line"
+        )
     columns = {name: Column.of(word for row in rows for word in row.columns[name]) for name in names}
     texts = [row.text for row in rows if row.text is not None]
     known = len(texts) == len(rows)
