@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, TextIO
 
 import tagline
 from tagline.cli import foreign
@@ -105,12 +105,19 @@ class _Warnings(logging.Handler):
         say(f"warning: {record.getMessage()}", err=True)
 
 
-def _say_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Say a warning about data as the command's own; others as Python does, with their place in the code."""
     if issubclass(category, DataWarning):
         say(f"warning: {message}", err=True)
     else:
-        print(warnings.formatwarning(message, category, *where[:2]), end="", file=sys.stderr)
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 class _Encodings(logging.Handler):
