@@ -188,6 +188,23 @@ def used_labels(labelled: LabelledTokens) -> set[str]:
     return named | {labelled.labels[number] for number in ids[ids >= 0]}
 
 
+def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
+    """Warn where training goes on with sentences that lack labels of the model: it forgets what it knew of them."""
+    if None in labelled.sets.values():  # any label may be there
+        return
+    kept = {_type_of(label) for label in used_labels(labelled)}  # B-LOC without I-LOC is chance
+    if missing := sorted(label for label in before if _type_of(label) not in kept):
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        warn_of_data(
+            f"y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will forget "
+            "them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)"
+        )
+
+
+def _type_of(label: str) -> str:
+    return label[2:] if label[1:2] in ("-", "_") and len(label) > 2 else label
+
+
 def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
     """Sort labels and refuse a scheme that they are not of."""
     ordered = sorted(map(str, labels))  # NumPy's strings too
