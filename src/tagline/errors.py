@@ -6,6 +6,7 @@ anywhere: characters that would command a terminal, or turn the order of its let
 """
 
 import re
+import sys
 import warnings
 
 # Control characters but line breaks and tabs, separators of lines, marks of writing direction, halves of pairs.
@@ -33,6 +34,27 @@ def deprecated(name: str, *, since: str, instead: str) -> None:
     """
     major, minor = since.split(".")[:2]
     warnings.warn(f"{name} goes in tagline {major}.{int(minor) + 2}: {instead}", FutureWarning, stacklevel=3)
+
+
+class DataWarning(UserWarning):
+    """Data that can be read or learned from, but probably not as they were meant; the message says where.
+
+    >>> import tagline, warnings
+    >>> y = [["B-PER", "O", "O"]] * 9 + [["B-PER", "O", "Q"]]
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always", tagline.errors.DataWarning)
+    ...     model = tagline.CRF("U00:%x[0,0]", scheme="auto").fit([["Anna", "has", "it"]] * 10, y)
+    >>> print(str(heard[0].message).partition(";")[0])
+    y[9][2]: 'Q' is no tag of IOB2, and all others are
+    """
+
+
+def warn_of_data(message: str) -> None:
+    """Raise a `DataWarning` where our caller's code stands, outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tagline."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(visible(message), DataWarning, stacklevel=level)
 
 
 class TaglineError(Exception):

@@ -6,15 +6,17 @@ import io
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import tagline
 from tagline.cli import foreign
 from tagline.cli.arguments import HELP, Command, UsageError, option, scan, unknown
 from tagline.cli.speech import put, say
 from tagline.cli.usage import complain, show_help
+from tagline.errors import DataWarning
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
@@ -103,6 +105,21 @@ class _Warnings(logging.Handler):
         say(f"warning: {record.getMessage()}", err=True)
 
 
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning about data as the command's own; others as Python does, with their place in the code."""
+    if issubclass(category, DataWarning):
+        say(f"warning: {message}", err=True)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+
+
 class _Encodings(logging.Handler):
     """Says how a file is read that is not UTF-8; once, where it is read twice."""
 
@@ -122,6 +139,7 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # files and pipes get UTF-8, a terminal what it can show
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    warnings.showwarning = _say_warning
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
     for part in ("tagline.training", "tagline.embeddings"):
         logging.getLogger(part).handlers = [_Warnings(logging.WARNING)]

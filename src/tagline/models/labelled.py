@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
-from tagline.errors import InputError
+from tagline.errors import InputError, warn_of_data
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.arguments import is_listing
@@ -80,7 +80,9 @@ class LabelledTokens:
 
     def corpus(self) -> Corpus:
         """Return the labels as the tags of a corpus without words."""
-        return Corpus({TAG: self.column()}, self.offsets)
+        if self.source is None:
+            return Corpus({TAG: self.column()}, self.offsets)
+        return Corpus({TAG: self.column()}, self.offsets, source=self.source.source, lines=self.source.lines)
 
 
 def read_labels(X: Any, y: Any) -> LabelledTokens:
@@ -169,8 +171,14 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
         return scheme(name).name
     if labelled.sets:  # a sequence with holes proves nothing
         return None
-    detected = detect(labelled.corpus()).scheme
-    return None if detected is None else detected.name
+    detection = detect(labelled.corpus())
+    if (stray := detection.stray) is not None:
+        place = stray.place if labelled.source is not None else f"y[{stray.sentence}][{stray.token}]"
+        warn_of_data(
+            f"{place}: {stray.problem}; so no rules of a scheme hold. Mend it, or name the scheme: {stray.scheme.name} "
+            "makes such tags an error, none asks for no rules"
+        )
+    return None if detection.scheme is None else detection.scheme.name
 
 
 def used_labels(labelled: LabelledTokens) -> set[str]:
@@ -178,6 +186,23 @@ def used_labels(labelled: LabelledTokens) -> set[str]:
     ids = np.unique(labelled.ids)
     named = {label for allowed in labelled.sets.values() for label in allowed or ()}
     return named | {labelled.labels[number] for number in ids[ids >= 0]}
+
+
+def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
+    """Warn where training goes on with sentences that lack labels of the model: it forgets what it knew of them."""
+    if None in labelled.sets.values():  # any label may be there
+        return
+    kept = {_type_of(label) for label in used_labels(labelled)}  # B-LOC without I-LOC is chance
+    if missing := sorted(label for label in before if _type_of(label) not in kept):
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        warn_of_data(
+            f"y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will forget "
+            "them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)"
+        )
+
+
+def _type_of(label: str) -> str:
+    return label[2:] if label[1:2] in ("-", "_") and len(label) > 2 else label
 
 
 def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:

@@ -19,7 +19,8 @@ from tagline.models.contract import Model
 from tagline.models.options import READ, WRITTEN
 from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
-from tagline.readers.corpus import Corpus
+from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.description import FEW, counted, label_counts, seldom_labels
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.running.progress import Budget, Reporter
 from tagline.writing import check_writable
@@ -164,6 +165,8 @@ def introduce(data: Any, problems: tuple[str, ...], tell: Reporter) -> None:
     tell.say(f"learning from {len(data):,} sentences, {data.num_tokens:,} tokens")
     if problems:
         tell.say(f"skipped {len(problems)} broken sentences; the first: {problems[0]}")
+    if isinstance(data, Corpus) and TAG in data.columns and (seldom := seldom_labels(label_counts(data))):
+        tell.say(f"labels seen fewer than {FEW} times, which are hardly learned: {counted(seldom)}")
 
 
 def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:

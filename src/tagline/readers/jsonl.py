@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagline.errors import InputError
+from tagline.errors import InputError, warn_of_data
 from tagline.ragged import offsets_of
 from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
@@ -24,6 +24,10 @@ from tagline.readers.text import tokenize
 
 Row: TypeAlias = list[str]
 Places: TypeAlias = list[tuple[int, int]]
+_Row: TypeAlias = tuple[Row, Row | None, str | None, Places, str | None]
+
+LABEL_KEYS = ("label", "labels", "entities", "spans", "tags", "ner_tags", "ner", "annotations")
+"""Keys that labels have: in Tagline's own lines, in doccano's, spaCy's, Prodigy's, Label Studio's, Hugging Face's."""
 
 MOST_NESTED = 100  # lists and objects in one another
 
@@ -49,15 +53,25 @@ def read_jsonl(
     check_strict(strict)
     rows = _Rows()
     problems: list[str] = []
+    warned = False
     for number, line in read_lines(path, encoding):
         if not line.strip():
             continue
         try:
-            rows.add(number, *_row(f"{name}:{number}", line, tokenizer, scheme))
+            tokens, tags, text, places, unread = _row(f"{name}:{number}", line, tokenizer, scheme)
         except InputError as error:
             if strict:
                 raise
             problems.append(str(error))
+            continue
+        rows.add(number, tokens, tags, text, places)
+        if unread and not warned:
+            warned = True
+            warn_of_data(
+                f'{name}:{number}: the key "{unread}" is not read, and the sentence gets no tags. These are read '
+                'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, label] in '
+                "characters: rename the key"
+            )
     if not rows.lines and not problems:
         raise InputError(f"{name}: expected sentences, got an empty file")
     warn_skipped(name, problems)
@@ -102,6 +116,7 @@ class _Rows:
         lines, lengths: of the sentences.
         tokens, tags: strings and their numbers; tags are left out unless each sentence has them.
         texts, places: of sentences that have a text, and where the tokens begin and end in it.
+        bare: the line of the first sentence without tags.
     """
 
     def __init__(self) -> None:
@@ -109,6 +124,7 @@ class _Rows:
         self.tokens, self.tags = _Numbered(), _Numbered()
         self.texts: list[str] = []
         self.tagged = 0
+        self.bare: int | None = None
 
     def add(self, line: int, tokens: Row, tags: Row | None, text: str | None, places: Places) -> None:
         """Add a sentence."""
@@ -118,6 +134,8 @@ class _Rows:
         if tags is not None:
             self.tags.add(tags)
             self.tagged += 1
+        elif self.bare is None:
+            self.bare = line
         if text is not None:
             self.texts.append(text)
             self.places.extend(bound for place in places for bound in place)
@@ -128,6 +146,11 @@ class _Rows:
         columns = {TOKEN: self.tokens.column()}
         if 0 < count == self.tagged:
             columns[TAG] = self.tags.column()
+        elif self.tagged:
+            warn_of_data(
+                f"{source}:{self.bare}: this sentence has no tags, so those of {self.tagged} of {count} sentences are "
+                "left out; give it tags, or remove its line"
+            )
         known = len(self.texts) == count
         return Corpus(
             columns,
@@ -154,8 +177,8 @@ class _Numbered:
         return Column(tuple(self.numbers), np.array(self.ids, np.int32))
 
 
-def _row(place: str, line: str, tokenizer: str, scheme: str) -> tuple[Row, Row | None, str | None, Places]:
-    """Tokens, tags, text and places of a line."""
+def _row(place: str, line: str, tokenizer: str, scheme: str) -> _Row:
+    """Tokens, tags, text and places of a line, and a key that looks like labels where there are no tags."""
     item = parse_json(place, line)
     tags: Any = None
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
@@ -164,15 +187,20 @@ def _row(place: str, line: str, tokenizer: str, scheme: str) -> tuple[Row, Row |
         if "spans" in item:
             labelled = _token_spans(place, text, spans, item["spans"])
             tags = spans_to_tags(labelled, len(spans), scheme)
-        return [text[start:end] for start, end in spans], tags, text, spans
+        return [text[start:end] for start, end in spans], tags, text, spans, None if tags is not None else _unread(item)
     if isinstance(item, Mapping) and _is_strings(item.get("tokens")):
         tags = item.get("tags")
         if tags is not None and (not _is_strings(tags) or len(tags) != len(item["tokens"])):
             raise InputError(
                 f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
             )
-        return item["tokens"], tags, None, []
+        return item["tokens"], tags, None, [], None if tags is not None else _unread(item)
     raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
+
+
+def _unread(item: Mapping[str, Any]) -> str | None:
+    """The first key of other tools' labels that has some."""
+    return next((key for key in LABEL_KEYS if isinstance(item.get(key), list | dict) and item[key]), None)
 
 
 def _is_strings(value: Any) -> bool:

@@ -594,6 +594,7 @@ SAID = {
     "going on from {}": "从 {} 继续",
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
     "dictionary of {} phrases, types {}": "词典：{} 个词语，类型 {}",
+    "labels seen fewer than {} times, which are hardly learned: {}": "出现不到 {} 次、几乎学不到的标签：{}",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
     "learning from {} sentences, {} tokens, of {} files": "训练数据：{} 个句子，{} 个词元，共 {} 个文件",
     "reading {} files": "读取 {} 个文件",
@@ -693,6 +694,7 @@ SAID = {
     "the letters are {}, and no sentence breaks the rules of {}; ambiguous: {} would fit as well, the strictest is "
     "taken": "字母为 {}，没有句子违反 {} 的规则；{} 也同样符合，取最严格的",
     "labels     {}": "标签    {}",
+    "seldom     fewer than {} times: {}": "少见    不到 {} 次：{}",
     "entities   {}": "实体    {}",
     "words      {}, {} characters on average": "词      {}，平均 {} 个字",
     "labels      {}: {}": "标签    {}：{}",

@@ -88,7 +88,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         passes: of stochastic and online algorithms.
         options: further arguments of the algorithm, by name.
         precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
-        warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
+        warm_start: begin `fit` from the weights of the last one; new labels and features are added to them. The
+            sentences of that fit count no more: give old and new ones together, or the old are forgotten.
         random_state: seed of stochastic algorithms; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line a pass elsewhere.
         callbacks: called with a `TrainingState` after each pass; True stops.

@@ -34,6 +34,7 @@ from tagline.models.labelled import (
     read_labels,
     scheme_of,
     used_labels,
+    warn_of_forgotten,
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
@@ -133,6 +134,8 @@ def fit_crf(
         sample_weight=sample_weight,
         label_weights=crf.label_weights,
     )
+    if before is not None and not increment and teaching is None:
+        warn_of_forgotten(lesson.labelled, before.labels)
     features = take_sentences(numbered.features, lesson.sentences)
     if not crf.chained:
         features = Features(features.offsets, features.states)

@@ -30,6 +30,7 @@ from tagline.models.labelled import (
     read_labels,
     scheme_of,
     used_labels,
+    warn_of_forgotten,
 )
 from tagline.models.neural.explaining import word_differences
 from tagline.models.neural.file import StoredNetwork
@@ -261,6 +262,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             label_weights=self.label_weights,
             skip_empty=True,
         )
+        if before is not None:
+            warn_of_forgotten(lesson.labelled, before.labels)
         if lesson.labelled.sets and self.smoothing:
             raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
         return lesson
