@@ -156,6 +156,7 @@ def command(
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None:
                 forget(target)  # a run on Ray must not take it for its own
-                meter.say(f"wrote {target}")
+                if not quiet:
+                    meter.say(f"wrote {target}")
     if meter.skipped:
         say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)
