@@ -20,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from tagline.cli.overwriting import check_apart
+from tagline.errors import InputError
 from tagline.models.options import READ, WRITTEN
 
 NAMES = {str: "TEXT", int: "NUMBER", float: "FLOAT", bool: ""}
@@ -177,8 +178,22 @@ class Command:
         values = {parameter.name: self._value(parameter, texts) for parameter in self.parameters}
         check_apart(self._files(READ, values), self._files(WRITTEN, values))
         values |= {parameter.name: named for parameter in self.signature if parameter.annotation is Named}
-        self.function(**values)
+        try:
+            self.function(**values)
+        except InputError as error:
+            error.args = (self._with_options(str(error)),)
+            raise
         return True
+
+    def _with_options(self, message: str) -> str:
+        """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
+        for parameter in self.parameters:
+            if parameter.flags:
+                names = {parameter.name, parameter.place.removeprefix("--").replace("-", "_")}
+                argument = rf"(?:{'|'.join(map(re.escape, names))})"
+                message = re.sub(rf"^{argument}: ", f"{parameter.place}: ", message)
+                message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{parameter.place} \1", message)
+        return message
 
     def _files(self, role: str, values: dict[str, Any]) -> dict[str, Any]:
         """The values of the parameters that name files that are read, or written."""

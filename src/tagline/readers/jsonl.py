@@ -22,12 +22,13 @@ from tagline.readers.sources import PathLike, name_of, open_target, shown, shown
 from tagline.readers.text import tokenize
 
 MOST_NESTED = 100  # lists and objects in one another
+_KEYS = ("char_start", "char_end", "type")  # of a span that `tagline tag` has written
 
 
 def read_jsonl(
     path: PathLike, *, tokenizer: str = "words", scheme: str = "IOB2", encoding: str = "utf-8", strict: bool = True
 ) -> Corpus:
-    """Read JSON lines of tokens and tags, or of text and character spans.
+    """Read JSON lines of tokens and tags, or of text and character spans, or of both as ``tagline tag`` writes them.
 
     Arguments:
         tokenizer, scheme: how text and spans become tokens and tags.
@@ -104,6 +105,8 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
     item = parse_json(place, line)
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         text = item["text"]
+        if (row := _as_tagged(number, text, item)) is not None:
+            return row
         spans = tokenize(text, tokenizer)
         tokens = [text[start:end] for start, end in spans]
         columns = {TOKEN: tokens}
@@ -124,6 +127,23 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
     raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
 
 
+def _as_tagged(number: int, text: str, item: Mapping[str, Any]) -> _Row | None:
+    """A line as `tagline tag` writes it: with the tokens and tags of its text. None for other lines."""
+    tokens, tags, spans = item.get("tokens"), item.get("tags"), item.get("spans") or []
+    if not (_is_strings(tokens) and _is_strings(tags) and len(tokens) == len(tags) and isinstance(spans, list)):
+        return None
+    if not all(isinstance(span, Mapping) for span in spans):
+        return None
+    places, end = [], 0
+    for token in tokens:
+        start = text.find(token, end)
+        if start < 0:
+            return None
+        end = start + len(token)
+        places.append((start, end))
+    return _Row(number, {TOKEN: tokens, TAG: tags}, text, places)
+
+
 def _is_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(string, str) for string in value)
 
@@ -135,10 +155,10 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
     token_spans = []
     for span in spans if isinstance(spans, list) else [spans]:
         try:
-            start, end, label = span
+            start, end, label = [span[key] for key in _KEYS] if isinstance(span, Mapping) else span
             whole = type(start) is int and type(end) is int and isinstance(label, str)
             inside = whole and 0 <= start < end <= len(text)
-        except (TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             inside = False
         if not inside:
             wanted = f"spans [start, end, label] within {len(text)} characters"
