@@ -22,7 +22,7 @@ from tagline.readers.columns import BrokenLineError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
 from tagline.readers.labelled import advised, check_labels, first_lines
-from tagline.readers.looks import COLUMNS, MOST_LINES, is_segmented, looks_like
+from tagline.readers.looks import COLUMNS, MOST_LINES, TEXT, is_segmented, looks_like
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.words import words_of_sentences
 
@@ -137,6 +137,10 @@ def read_pair(
     if _are_lines_of_json(gold, form):
         return corpus.with_column(TAG, _gold_tags(gold, encoding, corpus)), last_column(corpus)
     labels, guesses = corpus.column(corpus.names[-2]), last_column(corpus)
+    if looks_like(first_lines(corpus)) == TEXT:
+        raise InputError(
+            f"{gold}: this looks like text, a sentence a line; name a file with a token and its tags a line"
+        )
     if not _are_rivals(labels, guesses):
         raise InputError(
             f"{gold}: the last column has tags, but the one before it does not have such tags: there are no "

@@ -10,7 +10,7 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
-from tagline.models.options import READ, WRITTEN
+from tagline.models.options import FILLED, READ
 
 READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
@@ -68,7 +68,7 @@ def command(
             "--output",
             help="A file; for several inputs a folder, with a file for each. Left out: standard output.",
             panel=WRITING,
-            file=WRITTEN,
+            file=FILLED,
         ),
     ] = None,
     shape: Annotated[

@@ -732,6 +732,10 @@ ERRORS = {
     "{}: there is no folder {}; make it first": "{}：没有目录 {}；请先建立",
     "{}: {} is not a folder; choose another place": "{}：{} 不是目录；请另选位置",
     "{}: {} cannot be written: {}; {}": "{}：无法写入 {}：{}；{:t}",
+    "--keep: {} cannot be a folder: {}; name another place": "--keep：{} 不能作为目录：{}；请另选位置",
+    "{}: this looks like text, a sentence a line; name a file with a token and its tags a line": (
+        "{}：这像是文本（一行一句）；请给出一行一个词元及其标签的文件"
+    ),
     "standard output: cannot be written: {}; {}": "标准输出：无法写入：{}；{:t}",
     "{}: the last column has tags, but the one before it does not have such tags: there are no predictions to score; "
     "name a second file with them, or tag this one first: tagline tag -m MODEL FILE | tagline eval -": (
