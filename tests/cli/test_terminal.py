@@ -55,7 +55,7 @@ class TestWordsForPeople:
 
     def test_quoted_lines(self, folder: Path, model: Path) -> None:
         (folder / "broken.txt").write_text(f"Anna X\n{RED}\n", encoding="utf-8")
-        assert SHOWN in line_of(tagline("tag", "-m", model, folder / "broken.txt"))
+        assert SHOWN in line_of(tagline("tag", "-m", model, "--format", "columns", folder / "broken.txt"))
 
 
 class TestData:

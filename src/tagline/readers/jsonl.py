@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -130,7 +130,7 @@ def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Ro
 def _as_tagged(number: int, text: str, item: Mapping[str, Any]) -> _Row | None:
     """A line as `tagline tag` writes it: with the tokens and tags of its text. None for other lines."""
     tokens, tags, spans = item.get("tokens"), item.get("tags"), item.get("spans") or []
-    if not (_is_strings(tokens) and _is_strings(tags) and len(tokens) == len(tags) and isinstance(spans, list)):
+    if not (_is_strings(tokens) and _is_strings(tags)) or len(tokens) != len(tags) or not isinstance(spans, list):
         return None
     if not all(isinstance(span, Mapping) for span in spans):
         return None
@@ -144,7 +144,7 @@ def _as_tagged(number: int, text: str, item: Mapping[str, Any]) -> _Row | None:
     return _Row(number, {TOKEN: tokens, TAG: tags}, text, places)
 
 
-def _is_strings(value: Any) -> bool:
+def _is_strings(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(string, str) for string in value)
 
 
