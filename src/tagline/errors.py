@@ -2,12 +2,14 @@
 
 Each message reads ``<where>: expected <this>, got <that>`` and ends with what to do next. All of them are
 ``ValueError`` too, so code that knows nothing of Tagline can still catch them. What a message quotes may come from
-anywhere: characters that would command a terminal, or turn the order of its letters, are shown as escapes.
+anywhere: characters that would command a terminal, turn the order of its letters or begin a line are shown as
+escapes.
 """
 
 import re
 import sys
 import warnings
+from typing import ClassVar
 
 # Control characters but line breaks and tabs, separators of lines, marks of writing direction, halves of pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -68,8 +70,12 @@ class TaglineError(Exception):
     transitions: expected shape [2, 2] or [1, 2, 2] to match the emissions, got [1, 1]
     """
 
+    one_line: ClassVar[bool] = True
+    """Whether a line break in a message, which comes from what it quotes, is shown as an escape, too."""
+
     def __str__(self) -> str:
-        return visible(super().__str__())
+        text = visible(super().__str__())
+        return text.replace("\n", "\\n") if self.one_line else text
 
 
 class InputError(TaglineError, ValueError):

@@ -123,3 +123,17 @@ def test_a_model_is_not_saved_as_a_file_where_a_folder_is_named(model: Path, tmp
     with pytest.raises(StorageError, match="file/m"):
         package.load(model).save(tmp_path / "file" / "m")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("inspect m --plot none/x.png", "inspect m --weights x/", "eval t --html none/x", "convert-tags t none/x"),
+        *("convert-model m d", "tag -m m c -o t/", "demo --keep t", "tune c --dev t -o x/"),
+    ],
+)
+def test_no_command_begins_that_cannot_write(home: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    before = sorted(home.rglob("*"))
+    assert line_of(tagline(*words.split())).startswith(("--", "TARGET: "))
+    assert sorted(home.rglob("*")) == before

@@ -195,8 +195,8 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
         ("--format xml", "format: expected one of columns, jsonl, conllu, text, words, got 'xml'"),
         ("--format text", "expected sentences with tags, got raw text; use columns or JSON lines"),
         ("--encoding klingon", "encoding: expected a name that Python knows, got 'klingon'"),
-        ("--tag-column 9", "tag_column: expected a number from 1 to 1 or a name among tag, got '9'"),
-        ("--tag-column 0", "tag_column: expected a number from 1 to 1 or a name among tag, got '0'"),
+        ("--tag-column 9", "--tag-column: expected a number from 1 to 1 or a name among tag, got '9'"),
+        ("--tag-column 0", "--tag-column: expected a number from 1 to 1 or a name among tag, got '0'"),
         ("--dev nowhere", "nowhere: expected a file, got none of that name"),
     ],
 )

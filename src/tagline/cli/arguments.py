@@ -19,8 +19,10 @@ from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
-from tagline.cli.overwriting import check_apart
-from tagline.models.options import READ, WRITTEN
+from tagline.cli.overwriting import STREAM, check_apart
+from tagline.errors import InputError
+from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.writing import check_writable
 
 NAMES = {str: "TEXT", int: "NUMBER", float: "FLOAT", bool: ""}
 WANTED = {int: "a whole number", float: "a number"}
@@ -45,7 +47,8 @@ class Parameter:
         metavar: what its value is called in the help; its type where left out.
         between: the least and the greatest number.
         alone: what a value looks like of an option that may also stand alone, and is empty text then.
-        file: `READ` or `WRITTEN` where the value names files: a command does not write over what it reads.
+        file: `READ`, `WRITTEN` or `FILLED` (a folder) where the value names files: a command does not write over
+            what it reads, and files that cannot be written are refused before it begins.
         name, type, default, required, repeated: of the function's parameter.
     """
 
@@ -175,14 +178,31 @@ class Command:
         if loose:
             raise UsageError(f"Got unexpected extra argument ({' '.join(loose)})")
         values = {parameter.name: self._value(parameter, texts) for parameter in self.parameters}
-        check_apart(self._files(READ, values), self._files(WRITTEN, values))
+        check_apart(self._files(values, READ), self._files(values, WRITTEN, FILLED))
+        for place, path in self._files(values, WRITTEN).items():
+            if path not in (None, STREAM):
+                check_writable(path, place)
         values |= {parameter.name: named for parameter in self.signature if parameter.annotation is Named}
-        self.function(**values)
+        try:
+            self.function(**values)
+        except InputError as error:
+            error.args = (self._with_options(str(error)),)
+            raise
         return True
 
-    def _files(self, role: str, values: dict[str, Any]) -> dict[str, Any]:
-        """The values of the parameters that name files that are read, or written."""
-        return {parameter.place: values[parameter.name] for parameter in self.parameters if parameter.file == role}
+    def _with_options(self, message: str) -> str:
+        """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
+        for parameter in self.parameters:
+            if parameter.flags:
+                names = {parameter.name, parameter.place.removeprefix("--").replace("-", "_")}
+                argument = rf"(?:{'|'.join(map(re.escape, names))})"
+                message = re.sub(rf"^{argument}: ", f"{parameter.place}: ", message)
+                message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{parameter.place} \1", message)
+        return message
+
+    def _files(self, values: dict[str, Any], *roles: str) -> dict[str, Any]:
+        """The values of the parameters that name files with which this is done."""
+        return {parameter.place: values[parameter.name] for parameter in self.parameters if parameter.file in roles}
 
     def _value(self, parameter: Parameter, texts: dict[str, list[str | bool]]) -> Any:
         if parameter.name in texts:

@@ -20,6 +20,9 @@ EXTRAS = {
     "transformers": ("transformers", "tokenizers"),
     "onnx": ("onnx", "onnxscript"),
     "plot": ("matplotlib",),
+    "spacy": ("spacy",),
+    "web": ("fastapi", "uvicorn", "pydantic", "prometheus-client"),
+    "ray": ("ray",),
 }
 BESIDE = ("triton", "onnxruntime", "pandas", "polars", "datasets")  # used where they are there
 VARIABLES = (

@@ -114,7 +114,7 @@ def tag_shards(
         done = sum(os.path.exists(shard.target) for shard in shards)
         say(f"stopped; {done} of {len(shards)} files are tagged: the same command goes on with the others", err=True)
         raise SystemExit(130) from None
-    _report(shards, outcomes, skipped, folder)
+    _report(shards, outcomes, skipped, folder, quiet)
 
 
 def _absolute(shard: Shard) -> Shard:
@@ -122,7 +122,7 @@ def _absolute(shard: Shard) -> Shard:
     return replace(shard, target=os.path.abspath(shard.target))
 
 
-def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, folder: str) -> None:
+def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, folder: str, quiet: bool) -> None:
     skipped += sum(outcome.skipped for outcome in outcomes)
     if skipped:
         say(
@@ -134,7 +134,8 @@ def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, 
             f"node {broken[0].node}: {broken[0].error}; {len(broken)} of {len(shards)} files were not tagged: mend "
             "what is wrong and run the command again, it keeps the others"
         )
-    say(f"wrote {len(shards)} files to {folder}", err=True)
+    if not quiet:
+        say(f"wrote {len(shards)} files to {folder}", err=True)
 
 
 class _Progress:

@@ -41,8 +41,9 @@ def targets_of(
     if len(paths) == 1 and not output.endswith("/") and not os.path.isdir(output):
         check_apart(read, {"--output": output})
         return [(output, list(paths))]
-    if os.path.exists(output) and not os.path.isdir(output):
-        raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {output}")
+    home = output.rstrip(os.sep)
+    if os.path.exists(home) and not os.path.isdir(home):
+        raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {home}")
     found: dict[str, str] = {}
     for path in paths:
         stem = "stdin" if path == "-" else os.path.splitext(plain_name(os.path.basename(path)))[0]

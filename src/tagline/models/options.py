@@ -19,8 +19,8 @@ DATA, MODEL, NETWORK, TRAINING = "Data", "Model", "Networks: bilstm, transformer
 SERIES = "Series: hmm without labels"
 """The panels of the help."""
 
-READ, WRITTEN = "read", "written"
-"""What is done with the files that an option names."""
+READ, WRITTEN, FILLED = "read", "written", "filled"
+"""What is done with the file that an option names, or with the folder."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Option:
         choices: what text may be, as ``module:NAME`` or a tuple.
         parse: what makes a setting of the text.
         of_run: whether it is no setting of the estimator but says how a run goes: files on the way, a template.
-        file: `READ` or `WRITTEN` where its value names files or a folder.
+        file: `READ` or `WRITTEN` where its value names files, `FILLED` where it names a folder to write into.
     """
 
     name: str
@@ -135,7 +135,7 @@ _TABLE = (
         "A folder for compiled training data, which need not fit into memory then.",
         panel=DATA,
         of_run=True,
-        file=WRITTEN,
+        file=FILLED,
     ),
     Option(
         "teacher",
@@ -441,7 +441,7 @@ _TABLE = (
         "A folder for TensorBoard, which must be installed.",
         panel=TRAINING,
         of_run=True,
-        file=WRITTEN,
+        file=FILLED,
     ),
 )
 

@@ -16,7 +16,7 @@ from typing import Any
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
-from tagline.models.options import READ, WRITTEN
+from tagline.models.options import FILLED, READ, WRITTEN
 from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import TAG, Corpus
@@ -84,11 +84,11 @@ class Recipe:
 
     def writes(self) -> dict[str, Any]:
         """Return further files that are written, by their options: what a run leaves on the way."""
-        return self._files(WRITTEN)
+        return self._files(WRITTEN, FILLED)
 
-    def _files(self, role: str) -> dict[str, Any]:
+    def _files(self, *roles: str) -> dict[str, Any]:
         values = {**self.settings, **self.run}
-        return {option.flag: values.get(option.name) for option in self.kind.options if option.file == role}
+        return {option.flag: values.get(option.name) for option in self.kind.options if option.file in roles}
 
     def beyond_compiled(self) -> list[str]:
         """Return what is asked for that compiled sentences do not hold, by the names of options."""

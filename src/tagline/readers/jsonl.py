@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -30,12 +30,13 @@ LABEL_KEYS = ("label", "labels", "entities", "spans", "tags", "ner_tags", "ner",
 """Keys that labels have: in Tagline's own lines, in doccano's, spaCy's, Prodigy's, Label Studio's, Hugging Face's."""
 
 MOST_NESTED = 100  # lists and objects in one another
+_KEYS = ("char_start", "char_end", "type")  # of a span that `tagline tag` has written
 
 
 def read_jsonl(
     path: PathLike, *, tokenizer: str = "words", scheme: str = "IOB2", encoding: str = "utf-8", strict: bool = True
 ) -> Corpus:
-    """Read JSON lines of tokens and tags, or of text and character spans.
+    """Read JSON lines of tokens and tags, or of text and character spans, or of both as ``tagline tag`` writes them.
 
     Arguments:
         tokenizer, scheme: how text and spans become tokens and tags.
@@ -183,6 +184,8 @@ def _row(place: str, line: str, tokenizer: str, scheme: str) -> _Row:
     tags: Any = None
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         text = item["text"]
+        if (row := _as_tagged(text, item)) is not None:
+            return row
         spans = tokenize(text, tokenizer)
         if "spans" in item:
             labelled = _token_spans(place, text, spans, item["spans"])
@@ -203,7 +206,24 @@ def _unread(item: Mapping[str, Any]) -> str | None:
     return next((key for key in LABEL_KEYS if isinstance(item.get(key), list | dict) and item[key]), None)
 
 
-def _is_strings(value: Any) -> bool:
+def _as_tagged(text: str, item: Mapping[str, Any]) -> _Row | None:
+    """A line as `tagline tag` writes it: with the tokens and tags of its text. None for other lines."""
+    tokens, tags, spans = item.get("tokens"), item.get("tags"), item.get("spans") or []
+    if not (_is_strings(tokens) and _is_strings(tags)) or len(tokens) != len(tags) or not isinstance(spans, list):
+        return None
+    if not all(isinstance(span, Mapping) for span in spans):
+        return None
+    places, end = [], 0
+    for token in tokens:
+        start = text.find(token, end)
+        if start < 0:
+            return None
+        end = start + len(token)
+        places.append((start, end))
+    return tokens, tags, text, places, None
+
+
+def _is_strings(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(string, str) for string in value)
 
 
@@ -214,10 +234,10 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
     token_spans = []
     for span in spans if isinstance(spans, list) else [spans]:
         try:
-            start, end, label = span
+            start, end, label = [span[key] for key in _KEYS] if isinstance(span, Mapping) else span
             whole = type(start) is int and type(end) is int and isinstance(label, str)
             inside = whole and 0 <= start < end <= len(text)
-        except (TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             inside = False
         if not inside:
             wanted = f"spans [start, end, label] within {len(text)} characters"

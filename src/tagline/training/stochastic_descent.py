@@ -208,7 +208,7 @@ class _Steps:
     def restore(self, state: State, weights: Float64Array) -> None:
         n = len(self.total)
         restored_generator(self.random, state, "random")
-        self.descent.restore(state.array("values", np.float64, n), state.value("scale", float))
+        self.descent.restore(state.array("values", np.float64, n, finite=True), state.value("scale", float))
         self.descent.seen = state.value("seen", float)
         self.total, self.count = state.array("total", np.float64, n), state.value("count", int)
         self.passed, self.eta = state.value("passed", int), state.value("eta", float)

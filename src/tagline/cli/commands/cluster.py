@@ -39,10 +39,7 @@ def command(
       tagline cluster --vectors glove.txt.gz -o glove-500.txt -k 500
     """
     from tagline.cli.clustering import clusters_of_texts, clusters_of_vectors
-    from tagline.writing import check_writable
 
-    if output != "-":
-        check_writable(output, "--output")
     try:
         if vectors:
             table = clusters_of_vectors(files, count, passes=passes, seed=seed, quiet=quiet)

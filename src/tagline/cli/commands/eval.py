@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
-from tagline.models.options import READ, WRITTEN
+from tagline.models.options import FILLED, READ, WRITTEN
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
@@ -41,7 +41,7 @@ def command(
     as_json: AsJson = False,
     html: Annotated[str | None, option(help="Write the report as a page to this file.", file=WRITTEN)] = None,
     plot: Annotated[
-        str | None, option(help="Draw confusion and per-type pictures into this folder.", file=WRITTEN)
+        str | None, option(help="Draw confusion and per-type pictures into this folder.", file=FILLED)
     ] = None,
     form: Annotated[
         str, option("--format", help="columns, or words: two files of segmented text, a sentence a line.")

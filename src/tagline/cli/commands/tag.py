@@ -10,7 +10,7 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
-from tagline.models.options import READ, WRITTEN
+from tagline.models.options import FILLED, READ
 
 READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
@@ -68,7 +68,7 @@ def command(
             "--output",
             help="A file; for several inputs a folder, with a file for each. Left out: standard output.",
             panel=WRITING,
-            file=WRITTEN,
+            file=FILLED,
         ),
     ] = None,
     shape: Annotated[
@@ -156,6 +156,7 @@ def command(
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None:
                 forget(target)  # a run on Ray must not take it for its own
-                meter.say(f"wrote {target}")
+                if not quiet:
+                    meter.say(f"wrote {target}")
     if meter.skipped:
         say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)

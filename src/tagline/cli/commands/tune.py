@@ -7,7 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
-from tagline.models.options import READ, WRITTEN
+from tagline.models.options import FILLED, READ, WRITTEN
 
 
 def command(
@@ -25,7 +25,7 @@ def command(
     ] = None,
     folder: Annotated[
         str | None,
-        option(help="Of the trials, which the same command goes on with; MODEL.tune if left out.", file=WRITTEN),
+        option(help="Of the trials, which the same command goes on with; MODEL.tune if left out.", file=FILLED),
     ] = None,
     seed: Annotated[int, option(between=(0, 2**32 - 1), help="Of the draws.")] = 0,
     form: Annotated[

@@ -742,7 +742,21 @@ ERRORS = {
     "{}: there is no folder {}; make it first": "{}：没有目录 {}；请先建立",
     "{}: {} is not a folder; choose another place": "{}：{} 不是目录；请另选位置",
     "{}: {} cannot be written: {}; {}": "{}：无法写入 {}：{}；{:t}",
+    "--keep: {} cannot be a folder: {}; name another place": "--keep：{} 不能作为目录：{}；请另选位置",
+    "{}: this looks like text, a sentence a line; name a file with a token and its tags a line": (
+        "{}：这像是文本（一行一句）；请给出一行一个词元及其标签的文件"
+    ),
     "standard output: cannot be written: {}; {}": "标准输出：无法写入：{}；{:t}",
+    "{}: the last column has tags, but the one before it does not have such tags: there are no predictions to score; "
+    "name a second file with them, or tag this one first: tagline tag -m MODEL FILE | tagline eval -": (
+        "{}：最后一列是标签，但前一列不是同类标签，没有可评测的预测；请给出带预测的第二个文件，或先标注："
+        "tagline tag -m MODEL FILE | tagline eval -"
+    ),
+    "{}: comma-separated values are not read as sentences: write a token a line, its columns with tabs between them "
+    "and a blank line behind each sentence; or name the format, --format columns, if it is that": (
+        "{}：逗号分隔的表格不能按句子读取：请一行写一个词元，列之间用制表符，句子之间空一行；"
+        "若确是列格式，请加 --format columns"
+    ),
     # Parts of errors, which are "place: expected …, got …; what to do".
     "one of {}": "{} 之一",
     "a file": "文件",
@@ -805,7 +819,7 @@ ERRORS = {
     "the file is damaged": "文件已损坏",
     "fit a new model": "请训练新的模型",
     "name the right encoding": "请指定正确的编码",
-    "name the right encoding, such as encoding='gb18030'": "请指定正确的编码，例如 gb18030",
+    "name the right encoding, such as --encoding gb18030": "请指定正确的编码，例如 --encoding gb18030",
     "name the column of the tags with --tag-column, counted from 0": "请用 --tag-column 指定标签列，从 0 数起",
     "say --format text (a sentence a line) or --format columns (a token a line)": (
         "请加 --format text（一行一句）或 --format columns（一行一个词元）"

@@ -65,11 +65,21 @@ class State:
         value = self.values.get(name)
         if kind is float and value in ("nan", "inf", "-inf"):
             return float(value)
-        return ModelFile(self.values, {}, source=self.source).setting(name, kind)
+        value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
+        if not _is_sized(value):
+            raise StorageError(f"{self.source}: {name} is out of range: {value!r:.60}; {DAMAGED}")
+        return value
 
-    def array(self, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
-        """Return a copy of an array that must be there, with this dtype and shape (None: any length)."""
-        return ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
+    def array(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = False) -> NDArray[Any]:
+        """Return a copy of an array that must be there, with this dtype and shape (None: any length).
+
+        Arguments:
+            finite: whether all its numbers must be finite.
+        """
+        array = ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
+        if finite and not np.isfinite(array).all():
+            raise StorageError(f"{self.source}: {name} has numbers that are not finite; {DAMAGED}")
+        return array
 
     def part(self, name: str) -> State:
         """Return the state that `joined` put in under a name."""
@@ -229,6 +239,11 @@ def written(value: Any) -> Any:
     return value
 
 
+def _is_sized(value: Any) -> bool:
+    """Whether an integer is one that arrays and the core can hold."""
+    return not isinstance(value, int) or abs(value) < 2**62
+
+
 def read_number(value: Any) -> Any:
     """Return a value that `written` wrote: a string is a number that is not finite."""
     return float(value) if isinstance(value, str) else value
@@ -248,8 +263,7 @@ def entries_of(kind: type[Entry], rows: Iterable[Mapping[str, Any]], source: str
         for row in rows:
             values = {name: read_number(value) for name, value in row.items()}
             for name, value in values.items():
-                wanted = types[name] if types[name] is int else types[name] | int  # a float may be written as 1
-                if isinstance(value, bool) or not isinstance(value, wanted):
+                if isinstance(value, bool) or not isinstance(value, types[name]) or not _is_sized(value):
                     raise TypeError(f"{name} {value!r:.60}")
             entries.append(kind(**values))
     except (AttributeError, KeyError, TypeError, ValueError) as error:

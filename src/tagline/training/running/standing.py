@@ -92,9 +92,7 @@ def _point_state(point: Point) -> State:
 
 
 def _point(state: State, size: int) -> Point:
-    weights = state.array("weights", np.float64, size)
-    if not np.isfinite(weights).all():
-        raise StorageError(f"{state.source}: expected finite weights, got others; {DAMAGED}")
+    weights = state.array("weights", np.float64, size, finite=True)
     numbers = {name: state.value(name, float) for name in ("objective", "gradient_norm", "weight_norm")}
     counts = {name: state.value(name, int) for name in ("active", "evaluations")}
     step, gap = (None if state.values.get(name) is None else state.value(name, float) for name in ("step", "gap"))
