@@ -243,7 +243,7 @@ def _label_grid(
     L, names = len(labels), [short(label) for label in labels]
     side = min(max(3.2, 0.42 * L), 16)
     room = 0.085 * max(len(name) for name in names) + 0.8
-    axes = axes_for(ax, path, side + room + margin, side + room)
+    axes = axes_for(ax, path, side + room + max(margin, 0.12 * side), side + room)
     if ax is not None:
         side = 0.72 * float(min(ax.get_window_extent().size)) / float(ax.get_figure().dpi)  # names take the rest
     image = axes.imshow(values, **look)
