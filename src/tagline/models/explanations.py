@@ -93,14 +93,18 @@ class TokenExplanation(Readable):
 
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
-        lines = [self.line()]
+        rows = [f"  {amount:+8.3f}  {what}" for amount, what in self.reasons(most)]
+        return "\n".join([self.line(), *rows]) + "\n"
+
+    def reasons(self, most: int = 5) -> list[tuple[float, str]]:
+        """Say what spoke most for and against the label, each with its amount, and sum the rest in one more."""
+        out = []
         for term in self.contributions[:most]:
             where = "" if term.token == self.position else f"  (token {term.token})"
-            lines.append(f"  {term.amount:+8.3f}  {term.text()}{where}")
-        rest = self.contributions[most:]
-        if rest:
-            lines.append(f"  {math.fsum(term.amount for term in rest):+8.3f}  {len(rest)} more")
-        return "\n".join(lines) + "\n"
+            out.append((term.amount, f"{term.text()}{where}"))
+        if rest := self.contributions[most:]:
+            out.append((math.fsum(term.amount for term in rest), f"{len(rest)} more"))
+        return out
 
     def _beside(self) -> str:
         if self.runner_up is None:
@@ -150,8 +154,8 @@ class Explanation(Readable):
         rows = []
         for token in self.tokens:
             terms = "<br>".join(
-                f'<b style="color:{FOR if term.amount > 0 else AGAINST}">{term.amount:+.3f}</b> {_escaped(term.text())}'
-                for term in token.contributions[:most]
+                f'<b style="color:{FOR if amount > 0 else AGAINST}">{amount:+.3f}</b> {_escaped(what)}'
+                for amount, what in token.reasons(most)
             )
             rival = "" if token.runner_up is None else f"{_escaped(token.runner_up)} {token.runner_up_probability:.3f}"
             label = f"<b>{_escaped(token.label)}</b> {token.probability:.3f}"

@@ -23,7 +23,7 @@ def command(
         str | None, option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.", file=WRITTEN)
     ] = None,
     plot: Annotated[
-        str | None, option(help="Draw the transitions into this PNG file; needs matplotlib.", file=WRITTEN)
+        str | None, option(help="Draw the transitions as .png, .svg or .pdf; needs matplotlib.", file=WRITTEN)
     ] = None,
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
@@ -38,10 +38,13 @@ def command(
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
       tagline inspect old.tagline new.tagline
     """
+    from tagline.drawing.figures import kind_of
     from tagline.interop.formats import read_model
 
     if top < 0:
         raise InputError(f"--top: expected 0 or more, got {top}")
+    if plot is not None:
+        kind_of(plot, argument="--plot")
     loaded: Any = read_model(model)
     if other is not None:
         for option, value in (("--label", label), ("--weights", weights), ("--plot", plot)):

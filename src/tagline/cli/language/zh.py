@@ -335,7 +335,7 @@ HELP = {
     "Features of this label only.": "只显示这个标签的特征。",
     "Print JSON instead of text.": "输出 JSON 而不是文本。",
     "Write all weights to this file: .csv, or .jsonl for JSON lines.": "把全部权重写到此文件：.csv，或 .jsonl。",
-    "Draw the transitions into this PNG file; needs matplotlib.": "把转移画成这个 PNG 文件；需要 matplotlib。",
+    "Draw the transitions as .png, .svg or .pdf; needs matplotlib.": "把转移画成 .png、.svg 或 .pdf；需要 matplotlib。",
     "A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns.": (
         "一个句子，或 - 表示从标准输入读取；模型看多列时写成 词/列1/……。"
     ),
