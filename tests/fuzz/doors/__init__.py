@@ -12,6 +12,7 @@ NAMES = {
     "files": "crf memm semicrf crf-items hmm hmm-vectors trigram compiled",
     "networks": "bilstm transformer checkpoint",
     "chains": "chain",
+    "requests": "requests",
     "values": "questions settings arguments",
 }
 """Which module has which doors: a worker imports that of its own door alone."""
