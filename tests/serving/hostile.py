@@ -109,6 +109,11 @@ class Hostile:
         times = sorted(self.times)
         return times[min(len(times) - 1, int(len(times) * percent / 100))]
 
+    def settled(self) -> list[float]:
+        """The median memory in MB of each tenth of the time."""
+        size = max(1, len(self.memory) // 10)
+        return [sorted(self.memory[first : first + size])[size // 2] for first in range(0, size * 10, size)]
+
     def line(self) -> str:
         """What the innocent client saw, in one line."""
         p50, p99, most = (1000 * self.share(percent) for percent in (50, 99, 100))
@@ -256,6 +261,7 @@ def main() -> None:
     for name, count in sorted(run.counts.items()):
         print(f"{count:10,}  {name}")
     print(run.line())
+    print("memory by tenths of the time:", *(f"{size:.0f}" for size in run.settled()), "MB")
     print(*run.wrong[:10], sep="\n  ")
     sys.exit(bool(run.wrong))
 
