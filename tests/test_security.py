@@ -35,6 +35,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "tagline").rglob("*.py"))
 X, Y = [["Anna", "sings"], ["Bob", "sees", "Rome"]], [["B-PER", "O"], ["B-PER", "O", "B-LOC"]]
 
+LIMITS = ("max_body", "max_tokens", "max_explain", "max_queue", "max_connections", "workers", "timeout", "drain")
+
 CLAIMS: dict[str, Callable[..., Any]] = {}
 
 
@@ -196,18 +198,21 @@ def test_other_tools_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             read_model(tmp_path / "bad")
 
 
-@claim(
-    "The service trusts nobody", "It listens on this machine", "Tokens", "Bodies, tokens", "Its page loads", "Texts are"
-)
+@claim("The service trusts nobody", "It listens on this machine", "Tokens", "Before a token", "Then bodies")
+@claim("Without a token, names", "Its page loads", "Texts are", "Its limits are")
 def test_the_service() -> None:
     pytest.importorskip("fastapi")
     from tagline.serving import guard
+    from tagline.serving.hosts import Hosts
     from tagline.serving.settings import Settings, check_exposure
+
+    assert not Hosts(()).welcome(b"evil.example")
+    assert guard.MOST_HEAD <= 65_536
 
     with pytest.raises(InputError, match="--insecure"):
         check_exposure("0.0.0.0", None, insecure=False)
     assert "hmac.compare_digest" in Path(guard.__file__).read_text(encoding="utf-8")
-    assert all(0 < getattr(Settings(), name) < 1e9 for name in ("max_body", "max_tokens", "max_queue", "timeout"))
+    assert all(0 < getattr(Settings(), name) < 1e9 for name in LIMITS)
     policy = dict(guard.SECURITY)[b"content-security-policy"]
     assert b"default-src 'none'; script-src 'self'" in policy
     assert b"unsafe" not in policy
@@ -243,6 +248,14 @@ def test_a_forged_file_loads(path: Path, tmp_path: Path) -> None:
     damaged[-70] ^= 1
     with pytest.raises(StorageError):
         storage.loads(damaged)
+
+
+@claim("A service can be kept busy", "Whoever may ask", "Put a proxy")
+def test_a_service_has_no_limits_for_each_client() -> None:
+    pytest.importorskip("fastapi")
+    from tagline.serving.settings import Settings
+
+    assert not [name for name in vars(Settings()) if "client" in name]
 
 
 @claim("pickle, joblib and copy")

@@ -3,14 +3,13 @@
 Others ask for what takes longest (explanations of long sentences, a hundred draws, the fifty best), send heads without
 an end, trickle heads, bodies and lines, ask and do not read, hang up. One innocent client asks for one sentence again
 and again, on a connection of its own; its latency is measured throughout. What must hold: every answer to it is right
-and comes, slow sockets are closed, nothing is logged with a traceback, and SIGTERM ends the process in its time although
-work is under way.
+and comes, slow sockets are closed, nothing is logged with a traceback, and SIGTERM ends the process in its time,
+although work is under way.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import http.client
 import json
 import os
@@ -24,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,17 @@ class Hostile:
                 self.memory.append(pages * os.sysconf("SC_PAGESIZE") / 1e6)
                 time.sleep(0.25)
             self.done.set()
-            threading.Thread(target=self._last_explanations, daemon=True).start()
+            threads += [threading.Thread(target=self._last, args=(model,), daemon=True) for model in self.models]
+            for thread in threads[-len(self.models) :]:
+                thread.start()
             time.sleep(0.5)
             started = time.monotonic()
             service.send_signal(signal.SIGTERM)
             if (code := service.wait(60)) != 0:
                 self.wrong.append(f"exit code {code}")
             self.ended = time.monotonic() - started
+            for thread in threads:
+                thread.join(30)
             if "Traceback" in (text := self.log.read_text()):
                 self.wrong.append(text[text.index("Traceback") :][:2000])
         finally:
@@ -104,6 +108,11 @@ class Hostile:
         """The seconds in which so many of a hundred answers to the innocent client came."""
         times = sorted(self.times)
         return times[min(len(times) - 1, int(len(times) * percent / 100))]
+
+    def settled(self) -> list[float]:
+        """The median memory in MB of each tenth of the time."""
+        size = max(1, len(self.memory) // 10)
+        return [sorted(self.memory[first : first + size])[size // 2] for first in range(0, size * 10, size)]
 
     def line(self) -> str:
         """What the innocent client saw, in one line."""
@@ -134,26 +143,27 @@ class Hostile:
         return answer.status, answer.read()
 
     def _innocent(self, rng: random.Random) -> None:
-        connection, ready = self._connect(), self._connect()
-        while not self.done.is_set():
-            started = time.perf_counter()
-            status, data = self._post(connection, {"tokens": SENTENCE, "model": "crf"})
-            self.times.append(time.perf_counter() - started)
-            self.counts[f"innocent {status}"] += 1
-            if status != 200:
-                self.wrong.append(f"innocent: {status} {data[:200]!r}")
-            elif [t["label"] for t in json.loads(data)["results"][0]["sentences"][0]["tokens"]] != self.expected:
-                self.wrong.append("innocent: another answer than the library's")
-            if rng.random() < 0.02:
-                ready.request("GET", "/readyz")
-                answer = ready.getresponse()
-                answer.read()
-                self.counts[f"readyz {answer.status}"] += 1
-                ready.close()
-            time.sleep(0.02)
+        with closing(self._connect()) as connection:
+            while not self.done.is_set():
+                started = time.perf_counter()
+                status, data = self._post(connection, {"tokens": SENTENCE, "model": "crf"})
+                self.times.append(time.perf_counter() - started)
+                self.counts[f"innocent {status}"] += 1
+                if status != 200:
+                    self.wrong.append(f"innocent: {status} {data[:200]!r}")
+                elif [t["label"] for t in json.loads(data)["results"][0]["sentences"][0]["tokens"]] != self.expected:
+                    self.wrong.append("innocent: another answer than the library's")
+                if rng.random() < 0.02:
+                    self._look_ready()
+                time.sleep(0.02)
+
+    def _look_ready(self) -> None:
+        with closing(self._connect()) as connection:
+            connection.request("GET", "/readyz")
+            self.counts[f"readyz {connection.getresponse().status}"] += 1
 
     def _explain(self, rng: random.Random) -> None:
-        tokens = WORDS * rng.choice([100, 400, 400, 4000, 19_800])
+        tokens = WORDS * rng.choice([10, 100, 400, 400, 4000, 19_800])
         self._ask(rng, {"tokens": tokens, "explain": True}, "explain")
 
     def _draws(self, rng: random.Random) -> None:
@@ -161,22 +171,16 @@ class Hostile:
         self._ask(rng, {"tokens": WORDS * rng.choice([200, 2000, 19_800]), **asked}, "draws")
 
     def _ask(self, rng: random.Random, asked: dict[str, Any], name: str) -> None:
-        connection = self._connect()
-        status, _ = self._post(connection, {**asked, "model": rng.choice([*self.models])})
+        with closing(self._connect()) as connection:
+            status, _ = self._post(connection, {**asked, "model": rng.choice([*self.models])})
         self.counts[f"{name} {status}"] += 1
         if status not in (200, 413, 429, 503, 504):
             self.wrong.append(f"{name}: {status}")
-        connection.close()
-
-    def _last_explanations(self) -> None:
-        """Work that is under way when the service is told to stop."""
-        for model in self.models:
-            asking = threading.Thread(target=self._last, args=(model,), daemon=True)
-            asking.start()
 
     def _last(self, model: str) -> None:
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            status, _ = self._post(self._connect(), {"tokens": WORDS * 400, "explain": True, "model": model})
+        """Work that is under way when the service is told to stop."""
+        with suppress(OSError, http.client.HTTPException), closing(self._connect()) as connection:
+            status, _ = self._post(connection, {"tokens": WORDS * 400, "explain": True, "model": model})
             self.counts[f"at the end {status}"] += 1
             if status not in (200, 429, 503, 504):
                 self.wrong.append(f"at the end: {status}")
@@ -188,12 +192,12 @@ class Hostile:
                 head = b"POST /v1/tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 head += b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
             many = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 50) for n in range(10_000))
-            with contextlib.suppress(ConnectionError):
+            with suppress(ConnectionError):
                 line.sendall(head)
                 for _ in range(20):
                     line.sendall(rng.choice([b"X: " + b"a" * 10**6, many]))
             answer = b""
-            with contextlib.suppress(ConnectionError):
+            with suppress(ConnectionError):
                 answer = line.recv(4096)
             self.counts[f"headers {answer[9:12].decode() or 'closed'}"] += 1
             if answer and answer[9:12] != b"431":
@@ -225,9 +229,7 @@ class Hostile:
     def _deaf(self, rng: random.Random) -> None:
         """Asks for a large answer, and does not read it."""
         body = json.dumps({"tokens": WORDS * 4000, "marginals": True, "model": "crf"}).encode()
-        head = (
-            f"POST /v1/tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        )
+        head = POST % (b"/v1/tag", len(body))
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as line:
             line.sendall(head + body)
             self.done.wait(TIMEOUT)
@@ -259,6 +261,7 @@ def main() -> None:
     for name, count in sorted(run.counts.items()):
         print(f"{count:10,}  {name}")
     print(run.line())
+    print("memory by tenths of the time:", *(f"{size:.0f}" for size in run.settled()), "MB")
     print(*run.wrong[:10], sep="\n  ")
     sys.exit(bool(run.wrong))
 

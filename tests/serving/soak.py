@@ -200,7 +200,8 @@ class Soak:
 
     def _quitter(self, rng: random.Random, connection: Any) -> None:
         body = json.dumps({"text": " ".join(self.texts), "marginals": True}).encode()
-        head = f"POST /v1/tag HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST /v1/tag HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as line:
             line.sendall((head.encode() + body)[: rng.choice([10, len(head), len(head) + 20, 10**6])])
             time.sleep(rng.random() * 0.01)

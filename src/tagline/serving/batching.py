@@ -141,7 +141,10 @@ class Batcher:
         if self._seconds(batch) < SHORT:
             self._deliver(batch, _outcome(self._run, batch))
         else:
-            deliver = partial(loop.call_soon_threadsafe, self._deliver, batch)
+
+            def deliver(outcome: Any) -> None:
+                loop.call_soon_threadsafe(self._deliver, batch, outcome)
+
             self.running[self.workers.start(partial(self._run, batch), deliver)] = batch
             loop.call_later(PATIENCE, self._gather_on)
         self._gather_on()

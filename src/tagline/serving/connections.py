@@ -119,7 +119,7 @@ class Bounded(_Base):
         if self.refused or self.transport.is_closing():
             return
         self.refused = True
-        self.note(status)
+        type(self).note(status)
         if self.cycle is not None and not self.cycle.response_complete:  # a request that is still sent, or ones before
             self.cycle.disconnected = True
             self.cycle.message_event.set()

@@ -30,8 +30,9 @@ class Work:
         deliver: told the result or the exception, in the thread that ran it; not where the work was stopped.
     """
 
-    def __init__(self, call: Callable[[], Any], deliver: Callable[[Any], None]) -> None:
-        self.call, self.deliver = call, deliver
+    def __init__(self, call: Callable[[], Any], deliver: Callable[[Any], object]) -> None:
+        self.call: Callable[[], Any] | None = call
+        self.deliver: Callable[[Any], object] | None = deliver
         self.started = time.monotonic()
         self.stopped: float | None = None
         self.finished = False
@@ -39,14 +40,16 @@ class Work:
 
     def run(self) -> None:
         """Call, and deliver the outcome."""
+        assert self.call is not None
         try:
             outcome = self.call()
         except Exception as error:
             outcome = error
         with self.lock:  # from here on nothing is raised in this thread
             self.finished = True
-        if self.stopped is None:
+        if self.stopped is None and self.deliver is not None:
             self.deliver(outcome)
+        self.call = self.deliver = None  # the thread keeps this until its next work, but not requests and answers
 
 
 class _Worker(threading.Thread):
@@ -100,7 +103,7 @@ class Workers:
         """How many calls can be started now."""
         return self.count - len(self.running) - max(0, self.stuck - self.count)
 
-    def start(self, call: Callable[[], Any], deliver: Callable[[Any], None]) -> Work:
+    def start(self, call: Callable[[], Any], deliver: Callable[[Any], object]) -> Work:
         """Run a call in a thread that has nothing to do."""
         self.threads = [thread for thread in self.threads if thread.is_alive()]
         idle = (thread for thread in self.threads if thread.work is None or _is_over(thread.work))

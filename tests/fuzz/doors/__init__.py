@@ -14,6 +14,7 @@ NAMES = {
     "networks": "bilstm transformer checkpoint",
     "chains": "chain",
     "foreign": "pickles parquet conversions",
+    "requests": "requests",
     "values": "questions settings arguments",
 }
 """Which module has which doors: a worker imports that of its own door alone."""
