@@ -15,7 +15,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.readers.packing import Limit, PathLike, Pieces, arrow_for
-from tagline.readers.parquet_pages import sizes_of
+from tagline.readers.parquet_pages import NUM_VALUES, UNPACKED, groups_of, sizes_of
 
 ROWS = 1024  # that are read at once
 VALUE_BYTES = 12  # of a value in Arrow's arrays: its number in the dictionary or itself, and its levels
@@ -45,24 +45,24 @@ class ParquetLines(Pieces):
         self._rows, self._read, self._count = max(1, facts.num_rows), 0, 0
         self._lines = self._pieces()
 
-    def _check(self, group: Any) -> None:
+    def _check(self, group: list[dict[int, Any]]) -> None:
         """Raise where a row group would take more memory than a packed file may, before any of it is read."""
         size = 0
-        for number in range(group.num_columns):
-            column = group.column(number)
-            self._limit.check(VALUE_BYTES * column.num_values + column.total_uncompressed_size)  # quick, and may be low
+        for column in group:
+            self._limit.check(VALUE_BYTES * column[NUM_VALUES] + column[UNPACKED])  # quick, and may be low
             values, letters = sizes_of(self.fileno(), column)
             size += VALUE_BYTES * values + letters
             self._limit.check(size)
 
     def _pieces(self) -> Iterator[bytes]:
         try:
+            columns = groups_of(self.fileno())
             for group in range(self._table.num_row_groups):  # a nested array has the dictionary of one group
-                self._check(self._table.metadata.row_group(group))
+                self._check(columns[group])
                 for batch in self._table.iter_batches(ROWS, row_groups=[group]):
                     yield from self._lines_of(batch)
                     self._read += batch.num_rows
-        except (self._arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        except (self._arrow.ArrowException, OSError, ValueError, OverflowError, LookupError, TypeError) as error:
             if _is_ours(error):
                 raise
             raise self._broken(error) from None

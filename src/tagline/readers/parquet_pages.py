@@ -16,24 +16,39 @@ MOST_NESTED = 8
 SIZE, PACKED_SIZE = 2, 3  # fields of a header: bytes of the page, unpacked and as they lie there
 PAGES = 5, 7, 8  # fields of the kinds of pages, whose first field is the number of values
 VALUES = 1
+GROUPS, COLUMNS, META = 4, 1, 3  # fields of the metadata, of a row group, of a column
+NUM_VALUES, UNPACKED, COMPRESSED, DATA, DICTIONARY = 5, 6, 7, 9, 11  # of a column's own
 
 
 class BrokenPageError(ValueError):
     """A header that is none."""
 
 
-def sizes_of(file: int, column: Any) -> tuple[int, int]:
+def groups_of(file: int) -> list[list[dict[int, Any]]]:
+    """Return the metadata of the columns of each row group, by the numbers of their fields.
+
+    PyArrow has them, too, but ends the process where some of their fields are damaged.
+    """
+    end = os.fstat(file).st_size - 8
+    length = int.from_bytes(os.pread(file, 4, end), "little")
+    try:
+        facts = _Reader(os.pread(file, length, end - length)).struct()
+        return [[column[META] for column in group[COLUMNS]] for group in facts.get(GROUPS, [])]
+    except (IndexError, KeyError, TypeError, AttributeError, OSError):
+        raise BrokenPageError("metadata without columns") from None
+
+
+def sizes_of(file: int, column: dict[int, Any]) -> tuple[int, int]:
     """Return how many values the pages of a column have, and how many bytes they unpack to.
 
     Arguments:
         file: its number.
         column: the metadata of a column of a row group.
     """
-    places = [column.data_page_offset, column.dictionary_page_offset]
-    at = min(place for place in places if place is not None and place > 0)
-    end = at + column.total_compressed_size
+    at = min(place for place in (column[DATA], column.get(DICTIONARY, 0) or column[DATA]) if place > 0)
+    end = at + column[COMPRESSED]
     values = size = 0
-    while at < end and values < column.num_values:
+    while at < end and values < column[NUM_VALUES]:
         header, length = _header(file, at)
         page: dict[int, Any] = next((header[field] for field in PAGES if isinstance(header.get(field), dict)), {})
         counts = [header.get(SIZE, -1), header.get(PACKED_SIZE, -1), page.get(VALUES, 0)]
@@ -84,6 +99,12 @@ class _Reader:
             return self._skip(8)
         if kind == 8:
             return self._skip(self._unsigned())
+        if kind in (9, 10) and depth < MOST_NESTED:
+            head = self._byte()
+            count, inner = head >> 4 if head >> 4 < 15 else self._unsigned(), head & 15
+            if count > len(self.data):
+                raise IndexError
+            return [self._byte() if inner in (1, 2) else self._value(inner, depth + 1) for _ in range(count)]
         if kind == 12 and depth < MOST_NESTED:
             return self.struct(depth + 1)
         raise BrokenPageError(f"a page with a field of type {kind}")
