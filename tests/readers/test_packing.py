@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +188,24 @@ def test_without_pyarrow_the_error_names_it(tmp_path: Path, monkeypatch: pytest.
 def test_these_are_only_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected a plain file or \.gz to write"), open_target(tmp_path / "a.zst"):
         pass
+
+
+ABORTED = (
+    "eNp1VMtO21AQHT+SUitCgHStaylCbLCQGmioGgRVWFyHhKIGClYhwKYKYAWUxE7tkAgWtOqKBd9R9SO67jf0S7rohs5cmyS8LMvjeZxzZubK"
+    "3hbuItPZKTutsnEGUwA6AAjfr5ONPC8i6wZtT0PrBEcqmjOfnC2vT7mDIGwyYHmWzzHOJliapbNL6pxOWK4T0+QklhEi1cukyNx+vQUtdf37"
+    "8hoAxQ1mVJkqxRVME9s0m85hPGGDOaXJlabkIX0jfqqK8QS89xS8x5XeQ7gm4dZNAXg6Oj712nWmQ0Hl6W7Q9PwIKdPVIhYWdK63zqIuU4Fl"
+    "Zqf4C6/ltT2/OwvVLKVVrrSxWK3m4uKXTe/ic6/eOveQDxHANYwk1eirPCWzScQ0rKxVtCHLMlYB0hPWctKAFL0TY2By85+Ct32j2GOPN2zl"
+    "cBVAPQLOrULR3LJsY9yq4LAmyowKKO1hj9QbkhvmlXll/1Tt7+rovh+zGsgK1hJt8XnSeMAB7Q/N/qaNnsNztBWIec2/mmnYY2jAyvKMcN2P"
+    "tXfxGfE/2mu6FhuOEGJHxNcHIfrCaYiKEA1RasiYgwWb9FISYkMGhlbEr6XlgV9aQ1Jyy25FBiVJWZbuDEDyeSR9qn8VUCsUW3NlfeM+vyP7"
+    "k3zimPzWke9e1Gt7l6JM+JW3Cd5xXFl0MMSLAfSkXYlOaruUkXrY1G4i9Z7mlh0OQRXZdCxdHlLRKpzwcL8p/G2S/nQ372Y8b//+vCWJX5f6"
+    "6yvhYa1wiVNujOrjip7QLyf6/Qf6cmmdk/W97p3v3MuvrgKf6dTDL+ded/6405mvh2HQn+l5YXQW+DNvlhbyC4tWET+Z+IZf+EvZxt/XfxZy"
+    "+Qo="
+)
+"""A damaged file whose metadata end the process where PyArrow reads them."""
+
+
+def test_damaged_metadata_of_a_column_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.parquet"
+    path.write_bytes(zlib.decompress(base64.b64decode(ABORTED)))
+    with pytest.raises(InputError, match=r"damaged\.parquet"):
+        readers.read(path)
