@@ -122,11 +122,14 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
     "The labels that it names",
     "A token that a second-order model",
     "Sentences whose tables",
-    "A `.gz` file of text",
+    "A `.gz`, `.zst` or Parquet file",
+    "Tables that a transformer computes",
 )
 def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sizes.FREE_BYTES, sizes.BYTES_PER_BYTE) == (64 * 2**20, 1024)
     assert (packing.FREE_BYTES, packing.MOST_UNPACKED) == (256 * 2**20, 200)
+    transformer = (ROOT / "src/tagline/nn/transformer.py").read_text(encoding="utf-8")
+    assert "_MOST_IN_TABLES = 64 << 20" in transformer  # and that it holds: tests/nn/test_transformer.py
     file = storage.read(path)
     many = [*file.config["labels"], *(f"B-{k}" for k in range(9_000))]
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": many}, file.tensors)
@@ -177,16 +180,28 @@ def test_nothing_is_fetched_but_by_name() -> None:
             if {name.split(".")[0] for name in names} & network:
                 fetching.add(source.relative_to(ROOT / "src").as_posix())
         trusted += re.findall(r"""trust_remote_code["']?\s*[=:]\s*(\w+)""", text)
-    own = {"tagline/serving/client.py", "tagline/serving/server.py", "tagline/scale/cluster.py"}  # call as told; listen
-    assert fetching - own == {"tagline/nn/pretrained.py"}
+    own = {
+        f"tagline/serving/{name}.py" for name in ("client", "connections", "hosts", "server")
+    }  # call as told; listen
+    assert fetching - own - {"tagline/scale/cluster.py"} == {"tagline/nn/pretrained.py"}
     assert trusted
     assert set(trusted) == {"False"}
 
 
-@claim("Other tools' models run no code either", "Files of CRFsuite, CRF++", "Pickles of sklearn-crfsuite")
+@claim(
+    "Other tools' models run no code either",
+    "Files of CRFsuite, CRF++",
+    "Pickles of sklearn-crfsuite",
+    "A pickle may have",
+)
 def test_other_tools_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tagline.interop.formats import read_model
+    from tagline.interop.sklearn_crfsuite import inert
 
+    assert inert.MOST_OPCODES == 1 << 22
+    (tmp_path / "bad").write_bytes(b"\x80\x04N" + b"\x94" * inert.MOST_OPCODES + b".")
+    with pytest.raises((StorageError, InputError), match="opcodes"):
+        read_model(tmp_path / "bad")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad").write_bytes(pickle.dumps(Exploding()))
     with pytest.raises((StorageError, InputError)):

@@ -60,8 +60,10 @@ def test_what_it_refuses(stub: Any, model: Path, tmp_path: Path) -> None:
     assert message.endswith("name another one, or write beside what is there with --force (force=True)")
     assert tagline("export", model, "-o", tmp_path / "mine", "--force").code == 0
     assert (tmp_path / "mine" / "notes.txt").exists()
-    assert line_of(tagline("export", model, "-o", tmp_path / "x", "--opset", 9)) == "opset: expected 18 or newer, got 9"
-    assert "m.tagline: expected a folder to write to, got a file" in line_of(tagline("export", model, "-o", model))
+    assert (
+        line_of(tagline("export", model, "-o", tmp_path / "x", "--opset", 9)) == "--opset: expected 18 or newer, got 9"
+    )
+    assert "m.tagline is also read, as MODEL" in line_of(tagline("export", model, "-o", model))
     message = line_of(tagline("export", model, "-o", tmp_path / "no" / "place"))
     assert message.endswith(f"expected a place in a folder that is there, got none; make {tmp_path / 'no'} first")
     assert tagline("export", model).code == 2

@@ -92,8 +92,8 @@ def test_of_every_option_it_is_known_whether_it_names_files() -> None:
     makes_its_own = "demo.keep train.scratch"  # folders for new files
     no_files = (
         "form tokens encoding comment shape url ray label label_weights scheme from_scheme to column improper model "
-        "tag_column note host allow_origin log token sentence columns group covariance emission unknown smoothing head "
-        "device algorithm on_illegal"
+        "tag_column note host allow_host allow_origin log token sentence columns group covariance emission unknown "
+        "smoothing head device algorithm on_illegal"
     )
     undeclared = {
         f"{name}.{parameter.name}"

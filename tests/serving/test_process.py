@@ -193,7 +193,7 @@ def test_refusals_at_the_start(model_file: Path) -> None:
         (["-m", str(model_file), "--host", "0.0.0.0"], "--token-file"),
         (["-m", "nowhere.tagline"], "nowhere.tagline"),
         (["-m", str(model_file), "--token-file", os.devnull], "empty file"),
-        (["-m", str(model_file), "--max-tokens", "0"], "max_tokens"),
+        (["-m", str(model_file), "--max-tokens", "0"], "--max-tokens"),
         (["-m", str(model_file), "--log", "loud"], "--log"),
     ):
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)

@@ -194,6 +194,7 @@ def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Mo
         raise KeyboardInterrupt
     if recipe.run.get("cache") is not None and "min_frequency" in settings:
         model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
+        model._keep_trained()  # type: ignore[attr-defined]  # the corpus was thinned by it
     return model, _score(model, dev, recipe.dev_inputs)
 
 

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 import tagline  # noqa: E402
 from tagline import BiLSTMCRF, Corpus  # noqa: E402
-from tagline.errors import InputError, NoPathError  # noqa: E402
+from tagline.errors import DataWarning, InputError, NoPathError  # noqa: E402
 from tagline.models.neural import bilstm as bilstm_module  # noqa: E402
 from tagline.models.neural import network as networks  # noqa: E402
 from tagline.models.neural.bilstm import FOR_WORDS  # noqa: E402
@@ -331,7 +331,8 @@ def test_settings_at_auto_suit_the_corpus(tmp_path: Path) -> None:
     assert loaded.network_.plan == chinese.network_.plan
     assert loaded.get_params()["characters"] == "auto"
     assert loaded.predict(CHINESE[0]) == chinese.predict(CHINESE[0])
-    again = loaded.set_params(warm_start=True).fit([["a", "b"]], [["O", "O"]])
+    with pytest.warns(DataWarning, match="B-LOC"):
+        again = loaded.set_params(warm_start=True).fit([["a", "b"]], [["O", "O"]])
     assert again.network_.plan["bigram_dim"] == 50, "with warm_start the network is what it was"
 
 

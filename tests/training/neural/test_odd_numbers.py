@@ -146,7 +146,7 @@ def test_an_update_that_is_called_off_leaves_no_trace() -> None:
             {"log": "nowhere/log.jsonl"},
             r"nowhere/log.jsonl: expected a log to add to, got: No such file or directory; make",
         ),
-        ({"checkpoint": "nowhere/c"}, r"nowhere/c: expected a place to write to, got: No such file"),
+        ({"checkpoint": "nowhere/c"}, "nowhere/c: there is no folder nowhere"),
     ],
 )
 def test_bad_arguments(options: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
