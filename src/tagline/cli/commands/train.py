@@ -48,7 +48,7 @@ def train(
         argument(metavar="TRAIN", help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each."),
     ],
     output: Annotated[str, option("-o", "--output", help="The model to write.")],
-    model: Annotated[str, option("--model", help="What to train: one of the models below.")] = "crf",
+    model: Annotated[str, option("--model", help="What to train: one of the models below.", values=kinds)] = "crf",
     dev: Annotated[
         str | None, option(help="Labelled sentences to score after each pass; the best weights are kept.")
     ] = None,
