@@ -23,6 +23,8 @@ import pytest
 
 import tagline
 from tagline import CRF, InputError, StorageError, load, storage
+from tagline.chain import memory
+from tagline.chain.second_order import dispatch
 from tagline.cli.tagging import Questions, tag_stream
 from tagline.errors import visible
 from tagline.features.templates.template import Template
@@ -32,6 +34,8 @@ from tagline.readers import packing, read_columns
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "tagline").rglob("*.py"))
 X, Y = [["Anna", "sings"], ["Bob", "sees", "Rome"]], [["B-PER", "O"], ["B-PER", "O", "B-LOC"]]
+
+LIMITS = ("max_body", "max_tokens", "max_explain", "max_queue", "max_connections", "workers", "timeout", "drain")
 
 CLAIMS: dict[str, Callable[..., Any]] = {}
 
@@ -113,7 +117,13 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
         load(tmp_path / "bad.tagline")
 
 
-@claim("A file asks for memory", "The labels that it names", "A `.gz` file of text")
+@claim(
+    "A file asks for memory",
+    "The labels that it names",
+    "A token that a second-order model",
+    "Sentences whose tables",
+    "A `.gz` file of text",
+)
 def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sizes.FREE_BYTES, sizes.BYTES_PER_BYTE) == (64 * 2**20, 1024)
     assert (packing.FREE_BYTES, packing.MOST_UNPACKED) == (256 * 2**20, 200)
@@ -122,6 +132,19 @@ def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.Mo
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": many}, file.tensors)
     with pytest.raises(StorageError, match=r"expected up to .* labels in .* bytes"):
         load(tmp_path / "many.tagline")
+    assert (sizes.FREE_TOKEN_BYTES, sizes.TOKEN_BYTES_PER_BYTE) == (8 * 2**20, 32)
+    CRF("U:%x[0,0]\nB\n", order=2).fit([["a", "b", "c"]], [["X", "Y", "X"]]).save(path)
+    file = storage.read(path)
+    names = [*file.config["labels"], *(f"B-{k}" for k in range(2_800))]
+    storage.write(tmp_path / "many.tagline", {**file.config, "labels": names}, file.tensors)
+    with pytest.raises(StorageError, match=r"expected up to 5\d\d labels for a token of a second-order model in"):
+        load(tmp_path / "many.tagline")
+    storage.write(tmp_path / "many.tagline", {**file.config, "labels": names[:400]}, file.tensors)
+    model = load(tmp_path / "many.tagline")
+    for module in (memory, dispatch):
+        monkeypatch.setattr(module, "memory", lambda: 2**27)
+    with pytest.raises(InputError, match="sentence 1: tables of the pairs of 400 labels at 50 tokens would take"):
+        model.predict([["a"], ["a"] * 50])
     monkeypatch.setattr(packing, "FREE_BYTES", 1000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a X\n\n" * 1_000_000))
     with pytest.raises(InputError, match="unpacks to more than"):
@@ -175,18 +198,21 @@ def test_other_tools_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             read_model(tmp_path / "bad")
 
 
-@claim(
-    "The service trusts nobody", "It listens on this machine", "Tokens", "Bodies, tokens", "Its page loads", "Texts are"
-)
+@claim("The service trusts nobody", "It listens on this machine", "Tokens", "Before a token", "Then bodies")
+@claim("Without a token, names", "Its page loads", "Texts are", "Its limits are")
 def test_the_service() -> None:
     pytest.importorskip("fastapi")
     from tagline.serving import guard
+    from tagline.serving.hosts import Hosts
     from tagline.serving.settings import Settings, check_exposure
+
+    assert not Hosts(()).welcome(b"evil.example")
+    assert guard.MOST_HEAD <= 65_536
 
     with pytest.raises(InputError, match="--insecure"):
         check_exposure("0.0.0.0", None, insecure=False)
     assert "hmac.compare_digest" in Path(guard.__file__).read_text(encoding="utf-8")
-    assert all(0 < getattr(Settings(), name) < 1e9 for name in ("max_body", "max_tokens", "max_queue", "timeout"))
+    assert all(0 < getattr(Settings(), name) < 1e9 for name in LIMITS)
     policy = dict(guard.SECURITY)[b"content-security-policy"]
     assert b"default-src 'none'; script-src 'self'" in policy
     assert b"unsafe" not in policy
@@ -222,6 +248,14 @@ def test_a_forged_file_loads(path: Path, tmp_path: Path) -> None:
     damaged[-70] ^= 1
     with pytest.raises(StorageError):
         storage.loads(damaged)
+
+
+@claim("A service can be kept busy", "Whoever may ask", "Put a proxy")
+def test_a_service_has_no_limits_for_each_client() -> None:
+    pytest.importorskip("fastapi")
+    from tagline.serving.settings import Settings
+
+    assert not [name for name in vars(Settings()) if "client" in name]
 
 
 @claim("pickle, joblib and copy")

@@ -70,13 +70,12 @@ def check_environment() -> None:
         raise _refused
 
 
-def require() -> None:
-    """Raise unless the compiled core is there, as the environment wants it."""
+def require() -> ModuleType:
+    """Return the compiled core; raise where it is missing, or not as the environment wants it."""
     check_environment()
     if core is None:
-        raise TaglineError(
-            f'engine "native": expected the compiled core, got none ({_missing}); {_remedy}, or use the "naive" engine'
-        )
+        raise TaglineError(f'the compiled core is missing ({_missing}); {_remedy}, or use the engine "naive"')
+    return core
 
 
 def let_torch_wait() -> bool:
@@ -104,10 +103,9 @@ def cpu() -> str | None:
 
 def use_cpu(name: str, source: str = "cpu") -> None:
     """Use another variant from now on."""
-    require()
+    core = require()
     if name not in supported_cpus():
         raise InputError(f"{source}: expected one of {', '.join(supported_cpus())} on this processor, got {name!r}")
-    assert core is not None
     core.use_cpu(name)
 
 

@@ -2,11 +2,14 @@
 
 Each message reads ``<where>: expected <this>, got <that>`` and ends with what to do next. All of them are
 ``ValueError`` too, so code that knows nothing of Tagline can still catch them. What a message quotes may come from
-anywhere: characters that would command a terminal, or turn the order of its letters, are shown as escapes.
+anywhere: characters that would command a terminal, turn the order of its letters or begin a line are shown as
+escapes.
 """
 
 import re
+import sys
 import warnings
+from typing import ClassVar
 
 # Control characters but line breaks and tabs, separators of lines, marks of writing direction, halves of pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -35,6 +38,27 @@ def deprecated(name: str, *, since: str, instead: str) -> None:
     warnings.warn(f"{name} goes in tagline {major}.{int(minor) + 2}: {instead}", FutureWarning, stacklevel=3)
 
 
+class DataWarning(UserWarning):
+    """Data that can be read or learned from, but probably not as they were meant; the message says where.
+
+    >>> import tagline, warnings
+    >>> y = [["B-PER", "O", "O"]] * 9 + [["B-PER", "O", "Q"]]
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always", tagline.errors.DataWarning)
+    ...     model = tagline.CRF("U00:%x[0,0]", scheme="auto").fit([["Anna", "has", "it"]] * 10, y)
+    >>> print(str(heard[0].message).partition(";")[0])
+    y[9][2]: 'Q' is no tag of IOB2, and all others are
+    """
+
+
+def warn_of_data(message: str) -> None:
+    """Raise a `DataWarning` where our caller's code stands, outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tagline."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(visible(message), DataWarning, stacklevel=level)
+
+
 class TaglineError(Exception):
     """Anything that Tagline reports to its user.
 
@@ -46,8 +70,12 @@ class TaglineError(Exception):
     transitions: expected shape [2, 2] or [1, 2, 2] to match the emissions, got [1, 1]
     """
 
+    one_line: ClassVar[bool] = True
+    """Whether a line break in a message, which comes from what it quotes, is shown as an escape, too."""
+
     def __str__(self) -> str:
-        return visible(super().__str__())
+        text = visible(super().__str__())
+        return text.replace("\n", "\\n") if self.one_line else text
 
 
 class InputError(TaglineError, ValueError):

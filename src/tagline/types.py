@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypeAlias
 
@@ -55,6 +55,9 @@ class Chain:
     A score of −∞ forbids; NaN and +∞ are errors. Arrays may be float32 or float64 (others are converted); the chain
     is float32 when every floating-point array is (float16 counts as float32), float64 otherwise.
 
+    A chain never changes: arrays that can be written to are copied, read-only ones are kept. Set
+    ``emissions.flags.writeable = False`` to save the copy of a large array.
+
     >>> Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]]).num_labels
     2
     """
@@ -64,6 +67,7 @@ class Chain:
     start: FloatArray
     end: FloatArray
     offsets: IntArray
+    _highest: float = field(init=False, repr=False)  # score of all that may be read; −∞ where there is none
 
     def __init__(
         self,
@@ -97,11 +101,12 @@ class Chain:
             row = scores.setdefault(name, np.zeros(L, scores["emissions"].dtype))
             if row.shape != (L,):
                 raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(row.shape)}")
-        for name in ("emissions", "start", "end"):
-            _check_values(name, scores[name])
-        _check_transitions(scores["transitions"], checked_offsets)
+        highest = [_check_values(name, scores[name]) for name in ("start", "end")]
+        highest.append(_check_values("emissions", scores["emissions"], checked_offsets))
+        highest.append(_check_transitions(scores["transitions"], checked_offsets))
+        object.__setattr__(self, "_highest", max(highest))
         for name, values in (*scores.items(), ("offsets", checked_offsets)):
-            object.__setattr__(self, name, _read_only(values))
+            object.__setattr__(self, name, sealed(values))
 
     @classmethod
     def from_sentences(
@@ -351,7 +356,17 @@ def _as_scores(arrays: dict[str, NDArray[Any]]) -> dict[str, FloatArray]:
         if array.dtype.kind == "f":
             sizes.append(array.dtype.itemsize)
     dtype = np.float32 if sizes and max(sizes) <= 4 else np.float64
-    return {name: np.ascontiguousarray(array, dtype=dtype) for name, array in arrays.items()}
+    return {name: _own(array, np.ascontiguousarray(array, dtype=dtype)) for name, array in arrays.items()}
+
+
+def _own(array: NDArray[Any], converted: FloatArray) -> FloatArray:
+    """Return the converted array, or a copy where somebody can write to it through the array that it is made of."""
+    if converted.size and not np.may_share_memory(array, converted):
+        return converted
+    owner: Any = converted
+    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        owner = owner.base
+    return converted.copy() if isinstance(owner, np.ndarray) else converted
 
 
 def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
@@ -374,32 +389,50 @@ def _limit(values: FloatArray) -> float:
     return _LARGEST_FLOAT64 if values.dtype == np.float64 else np.inf
 
 
-def _check_values(name: str, values: FloatArray) -> None:
+def place_of(offsets: IntArray, n: int) -> str:
+    """Say where token n is, for messages that have its number; nothing where there is one sentence.
+
+    >>> place_of(np.array([0, 2, 5]), 3)
+    ' (sentence 1, token 1)'
+    """
+    b = int(np.searchsorted(offsets, n, side="right")) - 1
+    return f" (sentence {b}, token {n - offsets[b]})" if len(offsets) > 2 else ""
+
+
+def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None, place: str = "") -> float:
+    """Raise at NaN, +∞ and scores beyond all bounds; return the largest score.
+
+    Arguments:
+        offsets: of values whose rows are tokens, to tell the place of a wrong one.
+        place: of all values, where it is known.
+    """
     # NaN and +∞ fail the first comparison; it is all that float32 needs. In float64 a forbidden score fails the second.
-    limit = _limit(values)
-    if not values.size or (values.max() < limit and (limit == np.inf or values.min() > -limit)):
-        return
+    limit, highest = _limit(values), float(values.max(initial=-np.inf))
+    if not values.size or (highest < limit and (limit == np.inf or values.min() > -limit)):
+        return highest
     bad = ~((np.abs(values) < limit) | np.isneginf(values))
     if bad.any():
         where = tuple(int(axis[0]) for axis in np.nonzero(bad))
-        raise InputError(
-            f"{name}[{', '.join(map(str, where))}]: expected a finite score or -inf (forbidden), got {values[where]}"
-        )
+        place = f"[{', '.join(map(str, where))}]" + (place if offsets is None else place_of(offsets, where[0]))
+        raise InputError(f"{name}{place}: expected a finite score or -inf (forbidden), got {values[where]}")
+    return highest
 
 
-def _check_transitions(transitions: FloatArray, offsets: IntArray) -> None:
+def _check_transitions(transitions: FloatArray, offsets: IntArray) -> float:
     if transitions.ndim == 2:
-        _check_values("transitions", transitions)
-        return
+        return _check_values("transitions", transitions)
     high, low = transitions.max(axis=(1, 2)), transitions.min(axis=(1, 2))  # [N]; NaN and +∞ fail the comparisons
     limit = _limit(transitions)
+    unread = offsets[:-1][np.diff(offsets) > 0]  # the entries at first tokens
     suspect = ~((high < limit) & (low > -limit))
-    suspect[offsets[:-1][np.diff(offsets) > 0]] = False  # the entry at a first token is never read
-    for n in np.flatnonzero(suspect):
-        _check_values(f"transitions[{n}]", transitions[n])
+    suspect[unread] = False
+    for n in np.flatnonzero(suspect).tolist():
+        _check_values(f"transitions[{n}]", transitions[n], place=place_of(offsets, n))
+    high[unread] = -np.inf
+    return float(high.max(initial=-np.inf))
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+def sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that is ours, now read-only: a `Chain` keeps it as it is."""
+    array.flags.writeable = False
+    return array

@@ -27,9 +27,12 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed
     fcntl = None  # type: ignore[assignment]
 
+from tagline.errors import StorageError
+
 Path: TypeAlias = str | os.PathLike[str]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_SEPARATORS = (os.sep, os.altsep or os.sep)
 _TRIES = 100
 _FILE, _FOLDER = "part", "scratch"  # how the names of neighbours end
 
@@ -41,6 +44,8 @@ REMEDIES = {
     errno.EROFS: "choose another place",
     errno.EACCES: "choose another place or see who may write there",
     errno.EPERM: "choose another place or see who may write there",
+    errno.EISDIR: "name a file in it",
+    errno.ENOTDIR: "choose another place",
     errno.EIO: "see whether the disk is sound",
 }
 
@@ -50,8 +55,7 @@ def open_new(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written: it appears whole when the block ends, or not at all where that raises."""
     name = os.fspath(path)
     status = _status(name)
-    if status is not None and stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(0, "a folder, not a file", name)
+    _check_no_folder(name, status)
     if status is not None and (not stat.S_ISREG(status.st_mode) or _is_stream(name)):
         with _through(name) as stream:
             yield stream
@@ -61,10 +65,42 @@ def open_new(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_place(path: Path) -> None:
-    """Raise an `OSError` unless a file can be made beside a target; nothing that is there is touched."""
-    neighbour, number = _neighbour(os.path.realpath(os.fspath(path)))
+    """Raise an `OSError` unless a file can be written there; nothing that is there is touched."""
+    name = os.fspath(path)
+    status = _status(name)
+    _check_no_folder(name, status)
+    if status is not None and (not stat.S_ISREG(status.st_mode) or _is_stream(name)):
+        return  # written through
+    neighbour, number = _neighbour(os.path.realpath(name))
     os.close(number)
     os.unlink(neighbour)
+
+
+def check_writable(path: Path, place: str = "") -> None:
+    """Raise a `StorageError` unless a file can be written there; nothing that is there is touched.
+
+    Arguments:
+        place: what the message begins with, such as the name of an option; the path where left out.
+    """
+    name = os.fspath(path)
+    where, folder = place or name, os.path.dirname(name)
+    try:
+        check_place(path)
+    except IsADirectoryError:
+        raise StorageError(f"{where}: {name} is a folder, not a file; name a file in it") from None
+    except NotADirectoryError:
+        raise StorageError(f"{where}: {folder} is not a folder; choose another place") from None
+    except OSError as error:
+        if not os.path.isdir(folder or "."):
+            raise StorageError(f"{where}: there is no folder {folder}; make it first") from None
+        remedy = REMEDIES.get(error.errno or 0, "choose another place")
+        raise StorageError(f"{where}: {name} cannot be written: {error.strerror}; {remedy}") from None
+
+
+def _check_no_folder(name: str, status: os.stat_result | None) -> None:
+    """Refuse a folder, and a name that ends with a slash: it stands for a folder that is not there."""
+    if (status is not None and stat.S_ISDIR(status.st_mode)) or name.endswith(_SEPARATORS):
+        raise IsADirectoryError(errno.EISDIR, "a folder, not a file", name)
 
 
 @contextlib.contextmanager
@@ -122,7 +158,7 @@ def _take_the_place(folder: str, target: str) -> None:
 def _status(name: str) -> os.stat_result | None:
     try:
         return os.stat(name)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the folder of a name may be a file
         return None
 
 

@@ -21,9 +21,13 @@ AVAILABLE = ["naive", *(["native"] if compiled.core is not None else [])]
 
 
 class Asked(tuple[Any, ...]):
-    """A question; as an answer of marginals it has scores of the usual size."""
+    """A question; as an answer it has scores of the usual size."""
 
-    log_z = np.zeros(1)
+    log_z = scores = np.zeros(1)
+    log_likelihood = np.full(1, -0.3)
+
+    def __array__(self, *given: Any, **named: Any) -> Any:
+        return self.log_z
 
 
 class Recorder:
@@ -161,7 +165,7 @@ def test_without_the_core_native_is_refused_with_what_to_do() -> None:
     ):
         done = run(code, **environment)
         assert done.returncode != 0
-        assert 'TaglineError: engine "native": expected the compiled core, got none' in done.stderr
+        assert "TaglineError: the compiled core is missing" in done.stderr
         assert "pip install ." in done.stderr
 
 
@@ -169,7 +173,7 @@ def test_without_the_core_the_settings_have_stand_ins() -> None:
     code = "from tagline import compiled as c; c.set_threads(2); print(c.supported_cpus(), c.cpu(), c.threads())"
     assert run(WITHOUT_CORE + code).stdout == "() None 1\n"
     refused = run(WITHOUT_CORE + "from tagline import compiled as c; c.use_cpu('v2')")
-    assert "expected the compiled core, got none" in refused.stderr
+    assert "the compiled core is missing" in refused.stderr
 
 
 @pytest.mark.parametrize("count", [0, -1, 1025])

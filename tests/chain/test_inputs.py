@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tagline.chain as public
 from tagline.chain import constrain, naive
 from tagline.errors import InputError
 from tagline.types import Chain
@@ -64,6 +65,66 @@ def test_any_array_like(engine: ModuleType, form: str) -> None:
     np.testing.assert_allclose(engine.log_partition(chain), engine.log_partition(plain), rtol=0, atol=atol)
     np.testing.assert_allclose(engine.marginals(chain).nodes, engine.marginals(plain).nodes, rtol=0, atol=atol)
     assert engine.viterbi(chain).labels.tolist() == engine.viterbi(plain).labels.tolist()
+
+
+def test_places_among_several_sentences() -> None:
+    wrong = np.zeros((7, 3))
+    wrong[5, 1] = np.nan
+    cubes = np.zeros((7, 3, 3))
+    cubes[6, 0, 2] = np.inf
+    chain = Chain(np.zeros((7, 3)), TRANSITIONS, offsets=[0, 4, 4, 7])
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: Chain(wrong, TRANSITIONS, offsets=[0, 4, 4, 7]), r"emissions\[5, 1\] \(sentence 2, token 1\): "),
+        (lambda: Chain(wrong, TRANSITIONS), r"emissions\[5, 1\]: "),
+        (lambda: Chain.from_sentences([wrong[:4], wrong[4:]], TRANSITIONS), r".* \(sentence 1, token 1\): "),
+        (
+            lambda: Chain(np.zeros((7, 3)), cubes, offsets=[0, 4, 7]),
+            r"transitions.* \(sentence 1, token 2\): ",
+        ),
+        (lambda: naive.score(chain, [0, 0, 0, 3, 0, 0, 0]), r"labels\[3\] \(sentence 0, token 3\): expected 0 to 2"),
+        (
+            lambda: constrain(chain, known=[-1] * 6 + [9]),
+            r"known\[6\] \(sentence 2, token 2\): expected labels",
+        ),
+    ]
+    for ask, told in cases:
+        with pytest.raises(InputError, match=f"^{told}"):
+            ask()
+
+
+@pytest.mark.parametrize("question", ["forward", "score", "viterbi", "k_best", "sample_paths", "entropy", "constrain"])
+def test_a_question_is_about_one_chain(question: str) -> None:
+    given = {"score": ([0],), "k_best": (2,), "sample_paths": (1,)}.get(question, ())
+    several = (chain_of(np.array) for _ in range(2))
+    with pytest.raises(InputError, match=r"chain: expected one Chain, got generator; model\.chains\(X\) yields"):
+        getattr(public, question)(several, *given)
+    with pytest.raises(InputError, match="chain: expected a Chain, got NoneType"):
+        getattr(public, question)(None, *given)
+
+
+def test_later_writes_do_not_reach_a_chain(engine: ModuleType) -> None:
+    parts = [np.array(part) for part in (EMISSIONS, TRANSITIONS, START, END)]
+    views = [parts[0].view(), *parts[1:]]
+    views[0].flags.writeable = False  # its owner can still be written to
+    chain = Chain(*views, [0, 3, 4])
+    uniforms = np.full((3, 4), 0.5)
+    before = engine.sample(chain, uniforms).tolist(), engine.log_partition(chain).tolist()
+    for part in parts:
+        assert part.flags.writeable
+        part[:] = np.nan
+    assert (engine.sample(chain, uniforms).tolist(), engine.log_partition(chain).tolist()) == before
+    nothing = np.empty((0, 3))
+    Chain(nothing, TRANSITIONS)
+    assert nothing.flags.writeable
+
+
+def test_arrays_that_nobody_can_write_to_are_kept() -> None:
+    emissions, transitions = read_only(EMISSIONS), read_only(TRANSITIONS)
+    chain = Chain(emissions, transitions)
+    again = constrain(chain, start=[True, False, True])
+    for kept in (chain, again):
+        assert np.shares_memory(kept.emissions, emissions)
+        assert np.shares_memory(kept.transitions, transitions)
 
 
 def test_integers_and_mixed_types(engine: ModuleType) -> None:

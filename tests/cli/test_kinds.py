@@ -141,7 +141,7 @@ def test_a_second_column_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
         ("--model hmm --smoothing none", "--smoothing: expected one of add-k, witten-bell, dirichlet, got 'none'"),
         ("--model hmm --add-k -1", "--add-k: expected a number, 0 or more, got -1.0"),
         ("--model hmm --unknown drop", "--unknown: expected one of smooth, error, got 'drop'"),
-        ("--model hmm --scheme IOBX", "scheme"),
+        ("--model hmm --scheme IOBX", "--scheme"),
     ],
 )
 def test_wrong_options(folder: Path, tmp_path: Path, words: str, message: str) -> None:

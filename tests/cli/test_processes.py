@@ -12,7 +12,10 @@ import termios
 import time
 from pathlib import Path
 
+import pytest
+
 import tagline as package
+from tagline.cli.signals import Ended, raise_on_signals
 from tagline.datasets import make_entities
 from tagline.readers import write_columns
 
@@ -60,6 +63,61 @@ def test_ctrl_c_saves_what_was_learned(tmp_path: Path) -> None:
     assert f"saved {path}" in said
     assert "Traceback" not in said
     assert package.load(path).training_.reason == "interrupted"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_half_file(model: Path, tmp_path: Path, number: int) -> None:
+    with start("tag", "-m", model, "-o", tmp_path / "out.txt") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"Rome\n\n")
+        end = time.monotonic() + 60
+        while not list(tmp_path.iterdir()):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+        process.send_signal(number)
+        assert process.wait(timeout=30) == -number
+        assert process.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers = {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
+    before = {number: signal.getsignal(number) for number in handlers}
+    try:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        raise_on_signals()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        with pytest.raises(Ended) as ended:
+            signal.raise_signal(signal.SIGTERM)
+        assert ended.value.number == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # a second one does not wait
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", [["tag"], ["inspect"], ["--help"], ["convert-tags"]])
+def test_standard_output_that_is_full_is_named(model: Path, folder: Path, words: list[str]) -> None:
+    words += {"tag": ["-m", str(model)], "inspect": [str(model)], "convert-tags": [str(folder / "dev.txt")]}.get(
+        words[0], []
+    )
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tagline", *words],
+            input=b"Rome\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=PLAIN,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("tagline: standard output: ")
+    assert "No space left on device" in line
 
 
 def test_ctrl_c_before_anything_is_learned(tmp_path: Path) -> None:

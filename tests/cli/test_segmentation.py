@@ -113,3 +113,9 @@ def test_gb18030_is_read_with_a_note(home: Path) -> None:
     assert "expected UTF-8" in wrong.err
     assert "10 words" in tagline("eval", home / "test.gb", home / "test.seg", "--format", "words").out
     assert "words      10" in tagline("describe", home / "test.gb", "--format", "words").out
+
+
+def test_text_is_neither_described_nor_scored_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("Anna Smith lives in Rome.\n", encoding="utf-8")
+    assert "say --format text where each line is a sentence" in tagline("describe", tmp_path / "raw.txt").err
+    assert "raw.txt: this looks like text" in line_of(tagline("eval", tmp_path / "raw.txt"))

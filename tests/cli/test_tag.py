@@ -217,7 +217,7 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
     ("words", "text", "message"),
     [
         ("--as pdf", "", "--as: expected one of columns, jsonl, brackets, html, words, conllu, spans-csv, got"),
-        ("--format conllu", "", "format: expected one of columns, jsonl, text, words, got 'conllu'"),
+        ("--format conllu", "", "--format: expected one of columns, jsonl, text, words, got 'conllu'"),
         ("-k -1", "", "--k-best: expected 0 or more, got -1"),
         ("-k 2 --spans", "", "--k-best, --spans: expected one of them, got both"),
         ("--marginals --as html", "", "--marginals: expected --as jsonl, or columns without --spans"),
@@ -226,9 +226,9 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         (
             "--tokens syllables",
             "",
-            "tokens: expected one of auto, whitespace, words, characters, treebank, got 'syllables'",
+            "--tokens: expected one of auto, whitespace, words, characters, treebank, got 'syllables'",
         ),
-        ("--encoding klingon", "a\n", "encoding: expected a name that Python knows, got 'klingon'"),
+        ("--encoding klingon", "a\n", "--encoding: expected a name that Python knows, got 'klingon'"),
         ("nowhere.txt", "", "nowhere.txt: expected a file, got none of that name; check the path"),
         ("/sys", "", "/sys: expected files, got none; check the folder or the pattern"),
         ("", "a b\nc\n", '<stdin>:1: expected a token a line, got "a b", which may be text'),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tagline.readers import read_columns, read_conllu
+from tagline.readers import read_columns, read_conllu, read_jsonl
 
 from .commands import line_of, tagline
 
@@ -26,6 +26,24 @@ def test_a_raw_text_is_read_as_one_and_said_to_be(model: Path, tmp_path: Path) -
     unclear = line_of(tagline("tag", "-m", model, input="Anna lives in Rome\n"))
     assert "say --format text (a sentence a line) or --format columns (a token a line)" in unclear
     assert tagline("tag", "-m", model, "--format", "columns", input=TEXT).out.startswith("Anna\t")
+
+
+@pytest.mark.parametrize("text", ["2024-05-03 12:44 ERROR login failed for anna", "123 N Main St, Chicago, IL 60601"])
+def test_text_with_capitals_and_digits_is_not_tagged_as_one_token(model: Path, chunker: Path, text: str) -> None:
+    for path in (model, chunker):
+        assert "may be text" in line_of(tagline("tag", "-m", path, input=f"{text}\n"))
+    done = tagline("tag", "-m", model, "--tokens", "whitespace", input=f"{text}\n")
+    assert [line.split("\t")[0] for line in done.out.splitlines() if line] == text.split()
+    assert done.err == ""
+
+
+def test_columns_that_are_guessed_are_said_to_be(model: Path, chunker: Path) -> None:
+    guessed = tagline("tag", "-m", model, input="Anna NNP\n")
+    assert guessed.out.startswith("Anna\tNNP\t")
+    assert guessed.err == "<stdin>: read as columns, a token a line; say --format text where each line is a sentence\n"
+    for path, text in ((model, "Anna B-PER\n"), (chunker, "Anna nnp\n"), (chunker, "Anna nnp per\n")):
+        assert tagline("tag", "-m", path, input=text).err == ""
+    assert tagline("tag", "-m", model, "--format", "columns", input="Anna NNP\n").err == ""
 
 
 def test_what_comes_before_a_broken_sentence_is_written(model: Path, tmp_path: Path) -> None:
@@ -83,11 +101,12 @@ class TestFiles:
         other.parent.mkdir()
         for path in (a, other):
             path.write_text("Anna\n", encoding="utf-8")
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", a))
-        assert "which is also read" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", a))
+        assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
         clash = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "out"))
         assert "expected inputs of different names" in clash
-        full = line_of(tagline("tag", "-m", model, a, other, "-o", a))
+        (tmp_path / "full").touch()
+        full = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "full"))
         assert "expected a folder for the answers to 2 inputs, got the file" in full
         assert a.read_text() == "Anna\n"
         assert not (tmp_path / "out").exists()
@@ -126,6 +145,55 @@ class TestForms:
 
     def test_the_k_best_of_one_reading_is_refused(self, model: Path) -> None:
         assert "--k-best: expected --as columns" in line_of(tagline("tag", "-m", model, "-k", 2, "--as", "conllu"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    ['{"text": "Anna lives in Rome."}', '{"tokens": ["Anna", "lives", "in", "Rome"], "tags": ["O", "O", "O", "O"]}'],
+)
+@pytest.mark.parametrize("spans", [[], ["--spans"]])
+def test_json_lines_that_were_written_are_read_again(model: Path, tmp_path: Path, given: str, spans: list[str]) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    (tmp_path / "in.jsonl").write_text(given + "\n", encoding="utf-8")
+    assert tagline("tag", "-m", model, tmp_path / "in.jsonl", *spans, "-o", first).code == 0
+    assert tagline("tag", "-m", model, first, *spans, "-o", second).code == 0
+    written = json.loads(first.read_text(encoding="utf-8"))
+    corpus = read_jsonl(first)
+    assert (corpus.tokens, corpus.tags) == ([written["tokens"]], [written["tags"]])
+    assert tagline("describe", first).code == tagline("eval", second).code == 0
+    assert tagline("train", first, "-o", tmp_path / "m", "-q").code == 0
+
+
+def test_quiet_says_nothing(model: Path, tmp_path: Path) -> None:
+    done = tagline("tag", "-m", model, "-q", "--format", "text", "-o", tmp_path / "out", input=TEXT)
+    assert (done.out, done.err) == ("", "")
+    assert "wrote" in tagline("tag", "-m", model, "--format", "text", "-o", tmp_path / "out", input=TEXT).err
+
+
+@pytest.mark.parametrize("command", [["describe"], ["train", "-o", "m"], ["train", "-o", "m", "--tag-column", "tag"]])
+def test_a_table_with_commas_is_not_one_long_sentence(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text('tokens,tag\n"Anna","B-PER"\n' * 9, encoding="utf-8")
+    message = line_of(tagline(*command, "x.csv"))
+    assert message.startswith("x.csv: comma-separated values are not read as sentences")
+    assert "--format columns" in message
+
+
+def test_messages_name_options_and_not_arguments_of_functions(tmp_path: Path, model: Path, folder: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"Anna\n\xff\n")
+    assert "such as --encoding gb18030" in line_of(
+        tagline("tag", "-m", model, tmp_path / "bad.txt", "--encoding", "utf-8")
+    )
+    (tmp_path / "one.txt").write_text("Anna\n\nBob\n", encoding="utf-8")
+    for name in ("x", "3", "-1"):
+        words = ("train", "-o", tmp_path / "m", "--tag-column", name)
+        assert line_of(tagline(*words, tmp_path / "one.txt")).startswith(
+            f"--tag-column: {tmp_path / 'one.txt'} has one"
+        )
+        assert line_of(tagline(*words, folder / "two.txt")).startswith("--tag-column: expected a number from 1 to 2 or")
+    assert line_of(tagline("train", folder / "two.txt", "-o", tmp_path / "m", "--c2", -1)).startswith("--c2: ")
 
 
 @pytest.mark.parametrize("option", [["--docstart"], ["--comment", "-DOC"]])

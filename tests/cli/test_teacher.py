@@ -60,5 +60,5 @@ def test_a_teacher_is_not_overwritten(folder):
         {"teacher": str(folder / "teacher.tagline")},
         ["teacher"],
     )
-    with pytest.raises(InputError, match=r"-o: expected a file of its own, got .* which is also --teacher"):
+    with pytest.raises(InputError, match=r"--output: .* is also read, as --teacher"):
         train_file(plan)

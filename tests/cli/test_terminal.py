@@ -34,6 +34,10 @@ def test_errors_show_what_they_quote() -> None:
     assert issubclass(InputError, TaglineError)
 
 
+def test_a_line_break_in_what_is_quoted_does_not_break_a_message() -> None:
+    assert str(InputError("a\nb.template: no such file")) == r"a\nb.template: no such file"
+
+
 class TestWordsForPeople:
     def test_describe_inspect_and_explain(self, folder: Path, tmp_path: Path) -> None:
         text = (folder / "train.txt").read_text(encoding="utf-8") + f"{RED} B-{RED}\n"
@@ -51,7 +55,7 @@ class TestWordsForPeople:
 
     def test_quoted_lines(self, folder: Path, model: Path) -> None:
         (folder / "broken.txt").write_text(f"Anna X\n{RED}\n", encoding="utf-8")
-        assert SHOWN in line_of(tagline("tag", "-m", model, folder / "broken.txt"))
+        assert SHOWN in line_of(tagline("tag", "-m", model, "--format", "columns", folder / "broken.txt"))
 
 
 class TestData:

@@ -13,9 +13,17 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tagline import CRF, HMM, InputError
+from tagline import CRF, HMM, InputError, plots
 from tagline.drawing.series import plot_states
-from tagline.evaluation import evaluate, plot_confusion, plot_reliability, plot_types, reliability
+from tagline.evaluation import (
+    evaluate,
+    evaluate_spans,
+    evaluate_tokens,
+    plot_confusion,
+    plot_reliability,
+    plot_types,
+    reliability,
+)
 from tagline.evaluation.plots import plot_transitions
 
 GOLD, PREDICTED = [["B-PER", "I-PER", "O"]] * 3, [["B-PER", "O", "O"]] * 3
@@ -112,3 +120,39 @@ def test_probabilities_have_a_scale_of_their_own(drawn: dict[str, Any]) -> None:
     assert drawn["hmm"]().images[0].get_clim()[0] == 0
     low, high = drawn["transitions"]().images[0].get_clim()
     assert (low, high) == (-2, 2)
+
+
+def test_the_ending_of_a_name_is_the_kind_of_the_file(tmp_path: Path) -> None:
+    tokens = evaluate_tokens([["A", "B"]], [["A", "A"]])
+    beginnings = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "PNG": b"\x89PNG"}
+    for kind, beginning in beginnings.items():
+        first, second = (tmp_path / f"{n}.{kind}" for n in range(2))
+        for path in (first, second):
+            plot_confusion(tokens, path)
+        assert first.read_bytes().startswith(beginning)
+        assert first.read_bytes() == second.read_bytes()
+    for name in ("c.jpg", "c", "model.tagline", "c.html"):
+        with pytest.raises(InputError, match=r"path: .* \.png, \.svg, \.pdf; got "):
+            plot_confusion(tokens, tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_many_labels_make_no_endless_picture() -> None:
+    """The most frequent are drawn, and the title says how many are left out."""
+    names = [f"T{n:03d}" for n in range(120)]
+    gold = [[f"B-{name}"] * (n + 1) for n, name in enumerate(names)]
+    types = plot_types(evaluate_spans(gold, gold).by_type)
+    assert types.get_figure().get_figheight() < 20
+    assert len(types.get_yticklabels()) == 40
+    assert types.get_yticklabels()[-1].get_text().startswith("T119")
+    assert "80 left out" in types.get_title()
+    flat = [[name] * (n + 1) for n, name in enumerate(names)]
+    confusion = plot_confusion(evaluate_tokens(flat, flat))
+    assert [tick.get_text() for tick in confusion.get_xticklabels()] == names[60:]
+    assert "60 left out" in confusion.get_title()
+    weights = np.zeros((120, 120))
+    weights[7, 7] = 3.0
+    transitions = plots.transitions(weights, labels=names)
+    assert "T007" in [tick.get_text() for tick in transitions.get_xticklabels()]
+    assert len(transitions.get_xticklabels()) == 60
+    assert "60 left out" in transitions.get_title()

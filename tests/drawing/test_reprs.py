@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import tagline
-from tagline import CRF, HMM, Chain, Corpus, TrigramTagger, chain
+from tagline import CRF, HMM, Chain, Corpus, TrigramTagger, chain, evaluation
 from tagline.evaluation import evaluate
 from tagline.models.entities import Entity
 
@@ -85,6 +85,30 @@ def test_a_report() -> None:
     many = [[f"L{n:03d}" for n in range(300)]]
     assert len(str(evaluate(many, many, rule=None)).splitlines()) == 63
     assert str(evaluate([], []))
+
+
+def test_parts_of_an_evaluation() -> None:
+    gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-LOC", "O", "O"]]
+    scores = evaluation.evaluate_spans(gold, predicted)
+    counts = evaluation.sentence_counts(gold, predicted)
+    results: list[Any] = [
+        scores,
+        evaluation.find_mistakes(gold, predicted),
+        evaluation.evaluate_tokens(gold, predicted),
+        evaluation.evaluate_partial(gold, predicted),
+        evaluation.bootstrap_interval(counts, resamples=10),
+        evaluation.compare(counts, counts, resamples=10),
+        evaluation.reliability([0.9, 0.6], [True, False], bins=2),
+    ]
+    for result in results:
+        assert str(result) == result.text().rstrip("\n")
+        assert repr(result) == f"{type(result).__name__}({result.line()})"
+        assert "\n" not in repr(result)
+        assert Fragment(result._repr_html_()).words
+    (mistake,) = results[1].examples["type"]
+    assert str(mistake) == "sentence 0: PER 0–1 found as LOC 0–1"
+    assert repr(mistake) == f"Mistake({mistake})"
+    assert repr(results[1]) == "Mistakes(0 of 2 gold spans correct; 1 type, 1 missed)"
 
 
 def test_an_entity() -> None:

@@ -54,6 +54,41 @@ def test_stdout_is_what_the_script_prints(tmp_path: Path, capsys: pytest.Capture
         evaluate_files(tmp_path / "out.txt", script=True, scheme="BIOES")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna B-PER\nsings O\n",
+        "Anna NNP B-PER\nsings VB O\nhere RB O\n",
+        "the DT\ncat NN\nsat VB\non IN\na DT\nmat NN\n",
+        "O B-LOC\nhave O\npity O\n" + "word O\n" * 30,
+    ],
+)
+def test_a_file_without_predictions_is_refused(tmp_path: Path, text: str) -> None:
+    """Tokens are no gold labels for tags."""
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    for rest in ({}, {"tokens_only": True}, {"script": True}):
+        with pytest.raises(InputError, match=r"a\.txt: .* no predictions"):
+            evaluate_files(tmp_path / "a.txt", **rest)
+    evaluate_files(tmp_path / "a.txt", tmp_path / "a.txt")
+
+
+def test_labels_without_tokens_are_scored(tmp_path: Path) -> None:
+    for text in ("B-PER B-PER\nO O\n", "B-PER O\nI-PER O\n", "NN VB\nVB NN\n", "A B\n"):
+        (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+        assert evaluate_files(tmp_path / "a.txt").tokens is not None
+
+
+def test_json_lines_that_were_tagged_are_scored(tmp_path: Path) -> None:
+    line = {"text": "Anna sings", "tokens": ["Anna", "sings"], "gold_tags": ["B-PER", "O"], "tags": ["B-PER", "O"]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert evaluate_files(tmp_path / "a.jsonl").spans is not None
+    for gold in (None, ["O"], 3):
+        (tmp_path / "a.jsonl").write_text(json.dumps({**line, "gold_tags": gold}) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"a\.jsonl: .* no predictions"):
+            evaluate_files(tmp_path / "a.jsonl")
+    evaluate_files(tmp_path / "a.jsonl", tmp_path / "a.jsonl")
+
+
 def test_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "both.txt"
     strict = evaluate_files(path, strict=True)

@@ -23,7 +23,8 @@ COUNTS = {
     **{"columns": 300, "jsonl": 300, "conllu": 200, "text": 200, "tags": 200, "templates": 300, "vectors": 300},
     **{"dictionaries": 200, "subwords": 100, "toml": 20, "crf": 150, "crf-items": 100, "hmm": 100},
     **{"hmm-vectors": 80, "trigram": 100, "compiled": 80, "chain": 800, "bilstm": 12, "checkpoint": 6},
-    **{"memm": 80, "semicrf": 150, "questions": 250, "settings": 40, "arguments": 400},
+    **{"memm": 80, "semicrf": 150, "questions": 250, "settings": 40, "arguments": 400, "runs": 100},
+    **{"pickles": 200, "parquet": 120, "conversions": 200, "requests": 120},
 }
 """How many inputs of each door."""
 

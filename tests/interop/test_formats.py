@@ -130,3 +130,19 @@ def test_every_format_has_its_home() -> None:
             home = import_module(form.home)
             assert callable(home.read_crf)
             assert callable(getattr(home, "write_crf", None)) == form.written
+
+
+@pytest.mark.parametrize("command", [("crf_test", "-m"), ("crf_learn", "-C"), ("wapiti", "label", "-m")])
+@pytest.mark.parametrize("form", ["tagline", *WRITTEN])
+def test_commands_of_other_tools_name_a_model_that_is_not_theirs(
+    model: Any, form: str, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    wanted = {"crf_test": "crfpp", "crf_learn": "crfpp-text", "wapiti": "wapiti"}[command[0]]
+    path, words = tmp_path / "model", tmp_path / "words.txt"
+    write_model(model, path, form)
+    words.write_text("Anna\n\n")
+    done = run(*command, path, words if command[0] != "crf_learn" else tmp_path / "new")
+    assert (done.code == 0) == (form == wanted), done.err
+    if form != wanted:
+        assert "damaged" not in done.err
+        assert f"convert-model {path} FILE --to {wanted}" in done.err

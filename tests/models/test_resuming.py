@@ -209,7 +209,7 @@ def test_files_that_are_no_checkpoints(stopped: Path, tmp_path: Path) -> None:
         CRF().fit(X, y, checkpoint=tmp_path / "model")
     with pytest.raises(StorageError, match="expected a model, got a training checkpoint"):
         tagline.load(stopped / "crf")
-    with pytest.raises(StorageError, match="expected a place to write to"):
+    with pytest.raises(StorageError, match="there is no folder"):
         CRF(max_iterations=2).fit(X, y, checkpoint=tmp_path / "none" / "run")
 
 
@@ -309,3 +309,25 @@ def test_kill_9_in_mid_training(tmp_path: Path) -> None:
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [name for name, _, _ in lines] == ["lbfgs", "owlqn", "sgd", "ap", "hmm"]
     assert all(int(kills) >= 1 and same == "True" for _, kills, same in lines), done.stdout
+
+
+def test_a_disk_that_is_full_from_the_first_checkpoint_on_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("run: no room")
+
+    monkeypatch.setattr("tagline.training.running.checkpoints.write", full)
+    X, y = sentences()
+    model = CRF(max_iterations=3).fit(X, y, checkpoint=tmp_path / "run", save_every=0)
+    assert len(model.training_log_) == 3
+    assert "run: no room; training goes on without it" in caplog.text
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_pass(tmp_path: Path) -> None:
+    X, y = sentences()
+    (tmp_path / "file").touch()
+    for place in (tmp_path, f"{tmp_path}/run/", tmp_path / "none" / "run", tmp_path / "file" / "run"):
+        with pytest.raises(StorageError):
+            CRF(callbacks=[crash(1)]).fit(X, y, checkpoint=place)

@@ -155,3 +155,50 @@ def test_a_notebook_shows_it(crf: CRF) -> None:
     assert "<b>" not in crf.tag("Anna <b>Smith</b> lives in Rome.")._repr_html_()
     words = TrigramTagger().fit([["the", "cat"]], [["D", "N"]]).tag("the cat")
     assert "cat" in words._repr_html_()
+
+
+def test_known_entities_and_labels_hold(crf: CRF) -> None:
+    """An entity by its type is there whole and alone; a label holds for each of its tokens."""
+    found = crf.tag("Anna lives in New York today", known=[(14, 22, "PER"), (0, 4, "O")])
+    assert found.labels[0] == "O"
+    (entity,) = [entity for entity in found.entities or () if entity.start == 14]
+    assert (entity.text, entity.type, entity.probability) == ("New York", "PER", pytest.approx(1))
+    touching = crf.tag("Anna Smith lives", known=[(0, 4, "PER")])
+    assert (touching.tokens[0].label, touching.tokens[1].label) != ("B-PER", "I-PER")
+    sets = crf.tag("Anna lives", known=[(5, 10, {"B-LOC", "B-PER"})])
+    assert sets.tokens[1].label in ("B-LOC", "B-PER")
+
+
+def test_known_of_many_texts_is_that_of_each(crf: CRF) -> None:
+    """Rows and sentences of texts do not shift, also where a text has several sentences or none."""
+    texts = ["Anna sings. Rome calls.", "", "Rome calls"]
+    known = [[(12, 16, "PER")], None, [(0, 4, "O")]]
+    assert crf.tag(texts, known=known) == [crf.tag(text, known=row) for text, row in zip(texts, known, strict=True)]
+    assert crf.tag(texts, known=[None, [], None]) == crf.tag(texts)
+    assert [[(e.text, e.type) for e in found.entities or ()] for found in crf.tag(texts, known=known)][2] == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "known", "place"),
+    [
+        ("Anna Smith", [(0, 3, "PER")], r"known\[0\]: .*'Ann'.*\['Anna'\]"),
+        ("Anna Smith", [(0, 4, "O"), (0, 99, "PER")], r"known\[1\]: "),
+        ("Anna Smith", [(4, 0, "PER")], r"known\[0\]: "),
+        ("Anna Smith", [(0, 4, "GPE")], r"known\[0\]: .*'GPE'.*or a type: LOC, PER"),
+        ("Anna Smith", [(0, 4, "O"), (0, 10, "PER")], r"known\[1\]: the token 'Anna' is known twice"),
+        ("Anna Smith", [(0, "PER")], r"known\[0\]: expected \(start, end, label\)"),
+        ("Anna Smith", 3, r"known: "),
+        ("Anna sings. Rome calls.", [(0, 23, "O")], r"known\[0\]: .* two sentences"),
+        (["Anna", "Smith"], [[(0, 4, "O")]], r"known: expected a list for each of 2 texts"),
+        (["Anna", "Smith"], [None, [(0, 2, "O")]], r"known\[1\]\[0\]: "),
+    ],
+)
+def test_what_cannot_be_known_is_refused(crf: CRF, texts: Any, known: Any, place: str) -> None:
+    with pytest.raises(InputError, match=f"^{place}"):
+        crf.tag(texts, known=known)
+
+
+def test_every_kind_takes_known_labels(model: Any) -> None:
+    for label in model.labels_:
+        found = model.tag("Anna lives in Rome", known=[(5, 10, {label}), (14, 18, label)], split=False)
+        assert found.labels[1] == found.labels[3] == label

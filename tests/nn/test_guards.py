@@ -26,15 +26,50 @@ TAGS = torch.zeros(2, 3, dtype=torch.long)
         (EMISSIONS, TAGS.float(), None, "tags: expected integers"),
         (EMISSIONS, TAGS.bool(), None, r"tags: expected shape \[2, 3, 4\] for sets of labels"),
         (EMISSIONS, TAGS, TAGS[:, :2], "mask: expected shape"),
-        (EMISSIONS, TAGS + 4, None, "tags: expected 0 to 3 where the mask is on, got 4; mask such tokens"),
+        (
+            EMISSIONS,
+            TAGS + 4,
+            None,
+            "tags: expected 0 to 3 .*, got 4 at sentence 0, step 0; mask such tokens",
+        ),
         (EMISSIONS, TAGS - 1, None, "tags: expected 0 to 3 where the mask is on, got -1"),
-        (EMISSIONS * torch.nan, TAGS, None, r"emissions: expected finite scores, or -inf .* got nan at \[0, 0\]"),
+        (
+            EMISSIONS * torch.nan,
+            TAGS,
+            None,
+            "emissions: expected finite .* got nan at sentence 0, step 0, tag 0;",
+        ),
         (EMISSIONS.exp() * torch.inf, TAGS, None, "emissions: expected finite scores, .* got inf"),
     ],
 )
 def test_errors(emissions: Any, tags: Any, mask: Any, text: str) -> None:
     with pytest.raises(InputError, match=text):
         CRF(4).loss(emissions, tags, mask)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_places_are_those_of_the_given_tensors(batch_first: bool) -> None:
+    emissions, tags = torch.zeros(3, 4, 5), torch.zeros(3, 4, dtype=torch.long)
+    mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 0]], dtype=torch.bool)  # packed rows are others
+    transitions = torch.zeros(3, 4, 5, 5)
+    crf = CRF(5, batch_first=batch_first)
+
+    def loss(**changed: Any) -> Any:
+        values = {"emissions": emissions, "tags": tags, "mask": mask, **changed}
+        return crf.loss(**{name: value if batch_first else value.transpose(0, 1) for name, value in values.items()})
+
+    for name, value, place, told in (
+        ("emissions", emissions, (1, 3, 2), "got nan at sentence 1, step 3, tag 2;"),
+        ("transitions", transitions, (1, 2, 4, 0), "got nan at sentence 1, step 2, tag 4 to 0;"),
+    ):
+        wrong = value.clone()
+        wrong[place] = torch.nan
+        with pytest.raises(InputError, match=f"{name}: .* {told}"):
+            loss(**{name: wrong})
+    wrong = tags.clone()
+    wrong[2, 1] = 7
+    with pytest.raises(InputError, match="tags: expected 0 to 4 where the mask is on, got 7 at sentence 2, step 1;"):
+        loss(tags=wrong)
 
 
 def test_no_emissions() -> None:

@@ -260,6 +260,36 @@ def test_parts_that_do_not_fit(change: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "change", "grown"),
+    [
+        ("esm", {"position_embedding_type": "rotary"}, {"max_position_embeddings": 500_000_000}),
+        ("gpt_bigcode", {"n_embd": 8, "n_layer": 1, "n_head": 2}, {"n_positions": 40_000}),  # a square of them
+    ],
+)
+def test_tables_that_are_in_no_weights(
+    kind: str, change: dict[str, Any], grown: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused while the encoder is an outline without memory."""
+    small = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    config = {"model_type": kind, **small, "vocab_size": 20, "pad_token_id": 0, **change}
+    encoder = TransformerEncoder.from_parts({**config, **dict.fromkeys(grown, 40)})
+    config, state = encoder.encoder_config(), encoder.state_dict()
+    again = TransformerEncoder.from_parts(config, state)
+    for found, expected in zip(again.buffers(), encoder.buffers(), strict=True):
+        assert torch.equal(found, expected)
+    build = transformer._model_of
+    monkeypatch.setattr(transformer, "_model_of", lambda *parts: build(*parts) if _on_meta() else pytest.fail("built"))
+    size = max(grown.values())
+    state = {name: torch.zeros(size, 8) if value.shape[0] == 40 else value for name, value in state.items()}
+    with pytest.raises(InputError, match=r"^encoder: .*tables of [\d,]+ bytes"):
+        TransformerEncoder.from_parts({**config, **grown}, state)
+
+
+def _on_meta() -> bool:
+    return bool(torch.empty(0).is_meta)
+
+
+@pytest.mark.parametrize(
     "config",
     [
         {"model_type": "detr", "backbone": "somebody/code", "use_pretrained_backbone": True},

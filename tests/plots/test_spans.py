@@ -78,7 +78,7 @@ def test_refusals(model: CRF, tmp_path: Path) -> None:
     for arguments, how, message in (
         (("Anna", [Mark(0, 9, "PER")]), {}, "within the 4 characters"),
         (("Anna", [Mark(0, 4, "PER")]), {"k": 2}, "expected a model and a sentence"),
-        (("Anna", [Mark(0, 4, "PER")], tmp_path / "x.png"), {}, "ends in .html, .txt"),
+        (("Anna", [Mark(0, 4, "PER")], tmp_path / "x.png"), {}, "one of .html, .txt; got "),
         ((model,), {}, "sentence: expected a sentence or a text"),
         ((model, "Anna"), {"k": 0}, "k: expected"),
         ((model, 3), {}, "sentence: expected a text"),

@@ -223,7 +223,7 @@ def test_refusals(tmp_path: Path) -> None:
         (two, {"sentence": 0, "labels": ["a"]}, "labels: expected 2 names, got 1"),
         (two, {"sentence": 0, "tokens": "a"}, "tokens: expected a list"),
         (two, {"sentence": 0, "known": ["a"]}, "known: expected None"),
-        (two, {"sentence": 0, "path": tmp_path / "x.gif"}, r"ends in .svg, .png, .html, got .*x.gif"),
+        (two, {"sentence": 0, "path": tmp_path / "x.gif"}, r"one of .svg, .png, .pdf, .html; got .*x.gif"),
         (two, {"sentence": 0, "most": 0}, "most: expected"),
         (3, {}, "a Chain, or a model and a sentence"),
         (Chain(np.zeros((2000, 100)), np.zeros((100, 100))), {}, "up to 1,600 tokens for 100 labels, got 2,000"),

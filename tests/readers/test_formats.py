@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -189,3 +190,16 @@ def test_what_cannot_be_read_back_is_refused_with_its_place(write: Any, tmp_path
         with pytest.raises(InputError, match=r"sentence 1: expected a token without blanks to write in a column, got"):
             write(corpus, tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_json_lines_take_little_more_than_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["one", "of", "these", "words"], "tags": ["O", "O", "O", "O"]}\n' * 20_000)
+    tracemalloc.start()
+    try:
+        corpus = read_jsonl(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert corpus.num_tokens == 80_000
+    assert peak < 20_000 * 500

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tagline.errors import InputError
 from tagline.readers import read_columns, read_text
-from tagline.readers.looks import looks_like
+from tagline.readers.looks import Look, look_at, looks_like
 from tagline.readers.streams import StreamFormat, read_stream
 from tagline.readers.text import cut_by_script
 
@@ -162,11 +162,38 @@ def gather(parts: Iterator, found: list[str]) -> None:
         ("a X\nb", "columns"),
         ("我\n爱\n北\n京", "columns"),
         ("the det\ncat nsubj\nsat root\n. punct\n\nit nsubj\n", "columns"),
+        ("2024-05-03 12:44 ERROR login failed for anna", "unclear"),
+        ("2024-05-03 12:44 ERROR login failed for anna\n" * 9, "unclear"),
+        ("123 N Main St, Apt 4, Chicago, IL 60601", "unclear"),
+        ("123 N Main St, Apt 4, Chicago, IL", "unclear"),
+        ("Flight BA117 12-30", "unclear"),
         ("EU NNP B-ORG\nrejects VBZ O\nGerman JJ\ncall NN O\n. . O\nx NN O", "columns"),
     ],
 )
 def test_what_lines_look_like(text: str, truth: str) -> None:
     assert looks_like(text.split("\n")) == truth
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "look"),
+    [
+        ("Anna B-PER", 1, Look("columns")),
+        ("Anna NNP I-NP O\n", 1, Look("columns")),
+        ("Anna NNP", 1, Look("columns", sure=False)),
+        ("Austin TX\n", 1, Look("columns", sure=False)),
+        ("login failed\n" * 6, 1, Look("columns", sure=False)),
+        ("a b c\nd e f\n\n" * 3, 1, Look("columns", sure=False)),
+        ("a b c d e\n" * 6, 1, Look("unclear")),
+        ("a\tb\tc\td\te\n" * 6, 1, Look("columns", sure=False)),
+        ("Anna nnp", 2, Look("columns")),
+        ("Anna nnp per", 2, Look("columns")),
+        ("login failed for anna", 2, Look("unclear")),
+        ("Anna nnp x O", 2, Look("columns")),
+        ("She lives in Rome.\n" * 6, 2, Look("text")),
+    ],
+)
+def test_a_guess_that_is_not_certain_says_so(text: str, columns: int, look: Look) -> None:
+    assert look_at(text.split("\n"), columns=columns) == look
 
 
 def test_characters_in_a_line_are_text_where_tokens_are_characters() -> None:

@@ -90,7 +90,7 @@ class Soak:
     def _port(self, service: subprocess.Popen[bytes]) -> int:
         end = time.monotonic() + 60
         while time.monotonic() < end and service.poll() is None:
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)/  ", self.log.read_text()):
+            if found := re.search(r'"url": "http://127\.0\.0\.1:(\d+)/"', self.log.read_text()):
                 return int(found[1])
             time.sleep(0.05)
         raise AssertionError(self.log.read_text())
@@ -200,9 +200,8 @@ class Soak:
 
     def _quitter(self, rng: random.Random, connection: Any) -> None:
         body = json.dumps({"text": " ".join(self.texts), "marginals": True}).encode()
-        head = (
-            f"POST /v1/tag HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
+        head = f"POST /v1/tag HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as line:
             line.sendall((head.encode() + body)[: rng.choice([10, len(head), len(head) + 20, 10**6])])
             time.sleep(rng.random() * 0.01)

@@ -35,7 +35,7 @@ def start(log: Path, *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
         process = subprocess.Popen(command, stderr=stream)
     end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
-        if found := re.match(r"(http://\S+)/  ", log.read_text()):
+        if found := re.match(r'\{.*"event": "started", "url": "(http://\S+)/"', log.read_text()):
             return process, found[1]
         time.sleep(0.05)
     raise AssertionError(log.read_text())
@@ -140,10 +140,14 @@ def test_sigterm_lets_open_requests_finish(service: Any) -> None:
     process, url, _ = service
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as line:
-        line.sendall(b'POST /v1/stream HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n"Anna."\n\r\n')
+        line.sendall(
+            b"POST /v1/stream HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+            b'Content-Type: application/x-ndjson\r\n\r\n8\r\n"Anna."\n\r\n'
+        )
         answer = b""
         while b"Anna" not in answer:
-            answer += line.recv(4096)
+            answer += (part := line.recv(4096))
+            assert part, answer
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         line.sendall(b'7\r\n"Bob."\n\r\n0\r\n\r\n')

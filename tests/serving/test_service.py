@@ -18,6 +18,7 @@ from tagline.serving.settings import check_exposure
 from tagline.serving.shelf import named_models
 
 TEXT = "Maria Lindqvist met Peter Oduya in Oslo."
+LINES = {"Content-Type": "application/x-ndjson"}
 
 
 def test_models_describe_themselves(client: Any, crf: Any) -> None:
@@ -90,14 +91,14 @@ def test_a_stream_is_answered_line_by_line(client: Any, crf: Any) -> None:
         '{"texts": ["a", "b"]}',
         '"Bob 😀."',
     ]
-    answer = client.post("/v1/stream?offsets=utf-16", content="\n".join(lines).encode())
+    answer = client.post("/v1/stream?offsets=utf-16", content="\n".join(lines).encode(), headers=LINES)
     rows = [json.loads(line) for line in answer.text.splitlines()]
     assert [row.get("line") for row in rows] == [None, None, 3, 5, 6, None]
     assert [e["text"] for e in rows[0]["entities"]] == [e.text for e in crf.tag(TEXT).entities]
     assert [row["error"]["status"] for row in rows[2:5]] == [400, 422, 422]
     assert rows[5]["sentences"][0]["end"] == 7
-    assert client.post("/v1/stream?nonsense=1", content=b"").json()["field"] == "nonsense"
-    assert client.post("/v1/stream?model=x", content=b"").status_code == 404
+    assert client.post("/v1/stream?nonsense=1", content=b"", headers=LINES).json()["field"] == "nonsense"
+    assert client.post("/v1/stream?model=x", content=b"", headers=LINES).status_code == 404
 
 
 def limited(crf: Any, **limits: Any) -> Any:
@@ -111,7 +112,8 @@ def test_limits(crf: Any) -> None:
         assert (long.status_code, "up to 5 tokens" in long.json()["detail"]) == (413, True)
         chunks = (b"x" * 50 for _ in range(10))  # without a length
         assert client.post("/v1/tag", content=chunks, headers={"content-type": "application/json"}).status_code == 413
-        row = json.loads(client.post("/v1/stream", content=b'"' + b"x" * 300 + b'"\n"a"\n').text.splitlines()[0])
+        lines = b'"' + b"x" * 300 + b'"\n"a"\n'
+        row = json.loads(client.post("/v1/stream", content=lines, headers=LINES).text.splitlines()[0])
         assert row["error"]["status"] == 413
 
 
@@ -168,7 +170,7 @@ def test_a_slow_first_call_is_forgotten() -> None:
 
 def test_no_service_without_the_core(crf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagline.compiled.core", None)
-    with pytest.raises(TaglineError, match="expected the compiled core"):
+    with pytest.raises(TaglineError, match="the compiled core is missing"):
         create_app({"names": crf})
 
 
@@ -219,9 +221,9 @@ def test_texts_are_never_logged(crf: Any, caplog: Any) -> None:
     with caplog.at_level(logging.DEBUG, logger="tagline.serving"), limited(crf) as client:
         client.post("/v1/tag", json={"text": "Xyzzy Plugh"})
         client.post("/v1/tag", json={"text": "Xyzzy", "known": [{"token": 9, "label": "O"}]})
-        client.get("/v1/Xyzzy")
+        client.get("/v1/nowhere?text=Xyzzy")
     facts = [record.facts for record in caplog.records if hasattr(record, "facts")]
-    assert [(f["path"], f["status"]) for f in facts] == [("/v1/tag", 200), ("/v1/tag", 422), ("other", 404)]
+    assert [(f["path"], f["status"]) for f in facts] == [("/v1/tag", 200), ("/v1/tag", 422), ("/v1/nowhere", 404)]
     assert "Xyzzy" not in caplog.text + str(facts)
 
 

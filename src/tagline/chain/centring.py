@@ -6,12 +6,18 @@ What all labels of a token have in common says nothing of which is right: it is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
-from tagline.types import Chain, Float64Array, FloatArray
+from tagline.chain.checks import check_chain
+from tagline.types import Chain, Float64Array, FloatArray, sealed
 
 LARGE = 2.0**24  # scores beyond lose more than eight digits of a probability
 LOWEST = -9e289  # stands for differences that no chain holds
+
+Answer = TypeVar("Answer")
 
 
 def centred(chain: Chain) -> tuple[Chain, Float64Array]:
@@ -24,8 +30,8 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
     >>> near.emissions.tolist(), taken.tolist()
     ([[-2.0, 0.0]], [1.0000000000000002e+16])
     """
-    tables = chain.transitions, chain.start, chain.end
-    if _within(chain.emissions) and all(map(_within, tables)):
+    check_chain(chain)
+    if chain._highest <= LARGE and all(map(_none_below, (chain.emissions, chain.transitions, chain.start, chain.end))):
         return chain, np.zeros(chain.num_sentences)
     tokens = _largest(chain.emissions)
     pairs = _largest(chain.transitions, (-2, -1))
@@ -40,8 +46,8 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
     sums = np.concatenate([[0.0], np.cumsum(tokens + steps)])
     taken = np.where(chain.lengths > 0, sums[chain.offsets[1:]] - sums[chain.offsets[:-1]] + first + last, 0.0)
     near = Chain(
-        _less(chain.emissions, tokens[:, None]),
-        _less(chain.transitions, pairs[..., None, None]),
+        sealed(_less(chain.emissions, tokens[:, None])),
+        sealed(_less(chain.transitions, pairs[..., None, None])),
         _less(chain.start, first),
         _less(chain.end, last),
         chain.offsets,
@@ -49,9 +55,47 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
     return near, taken
 
 
-def _within(scores: FloatArray) -> bool:
-    """Whether no score is large, by two quick looks; −∞ asks for a closer one."""
-    return not scores.size or (scores.max() <= LARGE and scores.min() >= -LARGE)
+def answer_centred(
+    chain: Chain,
+    question: Callable[[Chain], Answer],
+    may_be_far: Callable[[Answer], bool],
+    put_back: Callable[[Answer, Float64Array], Answer] = lambda answer, taken: answer,
+) -> Answer:
+    """Ask about a chain, and where its scores are far from 0 about the centred one.
+
+    Ordinary scores are not read once more for that.
+
+    Arguments:
+        may_be_far: whether an answer comes from scores far below 0; those above are known.
+        put_back: add what was taken from each sentence, ``[B]``, to an answer about the centred chain.
+    """
+    check_chain(chain)
+    if chain._highest <= LARGE:
+        answer = question(chain)
+        if not may_be_far(answer):
+            return answer
+    near, taken = centred(chain)
+    if near is not chain:
+        return put_back(question(near), taken)
+    return answer if chain._highest <= LARGE else question(chain)
+
+
+def beyond(totals: Float64Array) -> bool:
+    """Whether log Z or the best score ``[B]`` of some sentence is beyond `LARGE`."""
+    return bool(np.abs(totals).max(initial=0.0) > LARGE)
+
+
+def from_beyond(log_likelihood: Float64Array) -> bool:
+    """Whether score − log Z ``[B]`` may be a difference of numbers beyond `LARGE`.
+
+    Such a difference is a multiple of the distance between numbers half as large; others hardly ever are, except 0.
+    """
+    return not np.all(log_likelihood % np.spacing(LARGE / 2))
+
+
+def _none_below(scores: FloatArray) -> bool:
+    """Whether no score is far below 0, by a quick look; −∞ asks for a closer one."""
+    return not scores.size or bool(scores.min() >= -LARGE)
 
 
 def _largest(scores: FloatArray, axes: int | tuple[int, int] = -1) -> Float64Array:

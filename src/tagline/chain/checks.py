@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.chain.memory import check_room, shown_count
 from tagline.errors import InputError, NoPathError
 from tagline.readers.arguments import is_listing
 from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array, place_of
+
+SAMPLE_BYTES = 24  # of a token of a sample: its random number, its label, and what else is made of it
 
 
 def as_labels(chain: Chain, labels: ArrayLike) -> IntArray:
     """Return the labels ``[N]`` of a chain as int64, or say which one is out of range."""
-    return as_label_array(labels, chain.num_tokens, chain.num_labels)
+    return as_label_array(labels, chain.num_tokens, chain.num_labels, chain.offsets)
 
 
-def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntArray:
+def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int, offsets: IntArray | None = None) -> IntArray:
     """Return labels ``[num_tokens]`` as int64, or say which one is out of range."""
     try:
         numbers = np.asarray(labels)
@@ -36,7 +39,8 @@ def as_label_array(labels: ArrayLike, num_tokens: int, num_labels: int) -> IntAr
         return np.empty(0, np.int64)
     if numbers.min() < 0 or numbers.max() >= num_labels:
         n = int(((numbers < 0) | (numbers >= num_labels)).argmax())
-        raise InputError(f"labels[{n}]: expected 0 to {num_labels - 1}, got {numbers[n]}")
+        place = f"labels[{n}]" + ("" if offsets is None else place_of(offsets, n))
+        raise InputError(f"{place}: expected 0 to {num_labels - 1}, got {numbers[n]}")
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
@@ -53,6 +57,26 @@ def as_uniforms(chain: Chain, uniforms: ArrayLike) -> Float64Array:
         s, n = wrong[0]
         raise InputError(f"uniforms[{s}, {n}]: expected a number in [0, 1), got {numbers[s, n]}")
     return numbers
+
+
+def check_chain(chain: Any, wanted: type = Chain) -> None:
+    """Raise unless a question is about one chain."""
+    if isinstance(chain, wanted):
+        return
+    if isinstance(chain, Iterator) or is_listing(chain):
+        raise InputError(
+            f"chain: expected one {wanted.__name__}, got {type(chain).__name__}; model.chains(X) yields a chain for "
+            "each block of sentences: ask about each of them in turn"
+        )
+    raise InputError(f"chain: expected a {wanted.__name__}, got {type(chain).__name__}")
+
+
+def draw_uniforms(count: int, num_tokens: int, random: np.random.Generator) -> Float64Array:
+    """Draw the random numbers ``[count, N]`` of samples, where these fit into memory."""
+    what = f"count: {shown_count(count)} labellings of {num_tokens:,} tokens each"
+    remedy = "draw fewer at once"
+    check_room(count * max(num_tokens, 1) * SAMPLE_BYTES, what, remedy)
+    return random.random((count, num_tokens))
 
 
 def as_count(name: str, value: int, least: int, most: int | None = None) -> int:

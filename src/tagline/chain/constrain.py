@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.chain.checks import as_label_set
+from tagline.chain.checks import as_label_set, check_chain
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
 from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, LabelSet, as_array
+from tagline.types import BoolArray, Chain, LabelSet, as_array, place_of, sealed
 
 
 def constrain(
@@ -45,6 +45,7 @@ def constrain(
     >>> viterbi(constrain(free, known=[-1, 1, -1], transitions=[[True, True], [False, True]])).labels.tolist()
     [0, 1, 1]
     """
+    check_chain(chain)
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected those of tagline.readers.schemes.legal, got {shown_value(rules)}")
     if rules is not None:
@@ -64,7 +65,7 @@ def constrain(
 
 
 def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
-    return np.where(allowed, scores, scores.dtype.type(-np.inf))
+    return sealed(np.where(allowed, scores, scores.dtype.type(-np.inf)))
 
 
 def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
@@ -114,5 +115,6 @@ def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     labels = labels.astype(np.int64) if not N else labels
     wrong = np.flatnonzero(labels >= L)
     if len(wrong):
-        raise InputError(f"known[{wrong[0]}]: expected labels up to {L - 1}, got {labels[wrong[0]]}")
+        place = f"known[{wrong[0]}]{place_of(chain.offsets, int(wrong[0]))}"
+        raise InputError(f"{place}: expected labels up to {L - 1}, got {labels[wrong[0]]}")
     return np.asarray((labels < 0)[:, None] | (labels[:, None] == np.arange(L)), np.bool_)

@@ -6,20 +6,22 @@ definition and the stand-in where the core is missing. The functions below hold 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
-from tagline.chain.centring import LARGE, centred
-from tagline.chain.checks import as_count
+from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
+from tagline.chain.checks import as_count, check_chain, draw_uniforms
 from tagline.chain.choice import EngineChoice
+from tagline.chain.memory import check_ranked, check_room
 from tagline.errors import InputError
 from tagline.readers.arguments import random_generator
 from tagline.readers.sources import shown_value
@@ -27,6 +29,7 @@ from tagline.types import (
     Chain,
     Counts,
     Float64Array,
+    FloatArray,
     Gradients,
     IntArray,
     Marginals,
@@ -34,9 +37,12 @@ from tagline.types import (
     RankedPaths,
     SpanQuery,
     ViterbiTable,
+    sealed,
 )
 
 ENGINES = ("native", "naive")
+
+WithLogZ = TypeVar("WithLogZ", Marginals, Counts)
 
 
 def _require(name: str, source: str) -> None:
@@ -91,6 +97,16 @@ def using_engine(name: str) -> AbstractContextManager[None]:
     return _choice.using(name)
 
 
+def _with_log_z(chain: Chain, question: Callable[[Chain], WithLogZ]) -> WithLogZ:
+    """Ask for probabilities or counts with log Z, of scores of any size."""
+    return answer_centred(
+        chain,
+        question,
+        lambda answer: beyond(answer.log_z),
+        lambda answer, taken: replace(answer, log_z=answer.log_z + taken),
+    )
+
+
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     """Sum the scores along a labelling.
 
@@ -105,6 +121,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     >>> chain.score(sentence, [0, 1]).tolist()  # 1.0 + 1.0 + 0.5
     [2.5]
     """
+    check_chain(chain)
     return _backend().score(chain, labels)
 
 
@@ -116,7 +133,12 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
     0.6931471805599453
     """
-    return _backend().log_partition(chain, allow_no_path=allow_no_path)
+    return answer_centred(
+        chain,
+        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
+        beyond,
+        lambda log_z, taken: log_z + taken,
+    )
 
 
 def forward(chain: Chain) -> Float64Array:
@@ -128,6 +150,7 @@ def forward(chain: Chain) -> Float64Array:
     >>> alpha.round(4).tolist()  # the sum over the last row is log Z
     [[1.0, 0.5], [3.0444, 2.7014]]
     """
+    check_chain(chain)
     return _backend().forward(chain)
 
 
@@ -140,6 +163,7 @@ def backward(chain: Chain) -> Float64Array:
     >>> beta.round(4).tolist()
     [[2.1444, 2.041], [0.0, 0.0]]
     """
+    check_chain(chain)
     return _backend().backward(chain)
 
 
@@ -151,11 +175,14 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     >>> marginals(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])).nodes.tolist()
     [[0.5, 0.5]]
     """
-    answer: Marginals = _backend().marginals(chain, edges=edges)
-    if abs(answer.log_z).max(initial=0.0) <= LARGE:
-        return answer
-    near = centred(chain)[0]
-    return answer if near is chain else replace(_backend().marginals(near, edges=edges), log_z=answer.log_z)
+    check_chain(chain)
+    if edges:
+        check_room(
+            chain.num_tokens * chain.num_labels**2 * (chain.emissions.itemsize if _choice.name == "native" else 24),
+            f"marginals: probabilities of {chain.num_labels}^2 pairs of labels at {chain.num_tokens:,} tokens",
+            "ask about fewer sentences at once, or for expected_counts, which are sums",
+        )
+    return _with_log_z(chain, lambda near: _backend().marginals(near, edges=edges))
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -166,7 +193,12 @@ def viterbi(chain: Chain) -> Paths:
     >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
     [0, 1]
     """
-    return _backend().viterbi(chain)
+    return answer_centred(
+        chain,
+        _backend().viterbi,
+        lambda best: beyond(best.scores),
+        lambda best, taken: replace(best, scores=best.scores + taken),
+    )
 
 
 def viterbi_table(chain: Chain) -> ViterbiTable:
@@ -176,6 +208,7 @@ def viterbi_table(chain: Chain) -> ViterbiTable:
     >>> table.scores.tolist(), table.back.tolist()
     ([[1.0, 0.5], [1.6, 2.0]], [[-1, -1], [0, 0]])
     """
+    check_chain(chain)
     return _module("naive").viterbi_table(chain)
 
 
@@ -190,10 +223,12 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     >>> best.labels.tolist(), best.probabilities.round(4).tolist()
     ([[0, 1], [0, 0]], [0.3394, 0.3071])
     """
+    check_chain(chain)
+    check_ranked(as_count("k", k, 1), chain.lengths, lambda: log_counts(chain))
     near, taken = centred(chain)
     try:
         ranked: list[RankedPaths] = _backend().k_best(near, k)
-    except MemoryError:
+    except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected labellings that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
             "sentences; ask for fewer, or about fewer sentences at once"
@@ -201,6 +236,16 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     if near is chain:
         return ranked
     return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
+
+
+def log_counts(chain: Chain) -> Float64Array:
+    """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
+
+    def legal(scores: FloatArray) -> FloatArray:
+        return sealed(np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype)))
+
+    emissions, transitions, start, end = map(legal, (chain.emissions, chain.transitions, chain.start, chain.end))
+    return log_partition(Chain(emissions, transitions, start, end, chain.offsets), allow_no_path=True)
 
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
@@ -229,14 +274,8 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
     >>> chain.sample_paths(sure, 3, seed=0).tolist()
     [[0, 1], [0, 1], [0, 1]]
     """
-    rows = as_count("count", count, 0)
-    random = random_generator(seed)
-    try:
-        uniforms = random.random((rows, chain.num_tokens))
-    except (MemoryError, ValueError):  # more than there is, more than an array holds
-        got = f"{shown_value(rows)} of {chain.num_tokens} tokens each"
-        raise InputError(f"count: expected labellings that fit into memory, got {got}; draw fewer at once") from None
-    return sample(chain, uniforms)
+    check_chain(chain)
+    return sample(chain, draw_uniforms(as_count("count", count, 0), chain.num_tokens, random_generator(seed)))
 
 
 def entropy(chain: Chain) -> Float64Array:
@@ -287,7 +326,7 @@ def expected_counts(chain: Chain) -> Counts:
     >>> chain.expected_counts(even).transitions.tolist()  # two transitions, four pairs of labels
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    return _backend().expected_counts(chain)
+    return _with_log_z(chain, _backend().expected_counts)
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
@@ -301,4 +340,8 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     >>> chain.gradients(even, [0, 0, 1]).transitions.tolist()
     [[0.5, 0.5], [-0.5, -0.5]]
     """
-    return _backend().gradients(chain, labels)
+    return answer_centred(
+        chain,
+        lambda near: _backend().gradients(near, labels),
+        lambda slopes: from_beyond(slopes.log_likelihood),
+    )

@@ -180,10 +180,11 @@ def _posterior(sentence: _SentenceScores) -> tuple[Float64Array, Float64Array, f
     if np.isneginf(log_z):
         raise no_path(sentence.index)
     edges = np.zeros((*alpha.shape, alpha.shape[1]))
-    for t in range(1, len(sentence)):
-        into = sentence.transitions[t] + (sentence.emissions[t] + beta[t])
-        edges[t] = np.exp(alpha[t - 1][:, None] + into - log_z)
-    return np.exp(alpha + beta - log_z), edges, log_z
+    with np.errstate(over="ignore"):  # scores that are far from 0; `dispatch` asks about them once more
+        for t in range(1, len(sentence)):
+            into = sentence.transitions[t] + (sentence.emissions[t] + beta[t])
+            edges[t] = np.exp(alpha[t - 1][:, None] + into - log_z)
+        return np.exp(alpha + beta - log_z), edges, log_z
 
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:

@@ -16,7 +16,7 @@ import numpy as np
 from tagline import compiled
 from tagline.chain import dispatch
 from tagline.errors import InputError, NoPathError
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, Paths
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, Paths, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class SymbolChain:
         rows = np.concatenate([self.table, np.zeros((1, self.table.shape[1]))])[self.ids]
         if allowed is not None:
             rows = np.where(allowed, rows, -np.inf)
-        return Chain(rows, self.transitions, self.start, self.end, self.offsets)
+        return Chain(sealed(rows), self.transitions, self.start, self.end, self.offsets)
 
     def arrays(self) -> tuple[Float64Array, IntArray, Float64Array, Float64Array, Float64Array, IntArray]:
         """Return all of it, as the compiled core takes it."""
@@ -65,27 +65,24 @@ def log_partition(chain: SymbolChain) -> Float64Array:
     """Compute log Z, ``[B]``; −∞ where no labelling is legal."""
     if dispatch.engine() != "native":
         return dispatch.log_partition(chain.as_chain(), allow_no_path=True)
-    assert compiled.core is not None
     with naming_sentences():
-        return np.asarray(compiled.core.symbol_log_partition(*chain.arrays()))
+        return np.asarray(compiled.require().symbol_log_partition(*chain.arrays()))
 
 
 def viterbi(chain: SymbolChain) -> Paths:
     """Find the best labelling of each sentence."""
     if dispatch.engine() != "native":
         return dispatch.viterbi(chain.as_chain())
-    assert compiled.core is not None
     with naming_sentences():
-        return Paths(*compiled.core.symbol_viterbi(*chain.arrays()))
+        return Paths(*compiled.require().symbol_viterbi(*chain.arrays()))
 
 
 @contextmanager
 def naming_sentences() -> Iterator[None]:
     """Say which sentence has no legal path, and what else the core refuses."""
-    assert compiled.core is not None
     try:
         yield
-    except compiled.core.NoPath as error:
+    except compiled.require().NoPath as error:
         raise NoPathError(
             f"sentence {error}: expected observations that some path of states explains, got probability 0; "
             "smooth the emissions or allow more transitions"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
@@ -11,13 +12,16 @@ def main() -> None:
     from tagline.cli.foreign import TOOLS
     from tagline.cli.foreign import run as run_foreign
     from tagline.cli.language import asked_for, phrase, use
-    from tagline.errors import TaglineError
+    from tagline.cli.signals import Ended, raise_on_signals
+    from tagline.cli.speech import let_go
+    from tagline.errors import TaglineError, visible
 
     words = sys.argv[1:]
     use(asked_for())
     shell = os.environ.get("_TAGLINE_COMPLETE")  # a shell asks what a word may become: nothing is run
     if words and words[0] in TOOLS and not shell:
         sys.exit(run_foreign(words[0], words[1:]))
+    raise_on_signals()
     try:
         if shell:
             from tagline.cli.completion import answer
@@ -26,17 +30,24 @@ def main() -> None:
         from tagline.cli.app import run
 
         run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except TaglineError as error:
         sys.exit(f"tagline: {phrase(str(error))}")
     except ImportError as error:
         sys.exit(f"tagline: {phrase(_missing(error))}")
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python still has to write when it ends
+        let_go()
         sys.exit(1)
     except OSError as error:
-        sys.exit(f"tagline: {error.filename or 'file'}: {error.strerror or error}")
+        if error.filename is None:  # files have names: it is standard output that help could not be written to
+            let_go()
+        place = "standard output: " if error.filename is None else f"{error.filename}: "
+        sys.exit(f"tagline: {phrase(visible(f'{place}{error.strerror or error}'))}")
     except KeyboardInterrupt:
         sys.exit(130)
+    except Ended as ended:
+        signal.raise_signal(ended.number)  # whoever sent it sees that it was obeyed
 
 
 # What commands need, and what pip installs for it; the base package has rich, but source files alone do not.

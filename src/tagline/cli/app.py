@@ -6,9 +6,10 @@ import io
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -18,6 +19,7 @@ from tagline.cli.arguments import Command, at_once, command_of, files, option
 from tagline.cli.language import phrase
 from tagline.cli.speech import put, say
 from tagline.cli.usage import complain, show_help
+from tagline.errors import DataWarning
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -147,6 +149,21 @@ class _Warnings(logging.Handler):
         say(f"warning: {record.getMessage()}", err=True)
 
 
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning about data as the command's own; others as Python does, with their place in the code."""
+    if issubclass(category, DataWarning):
+        say(f"warning: {message}", err=True)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+
+
 class _Encodings(logging.Handler):
     """Says how a file is read that is not UTF-8; once, where it is read twice."""
 
@@ -166,6 +183,7 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # files and pipes get UTF-8, a terminal what it can show
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    warnings.showwarning = _say_warning
     logging.getLogger("tagline").addHandler(logging.NullHandler())  # the commands say themselves what they skip
     for part in ("tagline.training", "tagline.embeddings"):
         logging.getLogger(part).handlers = [_Warnings(logging.WARNING)]

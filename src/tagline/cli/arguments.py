@@ -18,7 +18,11 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import click
 
 from tagline.cli.language import paragraphs, phrase
+from tagline.cli.overwriting import STREAM, check_apart
 from tagline.cli.usage import show_help
+from tagline.errors import InputError
+from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.writing import check_writable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -42,6 +46,8 @@ class Declaration:
         between: the least and the greatest number.
         alone: what a value looks like of an option that may also be given without one, and is empty text then.
         values: what shells complete; names of files if left out.
+        file: `READ`, `WRITTEN` or `FILLED` (a folder) where the value names files: a command does not write over
+            what it reads, and files that cannot be written are refused before it begins.
     """
 
     flags: tuple[str, ...] = ()
@@ -51,6 +57,7 @@ class Declaration:
     between: tuple[int, int] | None = None
     alone: re.Pattern[str] | None = None
     values: Values = ()
+    file: str = ""
 
     @property
     def text(self) -> str:
@@ -63,9 +70,9 @@ def option(*flags: str, **rest: Any) -> Declaration:
     return Declaration(flags or ("--",), **rest)
 
 
-def argument(*, help: str, metavar: str = "") -> Declaration:
+def argument(**rest: Any) -> Declaration:
     """Declare an argument."""
-    return Declaration(help=help, metavar=metavar)
+    return Declaration(**rest)
 
 
 class Option(click.Option):
@@ -204,19 +211,44 @@ class Command(click.Command):
 def command_of(name: str, function: Callable[..., None]) -> Command:
     """Make a command of a function, whose documentation is the help."""
     signature = inspect.signature(function, eval_str=True).parameters.values()
+    parameters = [_parameter(parameter) for parameter in signature if parameter.annotation is not Named]
+    options = [parameter for parameter in parameters if isinstance(parameter, Option)]
     wants_named = [parameter.name for parameter in signature if parameter.annotation is Named]
 
     def run(**values: Any) -> None:
-        context = click.get_current_context()
-        given = [
-            name for name in values if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        ]
-        options = {parameter.name for parameter in context.command.params if isinstance(parameter, Option)}
-        values |= dict.fromkeys(wants_named, Named(name for name in given if name in options))
-        function(**values)
+        _check_files(parameters, values)
+        source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
+        names = {parameter.name for parameter in options}
+        named = Named(name for name in values if name in names and source(name) is typed)
+        try:
+            function(**values, **dict.fromkeys(wants_named, named))
+        except InputError as error:
+            error.args = (_with_options(str(error), options),)
+            raise
 
-    parameters = [_parameter(parameter) for parameter in signature if parameter.name not in wants_named]
     return Command(name, params=parameters, help=inspect.cleandoc(function.__doc__ or ""), callback=run)
+
+
+def _check_files(parameters: Iterable[Option | Argument], values: dict[str, Any]) -> None:
+    """Raise where a command would write over what it reads, or cannot write."""
+    paths: dict[str, dict[str, Any]] = {"": {}, READ: {}, WRITTEN: {}, FILLED: {}}
+    for parameter in parameters:
+        place = parameter.opts[-1] if isinstance(parameter, Option) else parameter.human_readable_name
+        paths[parameter.declared.file][place] = values[parameter.name]
+    check_apart(paths[READ], paths[WRITTEN] | paths[FILLED])
+    for place, path in paths[WRITTEN].items():
+        if path not in (None, STREAM):
+            check_writable(path, place)
+
+
+def _with_options(message: str, options: Iterable[Option]) -> str:
+    """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
+    for option in options:
+        place = option.opts[-1]
+        argument = rf"(?:{'|'.join(map(re.escape, {option.name, place.removeprefix('--').replace('-', '_')}))})"
+        message = re.sub(rf"^{argument}: ", f"{place}: ", message)
+        message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{place} \1", message)
+    return message
 
 
 def _parameter(parameter: inspect.Parameter) -> Option | Argument:

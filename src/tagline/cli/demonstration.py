@@ -14,6 +14,7 @@ from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
 from tagline.drawing.spans import TERMINAL, bracketed, shades
+from tagline.errors import InputError
 from tagline.evaluation.report import evaluate
 from tagline.features.templates.sets import load_set
 from tagline.models.crf.estimator import CRF
@@ -43,7 +44,10 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     """
     out = console or Console(highlight=False)
     if keep is not None:
-        Path(keep).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(keep).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--keep: {keep} cannot be a folder: {error.strerror}; name another place") from None
     train, test = make_entities(TRAINING), make_entities(TEST, seed=1, split="test")
     _title(out, "A corpus that the package writes itself, English and Chinese in turn")
     for sentence in train[:2]:

@@ -20,6 +20,9 @@ EXTRAS = {
     "transformers": ("transformers", "tokenizers"),
     "onnx": ("onnx", "onnxscript"),
     "plot": ("matplotlib",),
+    "spacy": ("spacy",),
+    "web": ("fastapi", "uvicorn", "pydantic", "prometheus-client"),
+    "ray": ("ray",),
 }
 BESIDE = ("triton", "onnxruntime", "pandas", "polars", "datasets")  # used where they are there
 VARIABLES = (
@@ -118,7 +121,7 @@ def examine(*, gpu: bool = True) -> Health:
             return None
 
     if compiled.core is None:
-        problems.append(f"core: expected the compiled core, got none, so that all is slow; {REBUILD}")
+        problems.append(f"core: the compiled core is missing, so that all is slow; {REBUILD}")
     packages = {name: _version(name) for names in (BASE, *EXTRAS.values(), BESIDE) for name in names}
     missing = {extra: [name for name in names if packages[name] is None] for extra, names in EXTRAS.items()}
     return Health(

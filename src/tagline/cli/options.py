@@ -94,6 +94,7 @@ def _parameter(setting: Option) -> inspect.Parameter:
         *setting.flags or (setting.flag,),
         help=setting.help,
         panel=setting.panel,
+        file=setting.file,
         values=setting.possible if setting.choices else (),
     )
     annotation = setting.type if setting.default is not None else setting.type | None

@@ -91,7 +91,7 @@ def tag_shards(
     if workers is not None and workers < 1:
         raise InputError(f"--workers: expected 1 or more, got {workers}")
     questions = replace(questions, output=output_for(paths, source, questions))
-    targets = targets_of(os.path.join(folder, ""), paths, str(questions.output))
+    targets = targets_of(os.path.join(folder, ""), paths, str(questions.output), {"--model": model})
     shards = [Shard.of(inputs[0], str(target)) for target, inputs in targets]
     load_tagger(model)  # what is wrong with it is said before Ray is started
     work = TagWork(os.path.abspath(model), digest_of(model), questions, source)
@@ -114,7 +114,7 @@ def tag_shards(
         done = sum(os.path.exists(shard.target) for shard in shards)
         say(f"stopped; {done} of {len(shards)} files are tagged: the same command goes on with the others", err=True)
         raise SystemExit(130) from None
-    _report(shards, outcomes, skipped, folder)
+    _report(shards, outcomes, skipped, folder, quiet)
 
 
 def _absolute(shard: Shard) -> Shard:
@@ -122,7 +122,7 @@ def _absolute(shard: Shard) -> Shard:
     return replace(shard, target=os.path.abspath(shard.target))
 
 
-def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, folder: str) -> None:
+def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, folder: str, quiet: bool) -> None:
     skipped += sum(outcome.skipped for outcome in outcomes)
     if skipped:
         say(
@@ -134,7 +134,8 @@ def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, 
             f"node {broken[0].node}: {broken[0].error}; {len(broken)} of {len(shards)} files were not tagged: mend "
             "what is wrong and run the command again, it keeps the others"
         )
-    say(f"wrote {len(shards)} files to {folder}", err=True)
+    if not quiet:
+        say(f"wrote {len(shards)} files to {folder}", err=True)
 
 
 class _Progress:

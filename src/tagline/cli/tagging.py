@@ -110,6 +110,7 @@ class Source:
         split: whether lines of raw text are split into sentences.
         documents: where documents are, for models that read them: a column, or a file with the number of sentences of
             each; None for -DOCSTART- lines.
+        auto: what ``auto`` stands for, where a service says how it cuts texts.
     """
 
     form: str | None = None
@@ -120,12 +121,25 @@ class Source:
     block: int = BLOCK_BYTES
     split: bool = False
     documents: str | None = None
+    auto: str = AUTO
 
     def format_for(self, path: PathLike, model: Model, cut: Cut) -> StreamFormat:
-        """Return how one input is read; a model of several columns has no use for raw text."""
-        form, sure = format_of(path, self.form), self.form is not None or model.input_.columns > 1
+        """Return how one input is read."""
+        form, columns = format_of(path, self.form), model.input_.columns
+        if form == "columns" and self.form is None and self.tokens != AUTO:
+            form = "text"  # what is cut into tokens is no column
         single = len(cut("\u4e2d\u6587")) == 2
-        return StreamFormat(form, sure, single, self.encoding, self.comment, self.docstart, self.block, self.split)
+        return StreamFormat(
+            form,
+            self.form is not None,
+            single,
+            self.encoding,
+            self.comment,
+            self.docstart,
+            self.block,
+            self.split,
+            columns,
+        )
 
 
 @dataclass(frozen=True)
@@ -175,7 +189,7 @@ def tag_stream(
         )
     reading = _reading(model, needed=ask.spans) if ask.spans or output not in ("columns", "jsonl") else None
     style = _style(output, ask, [str(label) for label in model.labels_] if reading is None else reading.types)
-    cut = cut_for(model, source.tokens)
+    cut = cut_for(model, source.auto if source.tokens == AUTO else source.tokens)
     yield style.head
     for path in paths:
         sentences = 0

@@ -6,8 +6,11 @@ A file appears whole at the end. Where an input breaks off, what was answered be
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
+from tagline.cli.overwriting import check_apart
 from tagline.cli.speech import put
 from tagline.errors import InputError, TaglineError
 from tagline.readers.packing import plain_name
@@ -19,23 +22,28 @@ ENDINGS = {
 }
 
 
-def targets_of(output: str | None, paths: Sequence[str], form: str) -> list[tuple[str | None, list[str]]]:
+def targets_of(
+    output: str | None, paths: Sequence[str], form: str, read: Mapping[str, Any] = MappingProxyType({})
+) -> list[tuple[str | None, list[str]]]:
     """Say which inputs go to which file; None stands for standard output.
 
     Arguments:
         output: a file, or a folder: one that is there, one whose name ends with a slash, or where there are several
             inputs.
         form: that is written; it chooses the ending of files in a folder.
+        read: other files that are read, by their options.
     """
     if output is None or output == "-":
         return [(None, list(paths))]
     if not output:
         raise InputError("--output: expected the name of a file or folder, got none")
+    read = {"FILES": paths, **read}
     if len(paths) == 1 and not output.endswith("/") and not os.path.isdir(output):
-        _check_apart(output, paths)
+        check_apart(read, {"--output": output})
         return [(output, list(paths))]
-    if os.path.exists(output) and not os.path.isdir(output):
-        raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {output}")
+    home = output.rstrip(os.sep)
+    if os.path.exists(home) and not os.path.isdir(home):
+        raise InputError(f"--output: expected a folder for the answers to {len(paths)} inputs, got the file {home}")
     found: dict[str, str] = {}
     for path in paths:
         stem = "stdin" if path == "-" else os.path.splitext(plain_name(os.path.basename(path)))[0]
@@ -43,15 +51,9 @@ def targets_of(output: str | None, paths: Sequence[str], form: str) -> list[tupl
         if target in found:
             raise InputError(f"--output: expected inputs of different names, got {found[target]} and {path}")
         found[target] = path
-        _check_apart(target, paths)
+        check_apart(read, {"--output": target})
     os.makedirs(output, exist_ok=True)
     return [(target, [path]) for target, path in found.items()]
-
-
-def _check_apart(target: str, paths: Sequence[str]) -> None:
-    for path in paths:
-        if path != "-" and os.path.realpath(path) == os.path.realpath(target):
-            raise InputError(f"--output: expected a file of its own, got {target}, which is also read")
 
 
 def write_answers(target: str | None, texts: Iterable[str]) -> None:

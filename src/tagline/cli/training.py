@@ -11,15 +11,15 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from tagline.cli.configuration import save_config, settled
 from tagline.cli.outcome import Training
+from tagline.cli.overwriting import check_apart
 from tagline.cli.plans import Plan
 from tagline.cli.progress import Silent
-from tagline.errors import InputError, StorageError
+from tagline.errors import StorageError
 from tagline.evaluation.report import Report, evaluate
 from tagline.models.contract import Model
 from tagline.models.dev_score import score_facts
@@ -28,7 +28,7 @@ from tagline.models.recipes import Reporter
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
-from tagline.writing import check_place
+from tagline.writing import check_writable
 
 
 def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
@@ -38,8 +38,10 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     save: then it is a `KeyboardInterrupt`.
     """
     tell, begun, recipe = tell or Silent(), time.perf_counter(), plan.recipe
-    check_writable(plan.output)
-    _check_apart(plan)
+    check_writable(plan.output, "--output")
+    check_apart(
+        {"TRAIN": plan.train, "--dev": plan.dev, **recipe.reads()}, {"--output": plan.output, **recipe.writes()}
+    )
     recipe.check(tell)
     dev = None if plan.dev is None else plan.files.read(plan.dev)
     tell.stage(f"reading {plan.train}")
@@ -107,32 +109,6 @@ def _save(model: Any, plan: Plan) -> None:
             os.unlink(spare)
             raise error from None
         raise StorageError(f"{error}; what was learned is not lost: it lies in {spare}") from None
-
-
-def _check_apart(plan: Plan) -> None:
-    """Raise where a file that is written is one that is read, or another that is written."""
-    read = {"the training file": plan.train, "--dev": plan.dev, **plan.recipe.reads()}
-    written = {"-o": plan.output, **plan.recipe.writes()}
-    seen = {os.path.realpath(path): name for name, path in read.items() if isinstance(path, str) and path != "-"}
-    for name, path in written.items():
-        if path is not None:
-            place = os.path.realpath(path)
-            if place in seen:
-                raise InputError(f"{name}: expected a file of its own, got {path}, which is also {seen[place]}")
-            seen[place] = name
-
-
-def check_writable(path: str) -> None:
-    """Raise unless a file can be written there; nothing that is there is touched."""
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{path}: expected a file to write, got a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: expected an existing folder to write into, got none; make {target.parent} first")
-    try:
-        check_place(target)
-    except OSError as error:
-        raise InputError(f"{path}: expected a place to write to, got: {error.strerror}; choose another") from None
 
 
 def score(model: Model, dev: Corpus, inputs: Mapping[str, Any] = MappingProxyType({})) -> Report:

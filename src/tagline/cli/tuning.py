@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tagline.cli.speech import say
-from tagline.cli.training import check_writable
 from tagline.drawing.figures import MissingPlotExtraError
 from tagline.errors import InputError
 from tagline.models.registry import kind_named
@@ -19,6 +18,7 @@ from tagline.scale.outcome import ENOUGH, draw, shares, table, write_table
 from tagline.scale.search import search
 from tagline.scale.space import draws, read_space, usual_space
 from tagline.scale.trials import Study
+from tagline.writing import check_writable
 
 SHOWN = 10  # trials
 PASSES, EPOCHS = 90, 18  # of the last round
@@ -55,7 +55,7 @@ def tune_files(
             raise InputError(f"{name}: expected 1 or more, got {value}")
     kind = kind_named(model)
     wanted = usual_space(kind) if space is None else read_space(space, kind)
-    check_writable(output)
+    check_writable(output, "--output")
     home = folder or f"{output}.tune"
     study = Study(os.path.abspath(home), kind.name, os.path.abspath(train), os.path.abspath(dev), files)
     last = passes or (EPOCHS if kind.takes("epochs") else PASSES)

@@ -23,7 +23,7 @@ def plot_bars(
     """Draw a bar for each name, the first at the top, blue for and orange against; return the axes.
 
     Arguments:
-        path: of a PNG file to write; None to write none.
+        path: of a file to write (.png, .svg or .pdf); None to write none.
         ax: axes of matplotlib to draw into; new ones where left out.
         meaning: of a value, below the axis.
 

@@ -6,13 +6,14 @@ caller brings are drawn into, and a notebook gets its figure from pyplot, which 
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tagline.drawing.notebooks import notebook
-from tagline.errors import TaglineError, visible
+from tagline.errors import InputError, TaglineError, visible
 from tagline.writing import open_new
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Path = str | PathLike[str]
 
 DPI = 150
+KINDS = ("png", "svg", "pdf")
 LONGEST_NAME = 24
 # Fonts with Chinese, Japanese and Korean characters; the first one installed is used where a name needs it.
 # Of a collection matplotlib knows the first font only: of Noto Sans CJK that is the Japanese one.
@@ -54,15 +56,32 @@ def new_figure(width: float, height: float, *, own: bool = False) -> Figure:
     return figure
 
 
+def kind_of(path: Path, kinds: Sequence[str] = KINDS, argument: str = "path") -> str:
+    """Tell the kind of a picture by the ending of its file's name.
+
+    >>> kind_of("confusion.PDF")
+    'pdf'
+    """
+    name = os.fspath(path)
+    kind = os.path.splitext(name)[1][1:].lower()
+    if kind not in kinds:
+        endings = ", ".join(f".{kind}" for kind in kinds)
+        raise InputError(f"{argument}: the ending of a picture's name says its kind, one of {endings}; got {name!r}")
+    return kind
+
+
 def axes_for(ax: Any, path: Path | None, width: float, height: float) -> Any:
     """Return the axes to draw into: those of the caller, or new ones."""
+    if path is not None:
+        kind_of(path)
     return new_figure(width, height, own=path is not None).add_subplot() if ax is None else ax
 
 
 def finish(axes: Any, path: Path | None, *others: Any) -> Any:
-    """Make all texts plain, save the figure as PNG where a path is given, and return the axes.
+    """Make all texts plain, save the figure where a path is given, and return the axes.
 
     Arguments:
+        path: of a file, whose ending says the kind: .png, .svg or .pdf.
         others: further axes that belong to them.
     """
     from matplotlib.text import Text
@@ -72,16 +91,20 @@ def finish(axes: Any, path: Path | None, *others: Any) -> Any:
             text.set_parse_math(False)
             text.set_text(visible(text.get_text()))
     if path is not None:
+        kind = kind_of(path)
         with open_new(path) as stream:
-            write_png(axes, stream)
+            write_figure(axes.get_figure(), stream, kind)
     return axes
 
 
-def write_png(axes: Any, stream: Any) -> None:
-    """Write the figure of axes as PNG."""
-    with warnings.catch_warnings():  # a character that no font has is drawn as a box
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        axes.get_figure().savefig(stream, format="png", dpi=DPI)
+def write_figure(figure: Figure, stream: Any, kind: str = "png") -> None:
+    """Write a figure as PNG, SVG or PDF, the same bytes each time."""
+    from matplotlib import rc_context
+
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "tagline"}):
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
+        figure.savefig(stream, format=kind, dpi=DPI, metadata=undated.get(kind))
 
 
 def quieten(axes: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from tagline.drawing.figures import MissingPlotExtraError, Path, axes_for, families, finish, new_figure, write_png
+from tagline.drawing.figures import MissingPlotExtraError, Path, axes_for, families, finish, new_figure, write_figure
 from tagline.drawing.sketch import INK, Box, Disc, Line, Shape, Sketch, Word
 
 PIXELS = 96  # an inch
@@ -34,7 +34,8 @@ def png(sketch: Sketch) -> bytes | None:
         figure = new_figure(sketch.width / PIXELS, sketch.height / PIXELS, own=True)
     except MissingPlotExtraError:
         return None
-    write_png(finish(_drawn(figure.add_subplot(), sketch, POINTS), None), stream)
+    finish(_drawn(figure.add_subplot(), sketch, POINTS), None)
+    write_figure(figure, stream)
     return stream.getvalue()
 
 

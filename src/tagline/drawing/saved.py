@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 from typing import Any
 
-from tagline.drawing.figures import Path
+from tagline.drawing.figures import Path, kind_of
 from tagline.drawing.patches import draw, png
 from tagline.drawing.sketch import Sketch
 from tagline.drawing.svg import svg
-from tagline.errors import InputError, visible
+from tagline.errors import visible
 from tagline.writing import open_new
 
 PAGE = """<!DOCTYPE html>
@@ -45,16 +44,16 @@ class Drawn:
         return f'<div style="overflow-x:auto">{svg(self.sketch(), alone=False)}</div>'
 
     def draw(self, path: Path | None = None, *, ax: Any = None) -> Any:
-        """Draw with matplotlib (extra ``plot``): a PNG file where a path is given; return the axes."""
+        """Draw with matplotlib (extra ``plot``): a file (.png, .svg, .pdf) where a path is given; return the axes."""
         return draw(self.sketch(), path, ax=ax)
 
     def save(self, path: Path) -> None:
-        """Write a file of the kind that its name ends in: ``.svg``, ``.png`` or ``.html``."""
-        ending = _ending(path, (".svg", ".png", ".html"))
-        if ending == ".png":
+        """Write a file of the kind that its name ends in: ``.svg``, ``.png``, ``.pdf`` or ``.html``."""
+        kind = kind_of(path, ("svg", "png", "pdf", "html"))
+        if kind in ("png", "pdf"):
             self.draw(path)
         else:
-            write_text(path, self.svg() if ending == ".svg" else page(self.sketch().title, self.html()))
+            write_text(path, self.svg() if kind == "svg" else page(self.sketch().title, self.html()))
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -71,17 +70,10 @@ def page(title: str, body: str) -> str:
 
 def save_page(path: Path, title: str, body: str, text: str) -> None:
     """Write a picture that is words: a page, or a plain text where the name ends in ``.txt``."""
-    write_text(path, page(title, body) if _ending(path, (".html", ".txt")) == ".html" else f"{text}\n")
+    write_text(path, page(title, body) if kind_of(path, ("html", "txt")) == "html" else f"{text}\n")
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all."""
     with open_new(path) as stream:
         stream.write(text.encode())
-
-
-def _ending(path: Path, endings: tuple[str, ...]) -> str:
-    ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in endings:
-        raise InputError(f"path: expected a name that ends in {', '.join(endings)}, got {os.fspath(path)}")
-    return ending

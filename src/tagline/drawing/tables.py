@@ -22,8 +22,8 @@ class Readable:
     """A result that shows itself: `line` in its `repr`, `text` when it is printed, a table in a notebook."""
 
     def line(self) -> str:
-        """Say in one line what there is."""
-        raise NotImplementedError
+        """Say in one line what there is: the first line of the text, where nothing else is said."""
+        return self.text().partition("\n")[0]
 
     def text(self) -> str:
         """Write a line for each fact."""
@@ -36,7 +36,8 @@ class Readable:
         return visible(self.text().rstrip("\n"))
 
     def _repr_html_(self) -> str:
-        return facts(self.text(), self.line())
+        line, text = self.line(), self.text()
+        return facts(text.removeprefix(f"{line}\n"), line)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, aligned: str = "", title: str = "") -> str:

@@ -11,6 +11,7 @@ from tagline.evaluation.mistakes import FoundSpan, Mistake, Mistakes, find_mista
 from tagline.evaluation.partial import PartialScore, PartialScores, evaluate_partial
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
 from tagline.evaluation.report import Report, evaluate
+from tagline.evaluation.scorers import span_f1
 from tagline.evaluation.scores import Score
 from tagline.evaluation.segmentation import SegmentationScores, evaluate_segmentation
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare, sentence_counts
@@ -50,5 +51,6 @@ __all__ = [
     "reliability",
     "rule_for_labels",
     "sentence_counts",
+    "span_f1",
     "token_reliability",
 ]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -23,8 +24,8 @@ BINNINGS = ("width", "mass")
 SUM_TOLERANCE = 1e-3  # rows of float16 were at most 4e-4 off, with 10 to 1,000 labels
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(Readable):
     """Confidence against truth, in K bins; empty bins are left out.
 
     Attributes:

@@ -16,16 +16,18 @@ from tagline.evaluation.alignment import align
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import SEGMENTATION_RULE, Report, evaluate
 from tagline.ragged import row_of
-from tagline.readers import read
+from tagline.readers import format_of, read
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import BrokenLineError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.jsonl import parse_json
 from tagline.readers.labelled import advised, check_labels, first_lines
-from tagline.readers.looks import COLUMNS, MOST_LINES, is_segmented, looks_like
-from tagline.readers.sources import PathLike
+from tagline.readers.looks import COLUMNS, MOST_LINES, TEXT, is_segmented, looks_like
+from tagline.readers.sources import PathLike, name_of
 from tagline.readers.words import words_of_sentences
 
 FORMS = ("columns", "words")
+LEAST_SHARED = 0.05  # of tokens whose gold label marks a span or is also predicted; some words do, such as e-mail
 
 
 def evaluate_files(
@@ -110,6 +112,8 @@ def read_training_words(path: PathLike, encoding: str = "utf-8") -> set[str]:
 
 
 def _read(path: PathLike, encoding: str, form: str) -> Corpus:
+    if _are_lines_of_json(path, form):
+        form = "jsonl"
     try:
         return read(path, form, encoding=encoding)
     except BrokenLineError as error:
@@ -130,7 +134,46 @@ def read_pair(
         return corpus, last_column(read_checked(predicted, corpus, encoding, form))
     if len(corpus.names) < 2:
         raise InputError(f"{gold}: expected gold and predicted labels in the last two columns, got one column")
-    return corpus.with_column(TAG, corpus.column(corpus.names[-2])), last_column(corpus)
+    if _are_lines_of_json(gold, form):
+        return corpus.with_column(TAG, _gold_tags(gold, encoding, corpus)), last_column(corpus)
+    labels, guesses = corpus.column(corpus.names[-2]), last_column(corpus)
+    if looks_like(first_lines(corpus)) == TEXT:
+        raise InputError(
+            f"{gold}: this looks like text, a sentence a line; name a file with a token and its tags a line"
+        )
+    if not _are_rivals(labels, guesses):
+        raise InputError(
+            f"{gold}: the last column has tags, but the one before it does not have such tags: there are no "
+            "predictions to score; name a second file with them, or tag this one first: tagline tag -m MODEL FILE | "
+            "tagline eval -"
+        )
+    return corpus.with_column(TAG, labels), guesses
+
+
+def _are_lines_of_json(path: PathLike, form: str) -> bool:
+    return form == "columns" and format_of(path) == "jsonl"
+
+
+def _gold_tags(path: PathLike, encoding: str, corpus: Corpus) -> Column:
+    """The tags that `tagline tag` found in a file of JSON lines, and kept beside its own."""
+    items = [parse_json(f"{name_of(path)}:{n}", line) for n, line in read_lines(path, encoding) if line.strip()]
+    rows = [item.get("gold_tags") for item in items]
+    if not all(isinstance(row, list) and len(row) == count for row, count in zip(rows, corpus.lengths, strict=True)):
+        raise InputError(
+            f"{path}: expected gold_tags beside the tags of each sentence, got some without: there are no predictions "
+            "to score; name a second file with them"
+        )
+    return Column.of(str(tag) for row in rows for tag in row)
+
+
+def _are_rivals(gold: Column, predicted: Column) -> bool:
+    """Whether two columns can be two opinions on the same tokens, and not tokens and their tags."""
+    known = {*predicted.vocabulary}
+    shared = np.array([label in known or _marks_span(label) for label in gold.vocabulary])
+    if len(gold) == 0 or shared[gold.ids].mean() >= LEAST_SHARED:
+        return True
+    marked = any(map(_marks_span, predicted.vocabulary)) and not any(map(_marks_span, gold.vocabulary))
+    return not marked and len(gold.vocabulary) <= len(predicted.vocabulary)
 
 
 def read_checked(path: PathLike, gold: Corpus, encoding: str, form: str = "columns") -> Corpus:

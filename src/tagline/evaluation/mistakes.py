@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
 from tagline.evaluation.matching import AUTO, PlacedSpans, SpanPair, pair_spans
@@ -46,8 +47,8 @@ class FoundSpan(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True)
-class Mistake:
+@dataclass(frozen=True, repr=False)
+class Mistake(Readable):
     """One mistake.
 
     Attributes:
@@ -69,6 +70,10 @@ class Mistake:
     predicted: FoundSpan | None
     tokens: tuple[str, ...] = ()
 
+    def line(self) -> str:
+        """Say the mistake."""
+        return self.text()
+
     def text(self) -> str:
         """Return one line, such as ``sentence 3: PER "Anna" found as PER "Anna Berg"``."""
         gold, predicted = ("" if span is None else self._show(span) for span in (self.gold, self.predicted))
@@ -80,8 +85,8 @@ class Mistake:
         return f"{span.label} {words}".strip()
 
 
-@dataclass(frozen=True)
-class Mistakes:
+@dataclass(frozen=True, repr=False)
+class Mistakes(Readable):
     """Counts of each class of error, and examples.
 
     Attributes:
@@ -102,6 +107,12 @@ class Mistakes:
     predicted: dict[str, int]
     types: tuple[tuple[str, str, int], ...]
     examples: dict[str, tuple[Mistake, ...]]
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        wrong = {kind: max(side.get(kind, 0) for side in (self.gold, self.predicted)) for kind in KINDS}
+        mistakes = ", ".join(f"{count} {kind}" for kind, count in wrong.items() if count)
+        return f"{self.gold['correct']} of {sum(self.gold.values())} gold spans correct; {mistakes or 'no mistakes'}"
 
     def text(self) -> str:
         """Return a table of counts, then the examples."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.types import BoolArray, IntArray
@@ -60,8 +61,8 @@ class PartialScore:
         return counts | {"precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
-@dataclass(frozen=True)
-class PartialScores:
+@dataclass(frozen=True, repr=False)
+class PartialScores(Readable):
     """The four views and the rule that made the spans.
 
     >>> from tagline import evaluation
@@ -78,6 +79,10 @@ class PartialScores:
 
     def __iter__(self) -> Iterator[tuple[str, PartialScore]]:
         return ((name, getattr(self, name)) for name in ("exact", "boundary", "type", "overlap"))
+
+    def line(self) -> str:
+        """Say the F1 of each view."""
+        return ", ".join(f"{name} F1 {100 * score.f1:.2f}" for name, score in self)
 
     def text(self) -> str:
         """Return a table of the views."""

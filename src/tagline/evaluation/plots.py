@@ -1,7 +1,7 @@
 """Figures of an evaluation (confusion matrix, reliability, scores by type) and of a model's transitions.
 
-Each draws into the axes that it is given as ``ax``, or into new ones, saves the figure as PNG where a ``path`` is
-given, and returns the axes.
+Each draws into the axes that it is given as ``ax``, or into new ones, saves the figure where a ``path`` is given, as
+PNG, SVG or PDF by the ending of its name, and returns the axes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tagline.errors import InputError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.scores import Score
 from tagline.evaluation.tokens import TokenScores
-from tagline.types import Float64Array
+from tagline.types import Float64Array, IntArray
 
 __all__ = [
     "MissingPlotExtraError",
@@ -42,11 +42,14 @@ __all__ = [
 ]
 
 NUMBERED_CELLS = 30  # labels up to which each cell carries its count
+MOST_TYPES, MOST_LABELS = 40, 60  # that are drawn: pictures of more would be pages long, and their names illegible
 COLOURS = {"precision": PALE_BLUE, "recall": "#ffbf79", "F1": BLUE}
 
 
 def plot_confusion(tokens: TokenScores, path: Path | None = None, *, ax: Any = None) -> Any:
     """Draw the confusion matrix: gold labels down, predicted across; shades are shares of a gold label's tokens.
+
+    Of more than 60 labels the most frequent are drawn, and the title says how many are left out.
 
     >>> import tempfile, os
     >>> from tagline.evaluation import evaluate_tokens
@@ -62,10 +65,13 @@ def plot_confusion(tokens: TokenScores, path: Path | None = None, *, ax: Any = N
     # A square root: one token in a hundred can be seen.
     look = {"cmap": "Blues", "norm": _square_root()}
     meaning = "share of the gold label"
-    axes, cell = _label_grid(tokens.labels, shares, ("gold", "predicted"), meaning, 0.9, look, ax, path)
+    drawn = _largest(tokens.confusion.sum(axis=0) + tokens.confusion.sum(axis=1))
+    shown = [tokens.labels[label] for label in drawn]
+    axes, cell = _label_grid(shown, shares[np.ix_(drawn, drawn)], ("gold", "predicted"), meaning, 0.9, look, ax, path)
     if L <= NUMBERED_CELLS:
         _number_cells(axes, tokens, shares, cell)
-    axes.set_title(f"{tokens.num_tokens} tokens, accuracy {100 * tokens.accuracy:.2f} %", fontsize=10)
+    left = f"\nthe {len(shown)} most frequent labels, {L - len(shown)} left out" if len(shown) < L else ""
+    axes.set_title(f"{tokens.num_tokens} tokens, accuracy {100 * tokens.accuracy:.2f} %{left}", fontsize=10)
     return finish(axes, path)
 
 
@@ -115,16 +121,20 @@ def plot_types(
 ) -> Any:
     """Draw precision, recall and F1 of each type as bars, the most frequent gold type at the top.
 
+    Of more than 40 types the most frequent are drawn, and the title says how many are left out.
+
     >>> from tagline import evaluation
     >>> scores = evaluation.evaluate_spans([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
     >>> axes = evaluation.plot_types(scores.by_type)
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['LOC  (1)', 'PER  (1)']
     """
-    ordered = sorted(scores.items(), key=lambda item: (item[1].gold, item[1].found))
+    ordered = sorted(scores.items(), key=lambda item: (item[1].gold, item[1].found))[-MOST_TYPES:]
+    if left := len(scores) - len(ordered):
+        title = f"{title}: the {len(ordered)} most frequent, {left} left out"
     names = [f"{short(name) or '(no type)'}  ({score.gold})" for name, score in ordered]
     room = 0.075 * max([len(name) for name in names], default=0) + 0.6
-    axes = axes_for(ax, path, 5 + room, min(0.62 * len(ordered) + 1.5, 40))
+    axes = axes_for(ax, path, 5 + room, min(0.62, 16 / max(len(ordered), 1)) * len(ordered) + 1.5)
     places = np.arange(len(ordered))
     for k, (metric, colour) in enumerate(COLOURS.items()):
         values = [100 * getattr(score, metric.lower()) for _, score in ordered]
@@ -146,7 +156,8 @@ def plot_transitions(
 ) -> Any:
     """Draw the weights ``[L, L]`` of transitions: previous labels down, next across; blue speaks for, red against.
 
-    Those that are not finite, as forbidden ones are, stay blank. `meaning` stands beside the scale.
+    Those that are not finite, as forbidden ones are, stay blank. `meaning` stands beside the scale. Of more than 60
+    labels those with the largest weights are drawn, and the title says how many are left out.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -159,6 +170,9 @@ def plot_transitions(
         raise InputError(f"weights: expected [L, L] for {L} labels, got {list(values.shape)}")
     values = np.where(np.isfinite(values), values, np.nan)
     most = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    sizes = np.nan_to_num(np.abs(values))
+    drawn = _largest(sizes.sum(axis=0) + sizes.sum(axis=1))
+    labels, values = [labels[label] for label in drawn], values[np.ix_(drawn, drawn)]
     against = bool((values < 0).any())
     look = {"cmap": "RdBu" if against else "Blues", "vmin": -most if against else 0.0, "vmax": most}
     axes, cell = _label_grid(labels, values, ("previous", "next"), meaning, 1.8, look, ax, path)
@@ -168,7 +182,14 @@ def plot_transitions(
                 colour = "white" if abs(value) > 0.6 * most else INK
                 size = min(9.0, cell / 3.2)
                 axes.text(j, i, f"{value:.1f}", ha="center", va="center", fontsize=size, color=colour)
+    if len(labels) < L:
+        axes.set_title(f"the {len(labels)} labels with the largest {meaning}s, {L - len(labels)} left out", fontsize=10)
     return finish(axes, path)
+
+
+def _largest(sizes: ArrayLike) -> IntArray:
+    """Return the labels with the largest sizes ``[L]``, as many as a grid has room for, in their own order."""
+    return np.sort(np.argsort(-np.asarray(sizes), kind="stable")[:MOST_LABELS])
 
 
 def plot_criteria(
@@ -220,9 +241,9 @@ def _label_grid(
         The axes, and the side of a cell in points.
     """
     L, names = len(labels), [short(label) for label in labels]
-    side = min(max(3.2, 0.42 * L), 24)
+    side = min(max(3.2, 0.42 * L), 16)
     room = 0.085 * max(len(name) for name in names) + 0.8
-    axes = axes_for(ax, path, side + room + margin, side + room)
+    axes = axes_for(ax, path, side + room + max(margin, 0.12 * side), side + room)
     if ax is not None:
         side = 0.72 * float(min(ax.get_window_extent().size)) / float(ax.get_figure().dpi)  # names take the rest
     image = axes.imshow(values, **look)

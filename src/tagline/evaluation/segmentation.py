@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.mistakes import words_of
@@ -24,8 +25,8 @@ from tagline.readers.words import word_begins
 from tagline.types import BoolArray, IntArray
 
 
-@dataclass(frozen=True)
-class SegmentationScores:
+@dataclass(frozen=True, repr=False)
+class SegmentationScores(Readable):
     """Scores of words.
 
     Attributes:

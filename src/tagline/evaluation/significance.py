@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import AUTO, pair_spans
@@ -28,8 +29,8 @@ BLOCK = 4_000_000  # drawn numbers held at once, 32 MB
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(Readable):
     """A score and its percentile bootstrap interval.
 
     Attributes:
@@ -66,8 +67,8 @@ class Interval:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Readable):
     """Two outputs on the same sentences.
 
     Attributes:

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.evaluation.scores import Score
 from tagline.types import BoolArray
 
 
-@dataclass(frozen=True)
-class SpanScores:
+@dataclass(frozen=True, repr=False)
+class SpanScores(Readable):
     """Scores of spans, overall and by type.
 
     Attributes:

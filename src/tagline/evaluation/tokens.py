@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.drawing.tables import Readable
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.scores import Score
 from tagline.types import IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class TokenScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class TokenScores(Readable):
     """Scores of labels, token by token.
 
     Attributes:

@@ -97,8 +97,6 @@ def _expand(
     options: dict[str, int],
 ) -> tuple[Attributes, Vocabulary | None]:
     """Expand U lines, or B lines."""
-    compiled.require()
-    assert compiled.core is not None
     rows: dict[Derivation | Macro, list[int]] = {}
     for line in lines:
         for macro in line.macros:
@@ -116,7 +114,7 @@ def _expand(
     ]
     with unicode_words():
         try:
-            offsets, ids, names = compiled.core.expand(
+            offsets, ids, names = compiled.require().expand(
                 sources,
                 skeletons,
                 corpus.offsets,

@@ -101,10 +101,11 @@ def _numbered(
     items: Items, name: str, known: Vocabulary | None, min_frequency: float, hash_bits: int | None
 ) -> tuple[IntArray, Attributes, Vocabulary | None]:
     """Return the offsets of the sentences, the attributes of their tokens, and the names of the attributes."""
-    assert compiled.core is not None
     parts = None if known is None else known.parts
     try:
-        offsets, attribute_offsets, ids, values, built = compiled.core.number_items(items, name, parts, hash_bits or 0)
+        offsets, attribute_offsets, ids, values, built = compiled.require().number_items(
+            items, name, parts, hash_bits or 0
+        )
     except OverflowError as error:  # more names than int32 can number
         raise InputError(str(error)) from None
     except InputError as error:  # what stands there may be an array, which is written in several lines

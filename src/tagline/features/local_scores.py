@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tagline.features.attributes import Features
 from tagline.features.weights import Scorer
 from tagline.ragged import first_entries
-from tagline.types import Chain, Float64Array, IntArray
+from tagline.types import Chain, Float64Array, IntArray, sealed
 
 FAINT = 1e-200  # a sum of products that is below may have lost terms
 
@@ -47,7 +47,8 @@ def charged(chain: Chain) -> Chain:
     before = np.flatnonzero(~first)
     emissions[before - 1] -= logs[before]
     emissions[np.isposinf(emissions) | np.isnan(emissions)] = -np.inf
-    return Chain(emissions.astype(chain.emissions.dtype), chain.transitions, chain.start, chain.end, chain.offsets)
+    scores = sealed(emissions.astype(chain.emissions.dtype))
+    return Chain(scores, chain.transitions, chain.start, chain.end, chain.offsets)
 
 
 def log_normalisers(chain: Chain) -> Float64Array:

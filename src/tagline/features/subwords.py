@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import entries_of, offsets_of
+from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -214,14 +215,16 @@ class PieceTable:
         for name, piece in (("unknown", unknown), ("padding", padding)):
             if not _is_whole(piece) or not 0 <= piece < self.num_pieces:
                 raise InputError(
-                    f"{name}: expected a piece of the tokenizer, 0 to {self.num_pieces - 1}, got {piece!r}"
+                    f"{name}: expected a piece of the tokenizer, 0 to {self.num_pieces - 1}, got {shown_value(piece)}"
                 )
         before, after = _special(self._tokenizer)
         if not _is_whole(max_length) or max_length <= len(before) + len(after):
             least = len(before) + len(after) + 1
-            raise InputError(f"max_length: expected {least} pieces or more, special ones too, got {max_length!r}")
+            raise InputError(
+                f"max_length: expected {least} pieces or more, special ones too, got {shown_value(max_length)}"
+            )
         if not _is_whole(stride) or stride < 0:
-            raise InputError(f"stride: expected 0 pieces of context or more, got {stride!r}")
+            raise InputError(f"stride: expected 0 pieces of context or more, got {shown_value(stride)}")
         self.unknown = unknown
         self.window = Window(before, after, padding, max_length, stride)
 

@@ -69,7 +69,7 @@ class Vocabulary:
                 f"vocabulary: expected lengths that add up to {len(data)} bytes, got {offsets[-1]}; the file is damaged"
             )
         parts = (data, offsets, slots, marks)
-        if problem := _core().check_vocabulary(parts):
+        if problem := compiled.require().check_vocabulary(parts):
             raise InputError(f"vocabulary {problem}; the file is damaged")
         return cls(parts)
 
@@ -94,7 +94,7 @@ class Vocabulary:
         """Return the number of each name, −1 where it is unknown."""
         wanted = list(names)
         try:
-            numbers: NDArray[np.int32] = _core().find_names(self._parts, wanted)
+            numbers: NDArray[np.int32] = compiled.require().find_names(self._parts, wanted)
         except UnicodeEncodeError:  # a lone surrogate cannot be in here
             return np.array([self.find(name) if _has_utf8(name) else -1 for name in wanted], np.int32)
         return numbers
@@ -106,7 +106,7 @@ class Vocabulary:
             raise InputError(f"ids: expected numbers from 0 to {len(self) - 1}, got others")
         if len(np.unique(chosen)) != len(chosen):
             raise InputError("ids: expected each number once, got one twice")
-        return Vocabulary(_core().take_names(self._parts, chosen))
+        return Vocabulary(compiled.require().take_names(self._parts, chosen))
 
     def extended(self, names: Iterable[str]) -> Vocabulary:
         """Return the vocabulary with these names at its end, those that are new to it."""
@@ -150,17 +150,12 @@ class Vocabulary:
         return f"Vocabulary({len(self)} names: {shown}{', …' if len(self) > 3 else ''})"
 
 
-def _core() -> Any:
-    compiled.require()
-    return compiled.core
-
-
 def _intern(names: Iterable[str], before: Parts | None) -> Parts:
     if not isinstance(names, str) and not is_listing(names):
         raise InputError(f"names: expected a list of strings, got {shown_value(names)}")
     listed = list(names)
     try:
-        parts: Parts = _core().intern_names(listed, before, MOST_NAMES)
+        parts: Parts = compiled.require().intern_names(listed, before, MOST_NAMES)
     except (TypeError, OverflowError) as error:
         raise InputError(str(error)) from None
     except UnicodeEncodeError as error:

@@ -18,7 +18,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.ragged import entries_of, first_entries, offsets_of, row_offsets
 from tagline.readers.rules import Rules
-from tagline.types import BoolArray, Chain, FloatArray, IntArray
+from tagline.types import BoolArray, Chain, FloatArray, IntArray, sealed
 
 Labels = NDArray[np.int32]
 Pairs = NDArray[np.int32]
@@ -193,8 +193,7 @@ class Scorer:
     ) -> None:
         if weights.shape != (structure.size,):
             raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
-        compiled.require()
-        assert compiled.core is not None
+        core = compiled.require()
         self.structure = structure
         self.rules = rules
         parts = structure.parts
@@ -202,10 +201,10 @@ class Scorer:
         states = np.ascontiguousarray(weights[parts["states"]])
         self.is_exact, self._layout = exact, layout
         if exact:
-            self.states = compiled.core.ExactStateWeights(*shape, states.astype(np.float64))
+            self.states = core.ExactStateWeights(*shape, states.astype(np.float64))
         else:
-            self._layout = compiled.core.Layout(*shape) if layout is None else layout
-            self.states = compiled.core.StateWeights(self._layout, states)
+            self._layout = core.Layout(*shape) if layout is None else layout
+            self.states = core.StateWeights(self._layout, states)
         L, real = structure.num_labels, np.float64 if exact else np.float32
         self.transitions: NDArray[Any] = np.zeros((L, L), real)
         self.transitions[tuple(structure.transitions.T)] = weights[parts["transitions"]]
@@ -239,7 +238,8 @@ class Scorer:
 
     def joined(self, emissions: NDArray[Any], offsets: IntArray, transitions: NDArray[Any] | None = None) -> Chain:
         """Return the chain of sentences with these emissions; the scorer's transitions where none are given."""
-        return Chain(emissions, self.transitions if transitions is None else transitions, self.start, self.end, offsets)
+        matrices = self.transitions if transitions is None else sealed(transitions)
+        return Chain(sealed(emissions), matrices, self.start, self.end, offsets)
 
     def _transitions(self, features: Features) -> NDArray[Any] | None:
         """The transitions into each token where edge attributes have weights."""

@@ -95,8 +95,6 @@ class _Words:
     """The words that are known, with their sums; for one caller at a time."""
 
     def __init__(self, numbered: NumberedTemplate) -> None:
-        compiled.require()
-        assert compiled.core is not None
         lines, names, columns = numbered.template.states, numbered.names, range(numbered.num_columns)
         alone = [line for line in lines if _is_of_one_word(line)]
         rows, skeletons = _skeletons(line for line in lines if not _is_of_one_word(line))
@@ -106,7 +104,7 @@ class _Words:
         taken = dict.fromkeys(macro.derivation for line in alone for macro in line.macros)
         self._derivations = [*dict.fromkeys([*taken, *rows])]
         numbers = {derivation: number for number, derivation in enumerate(self._derivations)}
-        self.core: Any = compiled.core.WordScores(
+        self.core: Any = compiled.require().WordScores(
             numbered.scorer.states,
             None if names is None else names.parts,
             numbered.hash_bits or 0,

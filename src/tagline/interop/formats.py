@@ -83,6 +83,25 @@ def recognise(head: bytes) -> str | None:
     return next((name for name, form in FORMATS.items() if form.recognises(head)), None)
 
 
+def refuse_others(data: bytes, wanted: str, source: str) -> None:
+    """Raise where a file is a model of another format than its reader wants, and say which one.
+
+    Arguments:
+        data: the first bytes of the file, `HEAD` or more.
+        wanted: the name of the format.
+        source: the file, for messages.
+    """
+    name = recognise(data[:HEAD]) or (TAGLINE if data[8:].startswith(b'{"__metadata__') else wanted)
+    if name == wanted:
+        return
+    tool = "Tagline" if name == TAGLINE else FORMATS[name].tool
+    form = "a text model" if name == "crfpp-text" else "a model"
+    raise StorageError(
+        f"{source}: this is {form} of {tool}, but files of format {wanted} are read here; use `tagline tag -m "
+        f"{source}`, or convert it: `tagline convert-model {source} FILE --to {wanted}`"
+    )
+
+
 def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **options: Any) -> Model:
     """Load a model of ours, or make one of another tool's file; what the file is called does not matter.
 

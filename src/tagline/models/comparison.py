@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.drawing.tables import Readable
 from tagline.models.files import plain_settings
 from tagline.models.provenance import log_line
 
@@ -26,8 +27,8 @@ class Change:
     second: Any
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Readable):
     """What differs between two models.
 
     Attributes:
@@ -57,6 +58,11 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
         return asdict(self)
+
+    def line(self) -> str:
+        """Say in one line what there is."""
+        differences = f"{self.differing:,} of {self.compared:,} {self.unit} differ"
+        return f"{self.names[0]} and {self.names[1]}: {'no difference' if self.same else differences}"
 
     def text(self) -> str:
         """Write it for people: a line for each difference."""

@@ -64,7 +64,7 @@ class DescribedModel:
         """Draw the objective after each pass, and the dev score where there is a dev set; needs the extra ``plot``.
 
         Arguments:
-            path: of a PNG file to write; None to write none.
+            path: of a file to write (.png, .svg or .pdf); None to write none.
             ax: axes of matplotlib to draw into; new ones where left out.
 
         Returns:

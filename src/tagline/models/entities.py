@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import chain as engine
+from tagline.chain.centring import centred
 from tagline.chain.checks import no_path
 from tagline.errors import InputError, visible
 from tagline.readers.corpus import Column, Corpus, Sentence
@@ -191,6 +192,7 @@ def _probabilities(chain: Chain, reading: Reading, spans: IntArray) -> Float64Ar
     """Probabilities of checked spans ``[4, M]``, sorted by sentence."""
     if not spans.shape[1]:
         return np.zeros(0)
+    chain, _ = centred(chain)
     if engine.engine() == "native":
         from tagline.chain.native import whole_span_probability
 

@@ -3,7 +3,9 @@
 The rival of a token is the label, other than the predicted one, with the best labelling through it: y* is the best
 labelling of the sentence, y' the best one that has another label at this token. The contributions are the terms in
 which their scores differ, and add up to the difference, the margin; where y' differs at neighbouring
-tokens too (another entity begins there, say), so do their terms.
+tokens too (another entity begins there, say), so do their terms. A sentence takes time in proportion to its length: the
+rivals of all tokens come from two passes (`tagline.chain.rivals`), and only the tokens where y' differs are looked at.
+In a long sentence y' is followed 16 tokens to each side at least; what it scores beyond them is one term, the rest.
 """
 
 from __future__ import annotations
@@ -14,21 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tagline import chain as engine
+from tagline.chain.rivals import FirstOrder, Lattice, Stretch, rivals
 from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.templates.wording import legend_of
-from tagline.types import BoolArray, Chain, FloatArray, IntArray
+from tagline.types import Chain, FloatArray, IntArray
 
-Differences = Callable[[IntArray, IntArray], Iterator["Contribution"]]
-"""Two labellings ``[T]`` → the terms in which their scores may differ."""
-Rival = tuple[int, Iterable["Contribution"]]
-"""What `explain_labelling` asks for: a label, and the terms."""
+Differences = Callable[[Stretch], Iterator["Contribution"]]
+"""Two labellings → the terms in which their scores may differ."""
 
 FOR, AGAINST = "#2f7fd0", "#d64545"  # read on white and on black
 MOST_TOKENS = 8  # of a sentence, in the repr of its explanation
+BEYOND = "the tokens before {} and after {}, where the rival differs too"
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Contribution:
     """One term in which the predicted labelling and its rival differ.
 
     Attributes:
-        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word, and "rest"; of models that
-            are normalised at each token "normaliser", what the label before this token costs; of a semi-CRF "segment",
-            what a whole segment or the step to it adds.
+        kind: "state", "transition", "edge", "start" or "end"; of networks "input", a word; of models that are
+            normalised at each token "normaliser", what the label before this token costs; of a semi-CRF "segment",
+            what a whole segment or the step to it adds; "rest", what a network says of nothing, or what tokens far away
+            add in a long sentence.
         name: of the attribute, ``#7`` where names were hashed away; the word; empty for the other kinds.
         token: where it counts; a transition leads into this token.
         labels: (label,) or (previous, label) in the predicted labelling.
@@ -92,14 +93,18 @@ class TokenExplanation(Readable):
 
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
-        lines = [self.line()]
+        rows = [f"  {amount:+8.3f}  {what}" for amount, what in self.reasons(most)]
+        return "\n".join([self.line(), *rows]) + "\n"
+
+    def reasons(self, most: int = 5) -> list[tuple[float, str]]:
+        """Say what spoke most for and against the label, each with its amount, and sum the rest in one more."""
+        out = []
         for term in self.contributions[:most]:
             where = "" if term.token == self.position else f"  (token {term.token})"
-            lines.append(f"  {term.amount:+8.3f}  {term.text()}{where}")
-        rest = self.contributions[most:]
-        if rest:
-            lines.append(f"  {math.fsum(term.amount for term in rest):+8.3f}  {len(rest)} more")
-        return "\n".join(lines) + "\n"
+            out.append((term.amount, f"{term.text()}{where}"))
+        if rest := self.contributions[most:]:
+            out.append((math.fsum(term.amount for term in rest), f"{len(rest)} more"))
+        return out
 
     def _beside(self) -> str:
         if self.runner_up is None:
@@ -149,8 +154,8 @@ class Explanation(Readable):
         rows = []
         for token in self.tokens:
             terms = "<br>".join(
-                f'<b style="color:{FOR if term.amount > 0 else AGAINST}">{term.amount:+.3f}</b> {_escaped(term.text())}'
-                for term in token.contributions[:most]
+                f'<b style="color:{FOR if amount > 0 else AGAINST}">{amount:+.3f}</b> {_escaped(what)}'
+                for amount, what in token.reasons(most)
             )
             rival = "" if token.runner_up is None else f"{_escaped(token.runner_up)} {token.runner_up_probability:.3f}"
             label = f"<b>{_escaped(token.label)}</b> {token.probability:.3f}"
@@ -166,16 +171,31 @@ class Explanation(Readable):
         return self.html()
 
 
+@dataclass(frozen=True)
+class Rival:
+    """The best labelling with another label at a token, as `explain_labelling` asks for it.
+
+    Attributes:
+        label: at the token.
+        terms: in which it differs from the best labelling.
+        tokens: that the terms are of.
+        whole: False where the labellings differ beyond these tokens too.
+        margin: the difference of their scores.
+    """
+
+    label: int
+    terms: Iterable[Contribution]
+    tokens: range
+    whole: bool
+    margin: float
+
+
 def _escaped(text: str) -> str:
     return html.escape(visible(text))
 
 
 def explain_chain(
-    chain: Chain,
-    labels: Sequence[str],
-    tokens: Sequence[str],
-    differences: Differences | None = None,
-    label_of: IntArray | None = None,
+    chain: Chain, labels: Sequence[str], tokens: Sequence[str], differences: Differences | None = None
 ) -> Explanation:
     """Explain the best labelling of one sentence.
 
@@ -183,32 +203,41 @@ def explain_chain(
         chain: the sentence scored.
         labels: names of labels.
         tokens: its words.
-        label_of: ``[L]``, the label that each label of the chain stands for; themselves when left out.
         differences: the terms in which two labellings may differ; when left out, the scores of the chain themselves,
             each emission under the name of its token.
     """
     if not tokens:
         return Explanation(())
-    of = np.arange(chain.num_labels) if label_of is None else label_of
     best = engine.viterbi(chain).labels
-    nodes = np.zeros((len(tokens), len(labels)))
-    np.add.at(nodes.T, of, engine.marginals(chain).nodes.T)
-    terms_of = differences or (lambda mine, other: chain_terms(chain, labels, tokens, mine, other))
-    mine = of[best]
+    nodes = engine.marginals(chain).nodes
+    terms_of = differences or (lambda stretch: chain_terms(chain, labels, tokens, stretch))
+    return explain_labelling(best, nodes, labels, tokens, label_rivals(FirstOrder(chain), best, terms_of))
 
-    def rival(t: int) -> Rival | None:
-        other = _rival(chain, t, of == mine[t])
-        return None if other is None else (int(of[other[t]]), terms_of(best, other))
 
-    return explain_labelling(mine, nodes, labels, tokens, rival)
+def label_rivals(
+    lattice: Lattice, best: IntArray, terms_of: Differences, groups: IntArray | None = None
+) -> Iterator[Rival | None]:
+    """Yield what `explain_labelling` asks for, of each token.
+
+    Arguments:
+        lattice: the sentence scored.
+        best: ``[T]``, its best labelling.
+        terms_of: the terms in which two labellings may differ.
+        groups: ``[L]``, the label that each label of the lattice stands for; themselves when left out.
+    """
+    for t, stretch in enumerate(rivals(lattice, best.tolist(), groups)):
+        if stretch is None:
+            yield None
+            continue
+        label = stretch.labels(t)[1]
+        terms = terms_of(stretch)
+        yield Rival(
+            label if groups is None else int(groups[label]), terms, stretch.tokens, stretch.whole, stretch.margin
+        )
 
 
 def explain_labelling(
-    mine: IntArray,
-    nodes: FloatArray,
-    labels: Sequence[str],
-    tokens: Sequence[str],
-    rival: Callable[[int], Rival | None],
+    mine: IntArray, nodes: FloatArray, labels: Sequence[str], tokens: Sequence[str], others: Iterable[Rival | None]
 ) -> Explanation:
     """Explain the labels of one sentence, each by what it has over its rival.
 
@@ -216,61 +245,48 @@ def explain_labelling(
         mine: ``[T]``, the best labelling.
         nodes: ``[T, L]``, the probability of each label.
         labels, tokens: as for `explain_chain`.
-        rival: tells of token t the label that the best labelling without its own label has there, and the terms in
-            which the two labellings differ; None where there is none.
+        others: of each token its rival; None where there is none.
     """
     explained = []
-    for t, label in enumerate(mine.tolist()):
-        runner_up, terms = rival(t) or (None, ())
-        explained.append(
-            TokenExplanation(
-                tokens[t],
-                t,
-                labels[label],
-                float(nodes[t, label]),
-                None if runner_up is None else labels[runner_up],
-                None if runner_up is None else float(nodes[t, runner_up]),
-                ranked(terms),
-            )
-        )
+    for t, (label, rival) in enumerate(zip(mine.tolist(), others, strict=True)):
+        probability, name = float(nodes[t, label]), labels[label]
+        if rival is None:
+            explained.append(TokenExplanation(tokens[t], t, name, probability, None, None, ()))
+            continue
+        terms = list(rival.terms)
+        if not rival.whole:
+            told = math.fsum(term.amount for term in terms)
+            beyond = BEYOND.format(rival.tokens.start, rival.tokens.stop - 1)
+            terms.append(Contribution("rest", beyond, t, (name,), (labels[rival.label],), rival.margin - told))
+        runner_up, share = labels[rival.label], float(nodes[t, rival.label])
+        explained.append(TokenExplanation(tokens[t], t, name, probability, runner_up, share, ranked(terms)))
     return Explanation(tuple(explained))
 
 
-def chain_terms(
-    chain: Chain, labels: Sequence[str], tokens: Sequence[str], mine: IntArray, other: IntArray
-) -> Iterator[Contribution]:
-    """The scores of a chain with transitions ``[L, L]`` in which two labellings differ."""
-    for n, (a, b) in enumerate(zip(mine.tolist(), other.tolist(), strict=True)):
+def chain_terms(chain: Chain, labels: Sequence[str], tokens: Sequence[str], stretch: Stretch) -> Iterator[Contribution]:
+    """The scores of a chain in which two labellings differ."""
+    for n in stretch.tokens:
+        a, b = stretch.labels(n)
         if a != b:
             amount = float(chain.emissions[n, a] - chain.emissions[n, b])
             yield Contribution("state", tokens[n], n, (labels[a],), (labels[b],), amount)
-    yield from transition_terms(chain, labels, mine, other)
+    yield from transition_terms(chain, labels, stretch)
 
 
-def transition_terms(chain: Chain, labels: Sequence[str], mine: IntArray, other: IntArray) -> Iterator[Contribution]:
-    """The scores of start, transitions ``[L, L]`` and end in which two labellings differ."""
-    pairs = list(zip(mine.tolist(), other.tolist(), strict=True))
-    for n, (a, b) in enumerate(pairs):
+def transition_terms(chain: Chain, labels: Sequence[str], stretch: Stretch) -> Iterator[Contribution]:
+    """The scores of start, transitions and end in which two labellings differ."""
+    for n in stretch.tokens:
+        a, b = stretch.labels(n)
         here = (labels[a],), (labels[b],)
         if n == 0:
             yield Contribution("start", "", n, *here, float(chain.start[a] - chain.start[b]))
         else:
-            before, before_other = pairs[n - 1]
+            before, before_other = stretch.labels(n - 1)
             between = (labels[before], labels[a]), (labels[before_other], labels[b])
-            amount = chain.transitions[before, a] - chain.transitions[before_other, b]
-            yield Contribution("transition", "", n, *between, float(amount))
-        if n == len(pairs) - 1:
+            matrix = chain.transitions[n] if chain.per_position else chain.transitions
+            yield Contribution("transition", "", n, *between, float(matrix[before, a] - matrix[before_other, b]))
+        if n == len(stretch.best) - 1:
             yield Contribution("end", "", n, *here, float(chain.end[a] - chain.end[b]))
-
-
-def _rival(chain: Chain, t: int, taken: BoolArray) -> IntArray | None:
-    """The best labelling with a label at token t that is not taken, ``[L]``; None where there is none."""
-    allowed = np.ones(chain.emissions.shape, bool)
-    allowed[t, taken] = False
-    bound = engine.constrain(chain, allowed=allowed)
-    if not np.isfinite(engine.log_partition(bound, allow_no_path=True)[0]):
-        return None
-    return engine.viterbi(bound).labels
 
 
 def ranked(terms: Iterable[Contribution]) -> tuple[Contribution, ...]:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
 from tagline.models.registry import kind_of_file
+from tagline.models.retraining import NeedsTraining
 from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
@@ -100,7 +102,16 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
             f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one"
         )
-    model: Model = _class_of(file, "model", role).from_file(file, **options)
+    owner = _class_of(file, "model", role)
+    taken = [option for option in signature(owner.from_file).parameters if option != "file"]
+    for option in options:
+        if option not in taken:
+            instead = f"; it takes {', '.join(taken)}" if taken else ""
+            raise InputError(
+                f"{option}: {file.source}, a {name} model, brings its own settings and takes no such option{instead}. "
+                f"To change one, train anew: tagline.load(path).set_params({option}=...).fit(X, y)"
+            )
+    model: Model = owner.from_file(file, **options)
     return model
 
 
@@ -130,7 +141,7 @@ class Exported:
     checked: bool
 
 
-class StoredModel:
+class StoredModel(NeedsTraining):
     """The methods that keep a model: `save`, `size_`, pickle and copy."""
 
     _LEARNED: ClassVar[tuple[str, ...]]
@@ -151,7 +162,7 @@ class StoredModel:
             self.training_ = replace(self.training_, user={**self.training_.user, **check_notes(notes)})
         config, arrays = self._checked()
         if not date:
-            config["training"].pop("date", None)
+            _remove_dates(config)
         storage.write(path, config, arrays)
 
     def to_bytes(self) -> bytes:
@@ -229,6 +240,7 @@ class StoredModel:
             state["_file"] = storage.dumps(*self._packed())
             for name in self._LEARNED:
                 del state[name]
+            state.pop("_trained_with", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -237,6 +249,14 @@ class StoredModel:
         self.__dict__.update(rest)
         if data is not None:
             self._take(storage.loads(data, source="<pickle>"))
+
+
+def _remove_dates(config: dict[str, Any]) -> None:
+    """Remove the date of training of a model, and of models inside it, such as the first of two stages."""
+    config["training"].pop("date", None)
+    for part in config.values():
+        if isinstance(part, dict) and isinstance(part.get("training"), dict):
+            _remove_dates(part)
 
 
 def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
-from tagline.errors import InputError
+from tagline.errors import InputError, warn_of_data
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.arguments import is_listing
@@ -80,7 +80,9 @@ class LabelledTokens:
 
     def corpus(self) -> Corpus:
         """Return the labels as the tags of a corpus without words."""
-        return Corpus({TAG: self.column()}, self.offsets)
+        if self.source is None:
+            return Corpus({TAG: self.column()}, self.offsets)
+        return Corpus({TAG: self.column()}, self.offsets, source=self.source.source, lines=self.source.lines)
 
 
 def read_labels(X: Any, y: Any) -> LabelledTokens:
@@ -169,8 +171,14 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
         return scheme(name).name
     if labelled.sets:  # a sequence with holes proves nothing
         return None
-    detected = detect(labelled.corpus()).scheme
-    return None if detected is None else detected.name
+    detection = detect(labelled.corpus())
+    if (stray := detection.stray) is not None:
+        place = stray.place if labelled.source is not None else f"y[{stray.sentence}][{stray.token}]"
+        warn_of_data(
+            f"{place}: {stray.problem}; so no rules of a scheme hold. Mend it, or name the scheme: {stray.scheme.name} "
+            "makes such tags an error, none asks for no rules"
+        )
+    return None if detection.scheme is None else detection.scheme.name
 
 
 def used_labels(labelled: LabelledTokens) -> set[str]:
@@ -178,6 +186,23 @@ def used_labels(labelled: LabelledTokens) -> set[str]:
     ids = np.unique(labelled.ids)
     named = {label for allowed in labelled.sets.values() for label in allowed or ()}
     return named | {labelled.labels[number] for number in ids[ids >= 0]}
+
+
+def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
+    """Warn where training goes on with sentences that lack labels of the model: it forgets what it knew of them."""
+    if None in labelled.sets.values():  # any label may be there
+        return
+    kept = {_type_of(label) for label in used_labels(labelled)}  # B-LOC without I-LOC is chance
+    if missing := sorted(label for label in before if _type_of(label) not in kept):
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        warn_of_data(
+            f"y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will forget "
+            "them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)"
+        )
+
+
+def _type_of(label: str) -> str:
+    return label[2:] if label[1:2] in ("-", "_") and len(label) > 2 else label
 
 
 def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
@@ -283,8 +308,10 @@ def settled(
         return labelled, everything, ()
     what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
     if on_illegal == "error":
+        assert rules is not None
+        got, b = shown_break(labelled, int(illegal[0]), rules, labels), int(illegal[0])
         raise InputError(
-            f"{labelled.place(int(illegal[0]))}: expected tags that {name} allows, got others; there are {what}; pass "
+            f"{labelled.place(b)}: expected tags that {name} allows, got {got}; there are {what}; pass "
             f'on_illegal="repair" or "drop"{remedy}'
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
@@ -301,12 +328,31 @@ def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[s
         chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
         return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
     ids = numbered(labelled, labels)
-    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions) | _broken_ends(labelled, ids, rules)
+    return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
+
+
+def _broken_ends(labelled: LabelledTokens, ids: NDArray[Any], rules: Rules) -> BoolArray:
+    """Say of each token whether its known label may not end its sentence, which it does, ``[N]``."""
     last = np.zeros(len(ids) + 1, bool)
     last[labelled.offsets[1:]] = True  # one past the last token
-    end = last[1:] & (ids >= 0)
-    broken[end] |= ~rules.end[ids[end]]
-    return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
+    return last[1:] & (ids >= 0) & ~rules.end[ids]
+
+
+def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:
+    """Say which tag of an illegal sentence breaks the rules first, and where."""
+    ids = numbered(labelled, labels)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
+    places = np.flatnonzero((broken | _broken_ends(labelled, ids, rules))[begin:end])
+    if not len(places):
+        return "sets of tags that leave no labelling"
+    t = int(places[0])
+    if not broken[begin + t]:
+        where = "at the end of the sentence"
+    else:
+        where = f"after {labels[ids[begin + t - 1]]!r}" if t else "at the start of the sentence"
+    return f"{labels[ids[begin + t]]!r} {where} (token {t})"
 
 
 def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:

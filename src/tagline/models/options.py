@@ -19,6 +19,9 @@ DATA, MODEL, NETWORK, TRAINING = "Data", "Model", "Networks: bilstm, transformer
 SERIES = "Series: hmm without labels"
 """The panels of the help."""
 
+READ, WRITTEN, FILLED = "read", "written", "filled"
+"""What is done with the file that an option names, or with the folder."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -35,6 +38,7 @@ class Option:
         choices: what text may be, as ``module:NAME`` or a tuple.
         parse: what makes a setting of the text.
         of_run: whether it is no setting of the estimator but says how a run goes: files on the way, a template.
+        file: `READ` or `WRITTEN` where its value names files, `FILLED` where it names a folder to write into.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Option:
     choices: tuple[str, ...] | str = ()
     parse: Callable[[Any], Any] | None = None
     of_run: bool = False
+    file: str = ""
 
     @property
     def flag(self) -> str:
@@ -126,6 +131,7 @@ _TABLE = (
         flags=("-t", "--template"),
         panel="",
         of_run=True,
+        file=READ,
     ),
     Option(
         "cache",
@@ -133,6 +139,7 @@ _TABLE = (
         "A folder for compiled training data, which need not fit into memory then.",
         panel=DATA,
         of_run=True,
+        file=FILLED,
     ),
     Option(
         "teacher",
@@ -140,6 +147,7 @@ _TABLE = (
         "A model that knows the labels, whose probabilities are learned: a large one teaches a small one.",
         panel=DATA,
         of_run=True,
+        file=READ,
     ),
     Option(
         "teacher_weight",
@@ -156,6 +164,7 @@ _TABLE = (
         "Sentences without tags for --teacher: columns, JSON lines or raw text.",
         panel=DATA,
         of_run=True,
+        file=READ,
     ),
     Option(
         "scheme",
@@ -207,8 +216,9 @@ _TABLE = (
         str,
         "Words and their clusters, as tagline cluster writes them; several files with commas between.",
         parse=_files,
+        file=READ,
     ),
-    Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not."),
+    Option("vectors", str, "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.", file=READ),
     Option("vector_scale", float, "What the numbers of --vectors are multiplied by; 1."),
     Option(
         "order",
@@ -245,6 +255,7 @@ _TABLE = (
         "files with commas between.",
         parse=_files,
         of_run=True,
+        file=READ,
     ),
     Option(
         "learn_dictionary",
@@ -260,6 +271,7 @@ _TABLE = (
         "sentences of each. Left out: -DOCSTART- begins one.",
         panel=DATA,
         of_run=True,
+        file=READ,
     ),
     Option(
         "dev_documents",
@@ -267,6 +279,7 @@ _TABLE = (
         "The same for --dev; left out: as --documents, where that is a column.",
         panel=DATA,
         of_run=True,
+        file=READ,
     ),
     Option(
         "smoothing",
@@ -322,12 +335,14 @@ _TABLE = (
         "Word vectors for bilstm: GloVe, word2vec or fastText as text, .gz or not, or a folder with a pretrained "
         "encoder, whose vectors are taken.",
         panel=NETWORK,
+        file=READ,
     ),
     Option(
         "encoder",
         str,
         "For transformer: a folder with a pretrained encoder, or its name on the Hugging Face hub.",
         panel=NETWORK,
+        file=READ,
     ),
     Option(
         "context",
@@ -355,6 +370,7 @@ _TABLE = (
         "The whole configuration is saved beside the model.",
         panel=NETWORK,
         of_run=True,
+        file=READ,
     ),
     Option(
         "algorithm",
@@ -411,6 +427,7 @@ _TABLE = (
         "A file for the state of training, written between passes, and after each epoch of a network.",
         panel=TRAINING,
         of_run=True,
+        file=WRITTEN,
     ),
     Option("resume", bool, "Go on from --checkpoint, if it is there.", False, panel=TRAINING, of_run=True),
     Option(
@@ -421,13 +438,14 @@ _TABLE = (
         least=0,
         of_run=True,
     ),
-    Option("log", str, "Add a line of JSON to this file after each pass.", panel=TRAINING, of_run=True),
+    Option("log", str, "Add a line of JSON to this file after each pass.", panel=TRAINING, of_run=True, file=WRITTEN),
     Option(
         "tensorboard",
         str,
         "A folder for TensorBoard, which must be installed.",
         panel=TRAINING,
         of_run=True,
+        file=FILLED,
     ),
 )
 

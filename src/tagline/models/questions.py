@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tagline import chain as engine
+from tagline.chain.dispatch import log_counts
 from tagline.models.entities import FoundSpans, Reading, probable_spans
-from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, Marginals, Paths, RankedPaths
+from tagline.types import BoolArray, Float64Array, IntArray, Marginals, Paths, RankedPaths
 
 
 class Questions:
@@ -54,11 +53,4 @@ class Questions:
 
     def log_counts(self, scored: Any) -> Float64Array:
         """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
-
-        def legal(scores: FloatArray) -> FloatArray:
-            return np.where(np.isneginf(scores), scores, np.zeros((), scores.dtype))
-
-        emissions, transitions, start, end = map(
-            legal, (scored.emissions, scored.transitions, scored.start, scored.end)
-        )
-        return engine.log_partition(Chain(emissions, transitions, start, end, scored.offsets), allow_no_path=True)
+        return log_counts(scored)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tagline.chain.memory import labellings_size, memory, shown_count
 from tagline.errors import InputError
 from tagline.training.checks import check_whole
 from tagline.types import Float64Array, IntArray
-
-PATH_BYTES, TOKEN_BYTES = 300, 72  # that a labelling takes, and each of its tokens, in the core and as lists
-UNKNOWN_MEMORY = 2**33
 
 
 class Ranks:
@@ -36,7 +32,7 @@ class Ranks:
         Arguments:
             log_counts: tells the logarithm of the number of labellings of each sentence.
         """
-        if not self._fits(self._size(np.diff(chain.offsets), np.inf)):
+        if not self._fits(labellings_size(self.k, np.diff(chain.offsets), np.inf)):
             self._add(np.diff(chain.offsets), log_counts(chain))
         return self.k
 
@@ -51,17 +47,13 @@ class Ranks:
         self._add(np.diff(offsets), np.inf)
         return self.k
 
-    def _size(self, lengths: IntArray, log_counts: Float64Array | float) -> float:
-        counts = np.exp(np.minimum(log_counts, math.log(max(self.k, 1))))
-        return float((counts * (PATH_BYTES + TOKEN_BYTES * lengths.astype(np.float64))).sum())
-
     def _fits(self, size: float) -> bool:
         fits = self._bytes + size <= self._most
         self._bytes += size if fits else 0.0
         return fits
 
     def _add(self, lengths: IntArray, log_counts: Float64Array | float) -> None:
-        size = self._size(lengths, log_counts)
+        size = labellings_size(self.k, lengths, log_counts)
         if not self._fits(size):
             raise InputError(
                 f"{self.name}: expected labellings that fit into {self._most / 2**30:.1f} GiB, half of the memory, got "
@@ -73,16 +65,3 @@ class Ranks:
 def check_asked(k_best: Any) -> None:
     """Raise unless it can be the number of labellings that `answer` gives; 0 and None are for none."""
     check_whole("k_best", k_best, 0, optional=True, wanted="at least 0")
-
-
-def shown_count(number: int) -> str:
-    """Return a count as messages show it."""
-    return str(number) if number < 10**15 else "more than 10^15"
-
-
-def memory() -> int:
-    """Return the bytes of memory that the machine has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on every system
-        return UNKNOWN_MEMORY

@@ -10,18 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
+from tagline.models.options import FILLED, READ, WRITTEN
 from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
-from tagline.readers.corpus import Corpus
+from tagline.readers.corpus import TAG, Corpus
+from tagline.readers.description import FEW, counted, label_counts, seldom_labels
 from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.training.running.progress import Budget, Reporter
+from tagline.writing import check_writable
 
 __all__ = ["Budget", "Material", "Recipe", "Reporter", "check_progress", "introduce"]
 
@@ -77,12 +79,16 @@ class Recipe:
         return None
 
     def reads(self) -> dict[str, Any]:
-        """Return further files that are read, by their options: where documents are."""
-        return {f"--{name.replace('_', '-')}": self.run.get(name) for name in ("documents", "dev_documents")}
+        """Return further files that are read, by their options."""
+        return self._files(READ)
 
     def writes(self) -> dict[str, Any]:
         """Return further files that are written, by their options: what a run leaves on the way."""
-        return {"--checkpoint": self.run.get("checkpoint"), "--log": self.run.get("log")}
+        return self._files(WRITTEN, FILLED)
+
+    def _files(self, *roles: str) -> dict[str, Any]:
+        values = {**self.settings, **self.run}
+        return {option.flag: values.get(option.name) for option in self.kind.options if option.file in roles}
 
     def beyond_compiled(self) -> list[str]:
         """Return what is asked for that compiled sentences do not hold, by the names of options."""
@@ -99,9 +105,9 @@ class Recipe:
             if self.run.get(option) not in (None, False) and self.run.get("checkpoint") is None:
                 wanted = "to go on from" if option == "resume" else "to save to"
                 raise InputError(f"--{option.replace('_', '-')}: expected --checkpoint FILE {wanted}, got none")
-        for option, path in Recipe.writes(self).items():
-            if path is not None and (Path(path).is_dir() or not Path(path).parent.is_dir()):
-                raise InputError(f"{option}: expected a file in an existing folder, got {path}; make its folder first")
+        for name in ("checkpoint", "log"):
+            if (path := self.run.get(name)) is not None:
+                check_writable(path, f"--{name}")
 
     def files(self, tell: Reporter) -> dict[str, Any]:
         """Return the arguments of `fit` that name files of the run; say where a run goes on."""
@@ -159,6 +165,8 @@ def introduce(data: Any, problems: tuple[str, ...], tell: Reporter) -> None:
     tell.say(f"learning from {len(data):,} sentences, {data.num_tokens:,} tokens")
     if problems:
         tell.say(f"skipped {len(problems)} broken sentences; the first: {problems[0]}")
+    if isinstance(data, Corpus) and TAG in data.columns and (seldom := seldom_labels(label_counts(data))):
+        tell.say(f"labels seen fewer than {FEW} times, which are hardly learned: {counted(seldom)}")
 
 
 def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:

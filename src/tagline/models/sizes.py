@@ -16,6 +16,9 @@ logger = logging.getLogger("tagline.training")
 MOST_LABELS = 2**14  # tables of their pairs take one to two gigabytes
 FREE_BYTES = 2**26  # of tables that any file may ask for: 2,896 labels
 BYTES_PER_BYTE = 1024  # that a file may ask for beyond, for each of its own
+FREE_TOKEN_BYTES = 2**23  # of tables for a token that any second-order file may ask for: 512 labels
+TOKEN_BYTES_PER_BYTE = 32  # that a second-order file may ask for beyond, for each of its own
+PAIR_BYTES = 32  # that a pair of labels of a token takes in these tables
 
 PAIR_SECONDS = 4e-9  # of one thread for a pair of labels at a token in training, measured with 1,000 and 2,000 labels
 LONG_PASS = 15.0  # seconds of a pass that are worth a word: training takes some fifty
@@ -37,6 +40,20 @@ def affordable_labels(size: int) -> int:
     (2918, 11678)
     """
     return min(MOST_LABELS, int(((FREE_BYTES + BYTES_PER_BYTE * size) / 8) ** 0.5))
+
+
+def affordable_candidates(size: int) -> int:
+    """Return how many labels a token of a second-order model in a file of so many bytes may have.
+
+    >>> affordable_candidates(1_000), affordable_candidates(1_000_000)
+    (512, 1123)
+    """
+    return int(((FREE_TOKEN_BYTES + TOKEN_BYTES_PER_BYTE * size) / PAIR_BYTES) ** 0.5)
+
+
+def candidates(labels: int, prune: float) -> int:
+    """Return how many labels a token of a second-order model may have: those that pruning leaves, and the best one."""
+    return labels if prune == 0 else int(min(labels, 1 / prune + 2))
 
 
 def warn_of_cost(tokens: int, labels: int, threads: int | None = None) -> None:

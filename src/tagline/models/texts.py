@@ -15,6 +15,8 @@ from tagline.errors import InputError
 from tagline.models.contract import Input
 from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Reading
+from tagline.models.known_spans import KnownSpans
+from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus
 from tagline.readers.sentences import split_sentences
 from tagline.readers.sources import shown_value
@@ -126,7 +128,14 @@ class TextModel:
 
     @overload
     def tag(  # type: ignore[overload-overlap]  # a string is an iterable of strings, too
-        self, texts: str, *, tokens: str = AUTO, split: bool = True, min_probability: float = 0.0, like: None = None
+        self,
+        texts: str,
+        *,
+        tokens: str = AUTO,
+        split: bool = True,
+        min_probability: float = 0.0,
+        known: Any = None,
+        like: None = None,
     ) -> TaggedText: ...
     @overload
     def tag(  # type: ignore[overload-overlap]
@@ -136,6 +145,7 @@ class TextModel:
         tokens: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
+        known: Any = None,
         like: Literal["transformers"],
     ) -> list[dict[str, Any]]: ...
     @overload
@@ -146,6 +156,7 @@ class TextModel:
         tokens: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
+        known: Any = None,
         like: None = None,
     ) -> list[TaggedText]: ...
     @overload
@@ -156,6 +167,7 @@ class TextModel:
         tokens: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
+        known: Any = None,
         like: Literal["transformers"],
     ) -> list[list[dict[str, Any]]]: ...
     def tag(
@@ -165,6 +177,7 @@ class TextModel:
         tokens: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
+        known: Any = None,
         like: Literal["transformers"] | None = None,
     ) -> Any:
         """Find the entities of a text, or of many; where labels mark none, the label of each token.
@@ -175,6 +188,9 @@ class TextModel:
                 tokens were that the model learned from.
             split: whether texts are split into sentences; else each is one.
             min_probability: entities that are less probable are left out.
+            known: what is known of the text, as (start, end, label) in characters of it, `end` exclusive: an entity by
+                its type, or a label (or a set of them) for each token there. Every answer keeps to it. Of many texts a
+                list of such lists; None where nothing is known of one.
             like: ``transformers`` for dictionaries as its pipeline gives them (`TaggedText.like_transformers`).
 
         Returns:
@@ -182,12 +198,25 @@ class TextModel:
         """
         if like is not None and like not in SHAPES:
             raise InputError(f"like: expected {', '.join(SHAPES)} or None, got {shown_value(like)}")
-        tagged = self._tag_texts([texts] if isinstance(texts, str) else _strings(texts), tokens, split, min_probability)
+        if isinstance(texts, str):
+            many: Iterable[str] = [texts]
+            rows = None if known is None else {0: ("known", known)}
+        else:
+            many = _strings(texts)
+            rows = None if known is None else _known_rows(known, many := list(many))
+        tagged = self._tag_texts(many, tokens, split, min_probability, rows)
         shaped = tagged if like is None else [text.like_transformers() for text in tagged]
         return shaped[0] if isinstance(texts, str) else shaped
 
-    def _tag_texts(self, texts: Iterable[str], tokens: str, split: bool, min_probability: float) -> list[TaggedText]:
-        """Tag texts, a block of them at a time."""
+    def _tag_texts(
+        self,
+        texts: Iterable[str],
+        tokens: str,
+        split: bool,
+        min_probability: float,
+        known: Mapping[int, tuple[str, Any]] | None,
+    ) -> list[TaggedText]:
+        """Tag texts, a block of them at a time; `known` has how messages name what is known of a text, and that."""
         model: Any = self
         check_switch("split", split)
         check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
@@ -198,12 +227,19 @@ class TextModel:
             sentences = [split_sentences(text) if split else [(0, len(text))] for text in block]
             pieces = [text[start:end] for text, row in zip(block, sentences, strict=True) for start, end in row]
             corpus = corpus_of_texts(pieces, cut)
+            held: list[Any] | None = None
+            if known is not None:
+                spans, held = KnownSpans(model.labels_, reading), []
+                for n, (text, bounds) in enumerate(zip(block, sentences, strict=True), len(tagged)):
+                    place, entries = known[n]
+                    held += spans.rows(entries, place, text, corpus, len(held), bounds)
             arrays: AnswerArrays = model.answer_arrays(
                 corpus,
                 **({"documents": [len(row) for row in sentences]} if model.input_.documents else {}),
                 spans=reading is not None,
                 marginals=reading is None,
                 **({} if reading is None else {"min_probability": min_probability}),
+                **({} if held is None else {"known": held}),
             )
             tagged.extend(_tagged(block, sentences, corpus, arrays))
         return tagged
@@ -225,6 +261,14 @@ def _refuse(needs: Input) -> None:
             f"tag: expected a model that looks at words alone, got one that looks at {needs.columns} columns, as "
             f"{needs.source} names them; give sentences with their columns to predict"
         )
+
+
+def _known_rows(known: Any, texts: Sequence[str]) -> dict[int, tuple[str, Any]]:
+    """What is known of each of some texts, with how messages name it."""
+    rows = list(known) if is_listing(known) else []
+    if len(rows) != len(texts):
+        raise InputError(f"known: expected a list for each of {len(texts)} texts, got {shown_value(known)}")
+    return {n: (f"known[{n}]", row) for n, row in enumerate(rows)}
 
 
 def _strings(texts: Any) -> Iterator[str]:

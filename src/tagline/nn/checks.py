@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,10 +22,14 @@ from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.errors import InputError, NoPathError
+from tagline.nn.scripted import tracing
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
 REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
+TRACEABLE = (
+    "for decoding, put tagline.nn.export.ViterbiDecoder(crf) in its place, which can be traced, scripted and exported"
+)
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -34,6 +39,15 @@ def check_tensors(emissions: Any, **others: Any) -> None:
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
             remedy = "" if value is None else f"; pass torch.as_tensor({name})"
             raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
+
+
+def check_not_traced(remedy: str = TRACEABLE) -> None:
+    """Refuse `torch.jit.trace`, also inside of the ONNX exporter that uses it: it would record the example's answer."""
+    if tracing():
+        raise InputError(
+            "torch.jit.trace cannot record a CRF layer: the graph would give the answer to the example for every "
+            f"input; {remedy}"
+        )
 
 
 def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None:
@@ -94,10 +108,14 @@ def looks(device: torch.device, check: bool) -> bool:
     return (check or device.type == "cpu") and not torch.compiler.is_compiling() and not transforming()
 
 
-def check_values(c: TensorChain, labels: Tensor | None, remedy: str = REMEDY) -> bool:
+def check_values(
+    c: TensorChain, labels: Tensor | None, remedy: str = REMEDY, steps: Callable[[], Tensor] | None = None
+) -> bool:
     """Say what is wrong with the scores that are read, or with labels ``[N]``; return whether all scores are finite.
 
-    `remedy` ends the message about labels that are out of range.
+    Arguments:
+        remedy: ends the message about labels that are out of range.
+        steps: returns the sentence and the step of each row, ``[N, 2]``, for messages.
     """
     whole = None if labels is None or labels.dtype == torch.bool else labels
     if c.emissions.is_cpu and compiled.core is not None:
@@ -106,36 +124,54 @@ def check_values(c: TensorChain, labels: Tensor | None, remedy: str = REMEDY) ->
             return not facts & FORBIDDEN
     inside = c.inside()
     finite = [
-        check_numbers("emissions", c.emissions[inside]),
-        check_numbers("transitions", _read(c, inside)),
+        check_numbers("emissions", c.emissions[inside], places_of(steps, inside)),
+        check_numbers("transitions", *_read(c, inside, steps)),
         check_numbers("start_transitions", c.start),
         check_numbers("end_transitions", c.end),
     ]
     if whole is not None:
-        check_tag_range(whole[inside], c.num_labels, remedy)
+        check_tag_range(whole[inside], c.num_labels, remedy, places_of(steps, inside))
     return all(finite)
 
 
-def _read(c: TensorChain, inside: Tensor) -> Tensor:
-    """The transitions that are read: all but those into the first token of a sentence."""
+Places = Callable[[list[int]], str]
+"""Tells the place of an index, for messages."""
+
+
+def places_of(steps: Callable[[], Tensor] | None, chosen: Tensor | None = None) -> Places:
+    """Return how to tell the places of numbers of all rows or the chosen ones."""
+    if steps is None:
+        return str
+
+    def tell(index: list[int]) -> str:
+        rows = steps() if chosen is None else steps()[chosen]
+        (sentence, step), tags = rows[index[0]].tolist(), " to ".join(map(str, index[1:]))
+        return f"sentence {sentence}, step {step}" + (f", tag {tags}" if tags else "")
+
+    return tell
+
+
+def _read(c: TensorChain, inside: Tensor, steps: Callable[[], Tensor] | None) -> tuple[Tensor, Places]:
+    """The transitions that are read: all but those into the first token of a sentence; and how to tell their places."""
     if not c.per_position:
-        return c.transitions
+        return c.transitions, str
     led_into = inside.clone()
     led_into[c.first[c.lengths > 0]] = False
-    return c.transitions[led_into]
+    return c.transitions[led_into], places_of(steps, led_into)
 
 
-def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY) -> None:
+def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY, places: Places = str) -> None:
     """Say which of the tags ``[N]`` of tokens that count is out of range."""
     if not tags.shape[0]:
         return
     low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
-        wrong = low if low < 0 else high
+        first = int(((tags < 0) | (tags >= num_tags)).nonzero()[0])
+        wrong = f"{int(tags[first])} at {places([first])}"
         raise InputError(f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; {remedy}")
 
 
-def check_numbers(name: str, values: Tensor) -> bool:
+def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
     """Say where there is a NaN or a +∞; return whether all scores are finite."""
     values = values.detach()
     total = values.numpy().sum() if values.device.type == "cpu" else values.sum().item()
@@ -143,7 +179,7 @@ def check_numbers(name: str, values: Tensor) -> bool:
         return True
     wrong = torch.isnan(values) | torch.isposinf(values)
     if bool(wrong.any()):
-        place = [int(axis) for axis in wrong.nonzero()[0]]
+        place = places([int(axis) for axis in wrong.nonzero()[0]])
         raise InputError(
             f"{name}: expected finite scores, or -inf for what is forbidden, got {float(values[wrong][0])} at {place}; "
             "look for a division by zero or too high a learning rate"

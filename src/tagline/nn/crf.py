@@ -270,7 +270,7 @@ def _reduced(losses: Tensor, places: Packing, reduction: str) -> Tensor:
     """Reduce the losses of sentences ``[B]``."""
     if reduction == "none":
         return losses
-    if reduction == "mean":
+    if reduction == "mean" and len(losses):
         return losses.mean()
     total = losses.sum()
     return total / places.num_tokens().clamp(min=1) if reduction == "token_mean" else total

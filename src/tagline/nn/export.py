@@ -1,14 +1,13 @@
 """Decoding for `torch.export` and ONNX: any batch and any length, no Python loop over time.
 
 A loop over T would be unrolled for the T that was traced, so the recursions are `scan`s, a higher-order operator of
-PyTorch that becomes ONNX's Scan. Parameters and constraints are fixed when the decoder is made.
+PyTorch that becomes ONNX's Scan; traced and scripted, the decoder runs `scripted`. Parameters and constraints are fixed
+when the decoder is made.
 
     decoder = ViterbiDecoder(crf)
     program = torch.export.export(decoder, (emissions, mask), dynamic_shapes=DYNAMIC_SHAPES)
     export_onnx(crf, "decoder.onnx")
 """
-
-from __future__ import annotations
 
 import contextlib
 import logging
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
 from tagline.errors import InputError
+from tagline.nn import scripted
 from tagline.nn.crf import CRF
 
 DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
@@ -50,7 +50,7 @@ class ViterbiDecoder(nn.Module):
         self._take(crf.scores(next(crf.parameters()).dtype), pad_tag)
 
     @classmethod
-    def of_scores(cls, transitions: Tensor, start: Tensor, end: Tensor, pad_tag: int = -1) -> ViterbiDecoder:
+    def of_scores(cls, transitions: Tensor, start: Tensor, end: Tensor, pad_tag: int = -1) -> "ViterbiDecoder":
         """Make a decoder of transitions ``[L, L]``, start and end ``[L]``, −∞ where something is forbidden."""
         made = cls.__new__(cls)
         nn.Module.__init__(made)
@@ -65,6 +65,16 @@ class ViterbiDecoder(nn.Module):
     def forward(self, emissions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Find labels ``[B, T]``, the pad tag where the mask is off, and scores ``[B]``."""
         emissions, counts = emissions.detach(), mask != 0
+        if torch.jit.is_scripting():  # type: ignore[attr-defined]
+            return scripted.decode(emissions, counts, self.transitions, self.start, self.end, self.pad_tag)
+        return self._scanned(emissions, counts)
+
+    @torch.jit.unused
+    def _scanned(self, emissions: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        if scripted.tracing():
+            parts = (self.transitions, self.start, self.end)
+            traced: tuple[Tensor, Tensor] = scripted.compiled(scripted.decode)(emissions, counts, *parts, self.pad_tag)
+            return traced
         places, inside = _compaction(counts)
         steps = torch.arange(counts.shape[1], device=counts.device)
         order = torch.zeros_like(places).scatter(1, places, steps + torch.zeros_like(places))

@@ -96,7 +96,7 @@ class PieceGraph(Graph):
 class OnnxLSTM(nn.Module):
     """ONNX's own LSTM with the weights of one of PyTorch's, in one direction or two; it stops where a sentence ends.
 
-    PyTorch 2.13 exports its LSTM for as many steps as the example has.
+    An `nn.LSTM` that PyTorch exports reads the padding of a batch, too, its backward direction before the words.
     """
 
     weights: Tensor

@@ -116,7 +116,7 @@ class CRFHead(Head):
         B, T, _ = emissions.shape
         rows, first = emissions.flatten(0, 1), torch.arange(0, B * T, T, device=emissions.device)
         scores = self.crf.scores(rows.dtype)
-        chain = TensorChain(rows, first, lengths, T, *scores, not self.crf.constrained)
+        chain = TensorChain(rows, first, lengths, T, *scores)
         return self._objective(chain, labels.flatten())
 
     @torch.no_grad()
@@ -154,7 +154,7 @@ class SoftmaxHead(Head):
             terms = self._of_sets(emissions, labels | ~inside[:, :, None])
         else:
             if look:
-                checks.check_tag_range(labels[inside], emissions.shape[2])
+                checks.check_tag_range(labels[inside], emissions.shape[2], places=checks.places_of(inside.nonzero))
             terms = self._of_labels(emissions, torch.where(inside, labels, 0))
         values = torch.where(inside, terms, 0.0).sum(1)
         if look:

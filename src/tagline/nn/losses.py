@@ -140,7 +140,8 @@ class Focal:
         forbidden = torch.isneginf(logs)
         logs = torch.where(forbidden, 0.0, logs)
         doubt = (-torch.expm1(logs)).clamp(min=torch.finfo(logs.dtype).tiny)
-        return _infinite(forbidden.any(1), torch.where(p.inside, -(doubt**self.gamma) * logs, 0.0).sum(1))
+        never = forbidden.any(1) | torch.isneginf(path_score(c, labels))  # each label alone may be legal
+        return _infinite(never, torch.where(p.inside, -(doubt**self.gamma) * logs, 0.0).sum(1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -16,6 +16,7 @@ from tagline.errors import InputError
 from tagline.nn import checks, packing
 from tagline.nn.packing import Packing
 from tagline.nn.parameters import TransitionModule, as_type
+from tagline.nn.scripted import tracing
 
 
 class Extras(TypedDict, total=False):
@@ -78,6 +79,7 @@ class PaddedLayer(TransitionModule):
         transitions: Tensor | None = None,
     ) -> LayerInput:
         """Check the arguments of a method and make a chain of them."""
+        checks.check_not_traced()
         checks.check_tensors(emissions, tags=tags, mask=mask, lengths=lengths, allowed=allowed, transitions=transitions)
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         checked = checks.looks(emissions.device, self.check)
@@ -100,10 +102,10 @@ class PaddedLayer(TransitionModule):
         labels = None if tags is None else places.pack(tags)
         if labels is not None and labels.dtype != torch.bool:
             labels = as_type(labels, torch.int64)
-        free = not self.constrained and allowed is None and transitions is None
+        free = checked and not self.constrained and allowed is None and transitions is None  # as `_look` will find
         chain = places.chain(rows, pairs, start, end, free)
         if checked:
-            chain = self._look(chain, labels)
+            chain = self._look(chain, labels, lambda: places.pack(_steps(emissions)))
         return LayerInput(places, chain, labels, checked, dtype)
 
     def _as_it_lies(
@@ -120,7 +122,7 @@ class PaddedLayer(TransitionModule):
         plain = allowed is None and transitions is None and (tags is None or tags.dtype != torch.bool)
         if not plain or checks.looks(emissions.device, self.check) or not masked.answers(emissions, self.num_tags):
             return None
-        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None):
+        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None) or tracing():
             return None
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         if tags is not None:
@@ -160,9 +162,9 @@ class PaddedLayer(TransitionModule):
     def _dtype(self, emissions: Tensor) -> torch.dtype:
         return torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
 
-    def _look(self, chain: TensorChain, labels: Tensor | None) -> TensorChain:
+    def _look(self, chain: TensorChain, labels: Tensor | None, steps: Callable[[], Tensor]) -> TensorChain:
         """Check values; return the chain with what was learnt of it."""
-        finite = checks.check_values(chain, labels)
+        finite = checks.check_values(chain, labels, steps=steps)
         if not self._looked_at_emissions and labels is not None:
             self._looked_at_emissions = True
             checks.warn_of_probabilities(chain.emissions[chain.inside()])
@@ -171,6 +173,12 @@ class PaddedLayer(TransitionModule):
     def _axes(self, values: Tensor, batch_axis: int = 0) -> Tensor:
         """Return values ``[…, batch, steps, …]`` with the axes in the order that the layer was made for."""
         return values if self.batch_first else values.transpose(batch_axis, batch_axis + 1)
+
+
+def _steps(emissions: Tensor) -> Tensor:
+    """The sentence and the step of each of the ``[B, T]`` tokens, ``[B, T, 2]``."""
+    B, T = emissions.shape[:2]
+    return torch.cartesian_prod(torch.arange(B), torch.arange(T)).view(B, T, 2).to(emissions.device)
 
 
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:

@@ -4,7 +4,8 @@
     low rank   transitions_from [L, R] · transitions_to [R, L]       2·L·R numbers for large label sets
     tied       tied_transitions [G], one number for each group of label pairs
 
-Forbidden scores are −∞ in every answer of the layer; what is forbidden is no part of the state dict.
+Forbidden scores are −∞ in every answer of the layer; what is forbidden, and which pairs are tied, is no part of the
+state dict and survives every way of building a module (`constants`).
 """
 
 from __future__ import annotations
@@ -14,22 +15,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from tagline.chain.checks import as_count
 from tagline.errors import InputError
+from tagline.nn.constants import Constant, ConstantModule
 from tagline.readers.rules import Rules
 
 LARGEST_INITIAL = 0.1
 
 
-class TransitionModule(nn.Module):
+class TransitionModule(ConstantModule):
     """The parameters of a CRF over `num_tags` labels; see `tagline.nn.CRF` for the arguments."""
-
-    may_follow: Tensor | None
-    may_start: Tensor | None
-    may_end: Tensor | None
 
     def __init__(
         self,
@@ -55,27 +53,23 @@ class TransitionModule(nn.Module):
             self.transitions_from = nn.Parameter(torch.empty(L, self.rank))
             self.transitions_to = nn.Parameter(torch.empty(self.rank, L))
         elif tied is not None:
-            groups = _as_groups(tied, L)
-            self.register_buffer("groups", groups, persistent=False)
-            self.tied_transitions = nn.Parameter(torch.empty(int(groups.max()) + 1))
+            self._groups = Constant(_as_groups(tied, L))
+            self.tied_transitions = nn.Parameter(torch.empty(int(self._groups.values.max()) + 1))
         else:
             self.transitions = nn.Parameter(torch.empty(L, L))
         self._forbid(constraints)
+        self._place_constants()
         self.reset_parameters()
         if frozen:
             self.requires_grad_(False)
 
     def _forbid(self, constraints: Rules | ArrayLike | None) -> None:
         L = self.num_tags
-        rules: tuple[Any, Any, Any] = (None, None, None)
-        if isinstance(constraints, Rules):
-            rules = (constraints.transitions, constraints.start, constraints.end)
-        elif constraints is not None:
-            rules = (constraints, None, None)
-        shapes = ((L, L), (L,), (L,))
-        for name, allowed, shape in zip(("may_follow", "may_start", "may_end"), rules, shapes, strict=True):
-            value = None if allowed is None else _as_rules(allowed, shape)
-            self.register_buffer(name, value, persistent=False)
+        rules = constraints if isinstance(constraints, Rules) else None
+        follow = constraints if rules is None else rules.transitions
+        self._may_follow = None if follow is None else _as_rules(follow, (L, L))
+        self._may_start = None if rules is None else _as_rules(rules.start, (L,))
+        self._may_end = None if rules is None else _as_rules(rules.end, (L,))
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew, uniformly from −0.1 to 0.1."""
@@ -85,7 +79,7 @@ class TransitionModule(nn.Module):
     @property
     def constrained(self) -> bool:
         """Whether anything is forbidden."""
-        return self.may_follow is not None
+        return self._may_follow is not None
 
     @property
     def dtype(self) -> torch.dtype:
@@ -102,9 +96,9 @@ class TransitionModule(nn.Module):
         if not self.constrained:
             return transitions, start, end
         return (
-            _where_allowed(self.may_follow, transitions),
-            _where_allowed(self.may_start, start),
-            _where_allowed(self.may_end, end),
+            _where_allowed(self._may_follow, transitions),
+            _where_allowed(self._may_start, start),
+            _where_allowed(self._may_end, end),
         )
 
     def _transitions(self, dtype: torch.dtype) -> Tensor:
@@ -113,8 +107,8 @@ class TransitionModule(nn.Module):
             with torch.autocast(left.device.type, enabled=False):
                 return left @ right
         if "tied_transitions" in self._parameters:
-            groups: Tensor = self.groups  # type: ignore[assignment]
-            return self.tied_transitions.to(dtype)[groups]
+            tied = self.tied_transitions.to(dtype)
+            return tied[self._groups.on(tied.device)]
         return as_type(self.transitions, dtype)
 
     @torch.no_grad()
@@ -156,32 +150,39 @@ def as_type(values: Tensor, dtype: torch.dtype) -> Tensor:
     return values if values.dtype == dtype else values.to(dtype)
 
 
-def _where_allowed(allowed: Tensor | None, scores: Tensor) -> Tensor:
-    return scores if allowed is None else torch.where(allowed, scores, -torch.inf)
+def _where_allowed(allowed: Constant | None, scores: Tensor) -> Tensor:
+    return scores if allowed is None else torch.where(allowed.on(scores.device), scores, -torch.inf)
 
 
-def _as_rules(rules: Any, shape: tuple[int, ...]) -> Tensor:
-    allowed = _as_tensor(rules)
-    if allowed.dtype != torch.bool or allowed.shape != shape:
+def _as_rules(rules: Any, shape: tuple[int, ...]) -> Constant:
+    allowed = _as_array("constraints", rules)
+    if allowed.dtype != np.bool_ or allowed.shape != shape:
         raise InputError(
             f"constraints: expected booleans (True = allowed) of shape {list(shape)}, "
             f"got {allowed.dtype} {list(allowed.shape)}"
         )
-    return allowed.detach().clone()
+    return Constant(allowed)
 
 
-def _as_groups(tied: Any, L: int) -> Tensor:
-    groups = _as_tensor(tied)
-    if groups.shape != (L, L) or groups.dtype.is_floating_point or groups.dtype == torch.bool or int(groups.min()) < 0:
+def _as_groups(tied: Any, L: int) -> NDArray[np.int64]:
+    groups = _as_array("tied", tied)
+    if groups.shape != (L, L) or groups.dtype.kind not in "iu" or groups.min() < 0:
         raise InputError(
             f"tied: expected the group of each label pair, integers from 0 of shape [{L}, {L}], "
             f"got {groups.dtype} {list(groups.shape)}"
         )
-    return groups.detach().long().clone()
+    return groups.astype(np.int64)
 
 
-def _as_tensor(values: Any) -> Tensor:
-    return values if isinstance(values, Tensor) else torch.as_tensor(np.array(values))
+def _as_array(name: str, values: Any) -> NDArray[Any]:
+    if not isinstance(values, Tensor):
+        return np.array(values)
+    if values.is_meta:
+        raise InputError(
+            f"{name}: a tensor on the meta device has no values; pass a list or a NumPy array, or make the tensor with "
+            'device="cpu"'
+        )
+    return (values.double() if values.is_floating_point() else values).detach().cpu().numpy()  # NumPy has no bfloat16
 
 
 def _count(sequences: Iterable[Sequence[int]], L: int) -> tuple[Any, Any, Any]:

@@ -11,13 +11,15 @@ from tagline.chain.checks import as_count
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
 from tagline.errors import InputError, NoPathError
-from tagline.nn.checks import FLOATS, check_lengths, check_numbers, looks
+from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
+from tagline.nn.constants import Constant, ConstantModule
+from tagline.nn.parameters import LARGEST_INITIAL
 from tagline.types import as_array
 
 REDUCTIONS = ("mean", "sum", "none")
 
 
-class SemiCRF(nn.Module):
+class SemiCRF(ConstantModule):
     """A conditional random field over segments, on top of a network.
 
     Arguments:
@@ -44,22 +46,27 @@ class SemiCRF(nn.Module):
         self.num_labels = as_count("num_labels", num_labels, 1)
         self.max_length = as_count("max_length", max_length, 1)
         L = self.num_labels
-        self.transitions = nn.Parameter(torch.empty(L, L).uniform_(-0.1, 0.1))
-        self.start = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
-        self.end = nn.Parameter(torch.empty(L).uniform_(-0.1, 0.1))
+        self.transitions = nn.Parameter(torch.empty(L, L))
+        self.start = nn.Parameter(torch.empty(L))
+        self.end = nn.Parameter(torch.empty(L))
         most = as_array("longest", [self.max_length] * L if longest is None else longest)
         if most.shape != (L,) or most.dtype.kind not in "iu" or (most < 1).any():
             raise InputError(f"longest: expected {L} whole numbers of 1 or more, one a label, got {longest!r:.60}")
-        forbidden = torch.from_numpy(np.arange(self.max_length)[:, None] >= most)
-        self.register_buffer("_forbidden", forbidden, persistent=False)
+        self._too_long = Constant(np.arange(self.max_length)[:, None] >= most)
+        self._place_constants()
+        self.reset_parameters()
 
-    _forbidden: Tensor
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew, uniformly from −0.1 to 0.1."""
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -LARGEST_INITIAL, LARGEST_INITIAL)
 
     def extra_repr(self) -> str:
         """Name the sizes."""
         return f"num_labels={self.num_labels}, max_length={self.max_length}"
 
     def _chain(self, scores: Tensor, lengths: Tensor | None) -> TensorSegments:
+        check_not_traced("torch.export can write its log_partition, for sentences of one length")
         wanted = (self.max_length, self.num_labels)
         if scores.ndim != 4 or scores.shape[2:] != wanted:
             raise InputError(
@@ -77,7 +84,7 @@ class SemiCRF(nn.Module):
         scores = scores.masked_fill((padding[:, :, None] | outside)[..., None], 0.0)  # never read, whatever is there
         if looks(scores.device, False):
             check_numbers("scores", scores.float() if scores.dtype == torch.bfloat16 else scores)  # NumPy has none
-        scores = scores.masked_fill(self._forbidden, -torch.inf)
+        scores = scores.masked_fill(self._too_long.on(scores.device), -torch.inf)
         transitions, start, end = (part.to(scores.dtype) for part in (self.transitions, self.start, self.end))
         return TensorSegments(scores, transitions, start, end, sizes)
 

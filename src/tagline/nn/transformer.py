@@ -35,6 +35,10 @@ _TAKE_FULL_MASKS = frozenset({"albert", "bert", "camembert", "distilbert", "elec
 _MOST_PIECES = 32768
 
 
+# Bytes of tables that are in no weights, such as the numbers of positions, besides as many as the weights take.
+_MOST_IN_TABLES = 64 << 20
+
+
 class TransformerEncoder(nn.Module):
     """Vectors of words from a transformer of the library transformers.
 
@@ -97,8 +101,10 @@ class TransformerEncoder(nn.Module):
             return cls(_model_of(config), **settings)
         _check_layers(config, len(state))
         with torch.device("meta"):
-            expected = cls(_model_of(config), **settings).state_dict()
+            outline = cls(_model_of(config), **settings)
+        expected = outline.state_dict()
         _check_state(state, {name: tuple(value.shape) for name, value in expected.items()})
+        _check_tables({name: table for name, table in outline.named_buffers() if name not in expected}, state)
         encoder = cls(_model_of(config), **settings)
         encoder.load_state_dict(
             {name: torch.tensor(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
@@ -314,6 +320,18 @@ def _check_layers(config: Mapping[str, Any], count: int) -> None:
     for name in ("num_hidden_layers", "n_layers", "num_hidden_groups", "inner_group_num"):
         if isinstance(layers := config.get(name), int) and layers > max(count, 100):
             raise InputError(f"encoder: expected {name} to match {count} tensors of weights, got {layers}")
+
+
+def _check_tables(tables: Mapping[str, Tensor], state: Mapping[str, Tensor | NDArray[Any]]) -> None:
+    """Refuse a configuration of far larger tables than there are weights, which a file does not hold."""
+    wanted = sum(table.nbytes for table in tables.values())
+    if wanted > (room := _MOST_IN_TABLES + sum(weights.nbytes for weights in state.values())):
+        largest = max(tables, key=lambda name: tables[name].nbytes)
+        raise InputError(
+            f"encoder: the configuration asks for tables of {wanted:,} bytes, most of them for {largest} of shape "
+            f"{list(tables[largest].shape)}; with these weights they may take {room:,}. Check the sizes in it, such as "
+            "max_position_embeddings"
+        )
 
 
 def _check_state(state: Mapping[str, Tensor | NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:

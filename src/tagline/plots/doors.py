@@ -1,7 +1,7 @@
 """One door for each figure that models and evaluations draw themselves: they draw, the doors find out what there is.
 
-Each draws into the axes that it is given as ``ax``, or into new ones, saves the figure as PNG where a ``path`` is
-given, and returns the axes.
+Each draws into the axes that it is given as ``ax``, or into new ones, saves the figure where a ``path`` is given, as
+PNG, SVG or PDF by the ending of its name, and returns the axes.
 """
 
 from __future__ import annotations
@@ -108,13 +108,9 @@ def explanation(why: Any, token: int | None = None, path: Path | None = None, *,
     chosen = why if isinstance(why, TokenExplanation) else _token_of(why, token)
     if chosen.runner_up is None:
         raise InputError(f"token {chosen.position}: expected one with a rival, got the only label that is allowed")
-    terms = chosen.contributions[:most]
-    names = [term.text() if term.token == chosen.position else f"{term.text()} (token {term.token})" for term in terms]
-    amounts = [term.amount for term in terms]
-    if rest := chosen.contributions[most:]:
-        names.append(f"{len(rest)} more")
-        amounts.append(math.fsum(term.amount for term in rest))
+    reasons = chosen.reasons(most)
     title = f"{chosen.token}: {chosen.label} {chosen.probability:.3f}, not {chosen.runner_up}"
+    names, amounts = [what for _, what in reasons], [amount for amount, _ in reasons]
     return plot_bars(names, amounts, path, ax=ax, title=title, meaning="score of the label less that of its rival")
 
 

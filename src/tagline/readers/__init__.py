@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, to_dataset
 from tagline.readers.arguments import check_choice
 from tagline.readers.columns import iter_columns, read_columns, write_columns
@@ -73,6 +74,12 @@ def read(path: PathLike, form: str | None = None, **options: Any) -> Corpus:
     ...     readers.read(f"{folder}/train.jsonl").tags
     [['B-PER', 'O']]
     """
+    if form is None and plain_name(name_of(path)).endswith(".csv"):
+        raise InputError(
+            f"{name_of(path)}: comma-separated values are not read as sentences: write a token a line, its columns "
+            "with tabs between them and a blank line behind each sentence; or name the format, format='columns', if it "
+            "is that"
+        )
     return FORMATS[format_of(path, form)][0](path, **options)  # type: ignore[operator, no-any-return]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -10,6 +12,32 @@ from tagline.drawing.tables import Readable
 from tagline.readers.corpus import TAG, TOKEN, Corpus
 from tagline.readers.schemes import detect
 from tagline.readers.spans import find_spans
+
+FEW = 5  # tokens with a label: fewer teach next to nothing
+LEAST_TOKENS = 50  # of a corpus: in a smaller one all labels are rare
+MOST_SELDOM = 10  # labels that are named
+
+
+def seldom_labels(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the labels that fewer than `FEW` tokens have, as mistyped ones, the rarest first; none of a few lines.
+
+    >>> seldom_labels({"O": 90, "B-PER": 10, "B-PRE": 1})
+    {'B-PRE': 1}
+    """
+    if sum(counts.values()) < LEAST_TOKENS:
+        return {}
+    return {label: count for label, count in sorted(counts.items(), key=itemgetter(1)) if count < FEW}
+
+
+def counted(labels: Mapping[str, int]) -> str:
+    """Name labels with their counts, the first of many.
+
+    >>> counted({"B-MISC": 1, "I-MISC": 3})
+    'B-MISC (1), I-MISC (3)'
+    """
+    named = [f"{label} ({count})" for label, count in labels.items()]
+    more = f" and {len(named) - MOST_SELDOM} more" if len(named) > MOST_SELDOM else ""
+    return ", ".join(named[:MOST_SELDOM]) + more
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +87,8 @@ class Description(Readable):
             lines.append(f"scheme     {self.scheme or 'none'}: {self.reason}")
             lines.append(f"labels     {len(self.labels)}")
             lines += [f"  {count:>9,}  {label}" for label, count in self.labels.items()]
+            if seldom := seldom_labels(self.labels):
+                lines.append(f"seldom     fewer than {FEW} times: {counted(seldom)}")
         if set(self.entities) == {""}:  # of segmented text, whose words have no types
             words = self.entities[""]
             lines.append(f"words      {words:,}, {self.tokens / words:.2f} characters on average")
@@ -92,7 +122,7 @@ def describe(corpus: Corpus) -> Description:
     entities: dict[str, int] = {}
     scheme, reason = None, "no tags"
     if TAG in corpus.columns:
-        labels = _counts(corpus.columns[TAG].vocabulary, corpus.columns[TAG].ids)
+        labels = label_counts(corpus)
         detection = detect(corpus)
         scheme, reason = (detection.scheme.name if detection.scheme else None), detection.reason
         if scheme:
@@ -112,6 +142,11 @@ def describe(corpus: Corpus) -> Description:
         reason,
         entities,
     )
+
+
+def label_counts(corpus: Corpus) -> dict[str, int]:
+    """Count how many tokens have each tag, the most frequent first."""
+    return _counts(corpus.columns[TAG].vocabulary, corpus.columns[TAG].ids)
 
 
 def _counts(names: tuple[str, ...], ids: np.ndarray) -> dict[str, int]:

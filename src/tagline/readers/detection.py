@@ -12,7 +12,8 @@ and `Detection.others` names those that would have done as well. Tags that are a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -25,6 +26,34 @@ STRICTEST_FIRST = ("BMES-words", "BIOES", "BILOU", "BMEWO", "BMES", "IOB2", "IOE
 _LETTERS = frozenset("".join(entry.letters for entry in SCHEMES.values()))
 
 
+MOST_STRAY = 0.05  # of the tokens: more are no mistake
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A few tags that are not of the scheme that all others are of.
+
+    Attributes:
+        scheme: of the others.
+        tag: the first that is not of it.
+        sentence, token: where it is, from 0; the first of `count` tokens.
+        place: the same in words.
+    """
+
+    scheme: Scheme
+    tag: str
+    sentence: int
+    token: int
+    place: str
+    count: int
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in words."""
+        more = f", nor are the tags of {self.count - 1} more tokens" if self.count > 1 else ""
+        return f"{self.tag!r} is no tag of {self.scheme.name}{more}, and all others are"
+
+
 @dataclass(frozen=True)
 class Detection:
     """A scheme and the grounds for it.
@@ -35,6 +64,7 @@ class Detection:
         letters: how many tokens have a tag with each letter.
         violations: how many violations each candidate has.
         others: the names of candidates that fit as well.
+        stray: where there is no scheme because of a few tags, the first of them.
     """
 
     scheme: Scheme | None
@@ -42,6 +72,7 @@ class Detection:
     letters: dict[str, int]
     violations: dict[str, int]
     others: tuple[str, ...] = ()
+    stray: Stray | None = None
 
     @property
     def is_ambiguous(self) -> bool:
@@ -58,7 +89,31 @@ def detect(tags: Tags, *, column: str = TAG) -> Detection:
     "'NN' and 2 other tags are of no scheme (expected a letter, or a letter, - or _, and a type)"
     """
     tagged = Tagged.of(tags, column)
-    return detect_counted(used_tags(tagged.column), lambda name: count_violations(tagged, SCHEMES[name]))
+    used = used_tags(tagged.column)
+    detection = detect_counted(used, lambda name: count_violations(tagged, SCHEMES[name]))
+    if detection.scheme is not None or (stray := _stray(tagged, used)) is None:
+        return detection
+    return replace(detection, reason=f"{stray.problem} ({stray.place})", stray=stray)
+
+
+def _stray(tagged: Tagged, used: dict[str, int]) -> Stray | None:
+    """Find the scheme that nearly all tags are written in, and the first that is not."""
+    found: tuple[int, Scheme, list[str]] | None = None
+    for name in STRICTEST_FIRST:
+        roles = tag_codes(list(used), SCHEMES[name]).roles
+        strange = [tag for tag, role in zip(used, roles, strict=True) if role == MISFIT]
+        others = [tag for tag in used if tag not in strange]
+        count = sum(used[tag] for tag in strange)
+        marks = any(len(tag) > 1 for tag in others) or not SCHEMES[name].typed
+        if count <= MOST_STRAY * len(tagged.column) and marks and _fits(name, others):
+            found = min(found or (count, SCHEMES[name], strange), (count, SCHEMES[name], strange), key=itemgetter(0))
+    if found is None:
+        return None
+    count, near, strange = found
+    numbers = [number for number, tag in enumerate(tagged.column.vocabulary) if tag in strange]
+    n = int(np.flatnonzero(np.isin(tagged.column.ids, numbers))[0])
+    b, token = tagged.sentence_of(n)
+    return Stray(near, tagged.tag(n), b, token, tagged.place(b, token), count)
 
 
 def used_tags(column: Column) -> dict[str, int]:

@@ -6,12 +6,13 @@ Character spans become tags by a tokenizer and a tag scheme; a span that cuts a 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from tagline.errors import InputError
+from tagline.errors import InputError, warn_of_data
 from tagline.ragged import offsets_of
 from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
@@ -21,13 +22,21 @@ from tagline.readers.schemes import spans_to_tags, tags_to_spans
 from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
 from tagline.readers.text import tokenize
 
+Row: TypeAlias = list[str]
+Places: TypeAlias = list[tuple[int, int]]
+_Row: TypeAlias = tuple[Row, Row | None, str | None, Places, str | None]
+
+LABEL_KEYS = ("label", "labels", "entities", "spans", "tags", "ner_tags", "ner", "annotations")
+"""Keys that labels have: in Tagline's own lines, in doccano's, spaCy's, Prodigy's, Label Studio's, Hugging Face's."""
+
 MOST_NESTED = 100  # lists and objects in one another
+_KEYS = ("char_start", "char_end", "type")  # of a span that `tagline tag` has written
 
 
 def read_jsonl(
     path: PathLike, *, tokenizer: str = "words", scheme: str = "IOB2", encoding: str = "utf-8", strict: bool = True
 ) -> Corpus:
-    """Read JSON lines of tokens and tags, or of text and character spans.
+    """Read JSON lines of tokens and tags, or of text and character spans, or of both as ``tagline tag`` writes them.
 
     Arguments:
         tokenizer, scheme: how text and spans become tokens and tags.
@@ -43,21 +52,31 @@ def read_jsonl(
     """
     name = name_of(path)
     check_strict(strict)
-    rows: list[_Row] = []
+    rows = _Rows()
     problems: list[str] = []
+    warned = False
     for number, line in read_lines(path, encoding):
         if not line.strip():
             continue
         try:
-            rows.append(_row(f"{name}:{number}", number, line, tokenizer, scheme))
+            tokens, tags, text, places, unread = _row(f"{name}:{number}", line, tokenizer, scheme)
         except InputError as error:
             if strict:
                 raise
             problems.append(str(error))
-    if not rows and not problems:
+            continue
+        rows.add(number, tokens, tags, text, places)
+        if unread and not warned:
+            warned = True
+            warn_of_data(
+                f'{name}:{number}: the key "{unread}" is not read, and the sentence gets no tags. These are read '
+                'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, label] in '
+                "characters: rename the key"
+            )
+    if not rows.lines and not problems:
         raise InputError(f"{name}: expected sentences, got an empty file")
     warn_skipped(name, problems)
-    return _corpus(rows, name, problems)
+    return rows.corpus(name, problems)
 
 
 def parse_json(place: str, line: str) -> Any:
@@ -91,40 +110,120 @@ def _check_depth(item: Any) -> None:
         raise RecursionError
 
 
-class _Row:
-    """One sentence as it was read."""
+class _Rows:
+    """Sentences as they are read: a distinct token is held once, and a number of each, as objects take 80 times more.
 
-    def __init__(
-        self, line: int, columns: dict[str, list[str]], text: str | None, spans: list[tuple[int, int]]
-    ) -> None:
-        self.line, self.columns, self.text, self.spans = line, columns, text, spans
+    Attributes:
+        lines, lengths: of the sentences.
+        tokens, tags: strings and their numbers; tags are left out unless each sentence has them.
+        texts, places: of sentences that have a text, and where the tokens begin and end in it.
+        bare: the line of the first sentence without tags.
+    """
+
+    def __init__(self) -> None:
+        self.lines, self.lengths, self.places = array("q"), array("q"), array("q")
+        self.tokens, self.tags = _Numbered(), _Numbered()
+        self.texts: list[str] = []
+        self.tagged = 0
+        self.bare: int | None = None
+
+    def add(self, line: int, tokens: Row, tags: Row | None, text: str | None, places: Places) -> None:
+        """Add a sentence."""
+        self.lines.append(line)
+        self.lengths.append(len(tokens))
+        self.tokens.add(tokens)
+        if tags is not None:
+            self.tags.add(tags)
+            self.tagged += 1
+        elif self.bare is None:
+            self.bare = line
+        if text is not None:
+            self.texts.append(text)
+            self.places.extend(bound for place in places for bound in place)
+
+    def corpus(self, source: str, problems: Sequence[str]) -> Corpus:
+        """Return the sentences."""
+        count = len(self.lines)
+        columns = {TOKEN: self.tokens.column()}
+        if 0 < count == self.tagged:
+            columns[TAG] = self.tags.column()
+        elif self.tagged:
+            warn_of_data(
+                f"{source}:{self.bare}: this sentence has no tags, so those of {self.tagged} of {count} sentences are "
+                "left out; give it tags, or remove its line"
+            )
+        known = len(self.texts) == count
+        return Corpus(
+            columns,
+            offsets_of(np.array(self.lengths, np.int64)),
+            source=source,
+            lines=np.array(self.lines, np.int64),
+            texts=self.texts if known else None,
+            token_spans=np.array(self.places, np.int64).reshape(-1, 2) if known else None,
+            problems=problems,
+        )
 
 
-def _row(place: str, number: int, line: str, tokenizer: str, scheme: str) -> _Row:
+class _Numbered:
+    """A column that grows."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.ids = array("i")
+
+    def add(self, strings: Row) -> None:
+        self.ids.extend(self.numbers.setdefault(string, len(self.numbers)) for string in strings)
+
+    def column(self) -> Column:
+        return Column(tuple(self.numbers), np.array(self.ids, np.int32))
+
+
+def _row(place: str, line: str, tokenizer: str, scheme: str) -> _Row:
+    """Tokens, tags, text and places of a line, and a key that looks like labels where there are no tags."""
     item = parse_json(place, line)
+    tags: Any = None
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         text = item["text"]
+        if (row := _as_tagged(text, item)) is not None:
+            return row
         spans = tokenize(text, tokenizer)
-        tokens = [text[start:end] for start, end in spans]
-        columns = {TOKEN: tokens}
         if "spans" in item:
             labelled = _token_spans(place, text, spans, item["spans"])
-            columns[TAG] = spans_to_tags(labelled, len(tokens), scheme)
-        return _Row(number, columns, text, spans)
+            tags = spans_to_tags(labelled, len(spans), scheme)
+        return [text[start:end] for start, end in spans], tags, text, spans, None if tags is not None else _unread(item)
     if isinstance(item, Mapping) and _is_strings(item.get("tokens")):
-        columns = {TOKEN: item["tokens"]}
         tags = item.get("tags")
-        if tags is not None:
-            if not _is_strings(tags) or len(tags) != len(item["tokens"]):
-                raise InputError(
-                    f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
-                )
-            columns[TAG] = tags
-        return _Row(number, columns, None, [])
+        if tags is not None and (not _is_strings(tags) or len(tags) != len(item["tokens"])):
+            raise InputError(
+                f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
+            )
+        return item["tokens"], tags, None, [], None if tags is not None else _unread(item)
     raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
 
 
-def _is_strings(value: Any) -> bool:
+def _unread(item: Mapping[str, Any]) -> str | None:
+    """The first key of other tools' labels that has some."""
+    return next((key for key in LABEL_KEYS if isinstance(item.get(key), list | dict) and item[key]), None)
+
+
+def _as_tagged(text: str, item: Mapping[str, Any]) -> _Row | None:
+    """A line as `tagline tag` writes it: with the tokens and tags of its text. None for other lines."""
+    tokens, tags, spans = item.get("tokens"), item.get("tags"), item.get("spans") or []
+    if not (_is_strings(tokens) and _is_strings(tags)) or len(tokens) != len(tags) or not isinstance(spans, list):
+        return None
+    if not all(isinstance(span, Mapping) for span in spans):
+        return None
+    places, end = [], 0
+    for token in tokens:
+        start = text.find(token, end)
+        if start < 0:
+            return None
+        end = start + len(token)
+        places.append((start, end))
+    return tokens, tags, text, places, None
+
+
+def _is_strings(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(string, str) for string in value)
 
 
@@ -135,10 +234,10 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
     token_spans = []
     for span in spans if isinstance(spans, list) else [spans]:
         try:
-            start, end, label = span
+            start, end, label = [span[key] for key in _KEYS] if isinstance(span, Mapping) else span
             whole = type(start) is int and type(end) is int and isinstance(label, str)
             inside = whole and 0 <= start < end <= len(text)
-        except (TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             inside = False
         if not inside:
             wanted = f"spans [start, end, label] within {len(text)} characters"
@@ -150,23 +249,6 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
             )
         token_spans.append((starts[start], ends[end], label))
     return token_spans
-
-
-def _corpus(rows: Sequence[_Row], source: str, problems: Sequence[str]) -> Corpus:
-    names = [TOKEN, TAG] if rows and all(TAG in row.columns for row in rows) else [TOKEN]
-    columns = {name: Column.of(word for row in rows for word in row.columns[name]) for name in names}
-    texts = [row.text for row in rows if row.text is not None]
-    known = len(texts) == len(rows)
-    flat = np.array([span for row in rows for span in row.spans], np.int64).reshape(-1, 2)
-    return Corpus(
-        columns,
-        offsets_of([len(row.columns[TOKEN]) for row in rows]),
-        source=source,
-        lines=[row.line for row in rows],
-        texts=texts if known else None,
-        token_spans=flat if known else None,
-        problems=problems,
-    )
 
 
 def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme: str = "IOB2") -> None:

@@ -53,7 +53,7 @@ class LabelledFiles:
         if form == "jsonl":
             options["tokenizer"] = self.tokens
         try:
-            corpus = self.choose(read(path, form, **options))
+            corpus = self.choose(read(path, self.form, **options))
         except BrokenLineError as error:
             raise advised(error, path, self.encoding) from None
         if not len(corpus):
@@ -72,6 +72,11 @@ class LabelledFiles:
                     'the last of two columns or more, in JSON lines "tags" or "spans"'
                 )
             return _with_columns(corpus, [name for name in names if name != TAG], TAG)
+        if len(names) < 2:
+            raise InputError(
+                f"tag_column: {corpus.source} has one column alone, {names[0]}: give each token its tag behind a blank "
+                "or a tab"
+            )
         wanted = names[int(self.tag_column)] if _is_place(self.tag_column, len(names)) else self.tag_column
         if wanted not in names or wanted == names[0]:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Packed sources as bytes: gzip, Zstandard, and the rows of Parquet files as JSON lines.
+"""Packed sources as bytes: gzip, Zstandard, and the rows of Parquet files as JSON lines (`parquet`).
 
 Zstandard and Parquet are read by PyArrow, which comes with the extra `ray`.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
-from collections.abc import Iterator
 from typing import IO, Any, cast
 
 from tagline.errors import InputError, MissingPackageError
@@ -20,7 +18,6 @@ GZIP, ZSTD, PARQUET = ".gz", ".zst", ".parquet"
 PACKED = (GZIP, ZSTD, PARQUET)
 FREE_BYTES = 1 << 28  # that any packed file may unpack to
 MOST_UNPACKED = 200  # bytes that each byte of a packed file may become beyond that; text becomes 3 to 20
-ROWS = 1024  # of a Parquet file that are read at once
 
 
 def plain_name(name: str) -> str:
@@ -36,19 +33,21 @@ def open_packed(path: PathLike) -> IO[bytes]:
     if name.endswith(ZSTD):
         return cast(IO[bytes], UnpackedZstandard(path))
     if name.endswith(PARQUET):
+        from tagline.readers.parquet import ParquetLines
+
         return cast(IO[bytes], ParquetLines(path))
     return open(path, "rb")
 
 
 def position_of(stream: IO[bytes]) -> int:
     """Return how many bytes of a file were read, as they lie on the disk; 0 for a pipe."""
-    if isinstance(stream, ParquetLines):
-        return stream.position
+    if isinstance(position := getattr(stream, "position", None), int):
+        return position
     raw = stream.fileobj if isinstance(stream, gzip.GzipFile | UnpackedZstandard) else stream
     return raw.tell() if raw is not None and raw.seekable() else 0
 
 
-class _Limit:
+class Limit:
     """How much a packed file may unpack to: more than text does is an error, not a full memory."""
 
     def __init__(self, path: PathLike) -> None:
@@ -67,7 +66,7 @@ class Unpacked(gzip.GzipFile):
 
     def __init__(self, path: PathLike) -> None:
         super().__init__(path, "rb")
-        self._limit = _Limit(path)
+        self._limit = Limit(path)
 
     def read(self, size: int | None = -1) -> bytes:
         """Return `size` bytes, or all that are left."""
@@ -79,7 +78,7 @@ class Unpacked(gzip.GzipFile):
         return b"".join(pieces)
 
 
-class _Pieces(io.BufferedIOBase):
+class Pieces(io.BufferedIOBase):
     """A stream of bytes that come in pieces."""
 
     def __init__(self) -> None:
@@ -105,13 +104,13 @@ class _Pieces(io.BufferedIOBase):
         return data[:end]
 
 
-class UnpackedZstandard(_Pieces):
+class UnpackedZstandard(Pieces):
     """A ``.zst`` file that is read."""
 
     def __init__(self, path: PathLike) -> None:
         super().__init__()
-        arrow = _arrow(path)
-        self._limit, self._count = _Limit(path), 0
+        arrow = arrow_for(path)
+        self._limit, self._count = Limit(path), 0
         self.fileobj = open(path, "rb")  # noqa: SIM115 - `close` closes it
         self._unpacked = arrow.CompressedInputStream(self.fileobj, "zstd")
 
@@ -135,57 +134,8 @@ class UnpackedZstandard(_Pieces):
         super().close()
 
 
-class ParquetLines(_Pieces):
-    """The rows of a ``.parquet`` file as JSON lines: a column is a key."""
-
-    def __init__(self, path: PathLike) -> None:
-        super().__init__()
-        arrow = _arrow(path)
-        from pyarrow import parquet
-
-        self._name, self._size = os.fspath(path), os.path.getsize(path)
-        self._file = open(path, "rb")  # noqa: SIM115 - `close` closes it
-        try:
-            self._table = parquet.ParquetFile(self._file)
-        except (arrow.ArrowException, OSError) as error:
-            self._file.close()
-            raise self._broken(error) from None
-        self._rows, self._read = max(1, self._table.metadata.num_rows), 0
-        self._lines = self._batches(arrow)
-
-    def _batches(self, arrow: Any) -> Iterator[bytes]:
-        try:
-            for batch in self._table.iter_batches(ROWS):
-                self._read += batch.num_rows
-                rows = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
-                yield "".join(f"{row}\n" for row in rows).encode(errors="surrogatepass")
-        except (arrow.ArrowException, OSError) as error:
-            raise self._broken(error) from None
-
-    def _broken(self, error: Exception) -> InputError:
-        facts = str(error).partition("\n")[0]
-        return InputError(f"{self._name}: expected a Parquet file, got something else ({facts})")
-
-    def _more(self) -> bytes:
-        return next(self._lines, b"")
-
-    @property
-    def position(self) -> int:
-        """Where reading stands, in bytes of the file, by the share of the rows."""
-        return int(self._size * self._read // self._rows)
-
-    def fileno(self) -> int:
-        """Return the number of the file."""
-        return self._file.fileno()
-
-    def close(self) -> None:
-        """Close the file."""
-        if not self.closed and hasattr(self, "_file"):
-            self._file.close()
-        super().close()
-
-
-def _arrow(path: PathLike) -> Any:
+def arrow_for(path: PathLike) -> Any:
+    """Return PyArrow, which reads a file, or say that it is missing."""
     try:
         import pyarrow
     except ModuleNotFoundError as error:

@@ -249,8 +249,9 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: expected a plain file or .gz to write, got another ending; these are only read")
     try:
         if name == "-":
+            name = "standard output"
             if sys.stdout is None:
-                raise InputError("<stdout>: expected a place to write to, got a closed stream; name a file")
+                raise InputError(f"{name}: expected a place to write to, got a closed stream; name a file")
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return

@@ -20,7 +20,7 @@ from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, read_blocks, w
 from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
-from tagline.readers.looks import TEXT, UNCLEAR, looks_like
+from tagline.readers.looks import TEXT, UNCLEAR, look_at
 from tagline.readers.sentences import split_sentences
 from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
 from tagline.readers.text import Cut, corpus_of_texts
@@ -51,7 +51,8 @@ class StreamFormat:
     Attributes:
         form: ``columns``, ``jsonl``, ``text`` or ``words`` (segmented text).
         sure: whether somebody said so; otherwise columns that look like raw text are read as such, and it is told.
-        by_character: whether tokens are single characters, for that look.
+        by_character, columns: whether tokens are single characters, and how many columns of each the model looks at,
+            for that look.
         encoding: of the input.
         comment, docstart: lines of column files that are left out, as `ColumnFormat` has them.
         block: bytes read at once.
@@ -66,6 +67,7 @@ class StreamFormat:
     docstart: bool = False
     block: int = BLOCK_BYTES
     split: bool = False
+    columns: int = 1
 
     def __post_init__(self) -> None:
         if self.form not in INPUTS:
@@ -88,7 +90,7 @@ def read_stream(
         form: how it is read.
         cut: finds the tokens of raw text.
         skip: told of each broken sentence, which is left out; without it the first is an error.
-        notice: told where columns are read as raw text.
+        notice: told how the input is read where that was a guess.
         position: told how many bytes of the source were read.
     """
     name = name_of(path)
@@ -124,13 +126,19 @@ def _looked_at(
     whole, end, _ = first.rpartition(b"\n")
     lines = (whole if end else first).decode(errors="replace").split("\n")
     rest = chain([first], blocks)
-    found = looks_like([line for line in lines if not _is_left_out(line, form)], form.by_character)
-    if found == UNCLEAR:
+    look = look_at([line for line in lines if not _is_left_out(line, form)], form.by_character, form.columns)
+    if look.form == UNCLEAR or (look.form == TEXT and form.columns > 1):
         raise InputError(
-            f"{name}:1: expected a token a line, got {shown(lines[0].strip())}, which may be text; say --format text "
-            "(a sentence a line) or --format columns (a token a line)"
+            f"{name}:1: expected a token a line, got {shown(lines[0].strip())}, which may be text; "
+            + (
+                "say --format text (a sentence a line) or --format columns (a token a line)"
+                if form.columns == 1
+                else f"the model looks at {form.columns} columns of each token: say --format columns if these are such"
+            )
         )
-    if found != TEXT:
+    if look.form != TEXT:
+        if notice is not None and not look.sure:
+            notice(f"{name}: read as columns, a token a line; say --format text where each line is a sentence")
         return form, rest
     if notice is not None:
         notice(f"{name}: read as raw text, a sentence a line; say --format columns where each line is a token")

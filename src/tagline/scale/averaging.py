@@ -52,8 +52,8 @@ class Descents:
 
     def descent(self, likelihood: Likelihood) -> Any:
         """Return the core's descent: each sentence pays its share of the penalties in the whole corpus."""
-        assert compiled.core is not None
-        kind = compiled.core.Descent32 if likelihood.precision == "float32" else compiled.core.Descent64
+        core = compiled.require()
+        kind = core.Descent32 if likelihood.precision == "float32" else core.Descent64
         return kind(likelihood.core, self.c1, self.c2, self.sentences)
 
 

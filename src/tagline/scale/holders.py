@@ -218,10 +218,9 @@ class Holder:
         """Return the negative log-likelihood at these weights, and what the model expects of each."""
         with at_node():
             core = self._likelihood(key, plan).core
-            assert compiled.core is not None
             try:
                 answers = [core.expected(weights, curvature, *self._own(branch)) for branch in self.branches]
-            except compiled.core.NoPath as error:
+            except compiled.require().NoPath as error:
                 raise NoPathError(
                     f"sentence {error} of lanes {self.job.first} and following: expected a labelling that the rules "
                     "allow, got none"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.drawing.figures import BLUE, ORANGE, new_figure
+from tagline.drawing.figures import BLUE, ORANGE, kind_of, new_figure, write_figure
 from tagline.readers.sources import open_target
 from tagline.scale.search import Found
 from tagline.scale.trials import Record
@@ -90,4 +90,4 @@ def draw(found: Found, path: str) -> None:
         ax.set_title(f"{name}: {100 * share:.0f} %" if len(records) >= ENOUGH else name, fontsize=10)
     axes[0].set_ylabel(f"score after {found.rounds[0]} passes")
     with open_target(path) as stream:
-        figure.savefig(stream, format="svg" if path.endswith(".svg") else "png")
+        write_figure(figure, stream, kind_of(path))

@@ -38,7 +38,7 @@ def deployment(model: Any, settings: Settings | None = None, **options: Any) -> 
 
     models = _by_name(model)
     Shelf(models)  # what is wrong with a model is said here, not by a replica
-    limits = settings or Settings()
+    limits = settings or Settings(allow_hosts=("*",))  # Ray's proxies are called by the names of the cluster
 
     def make_app() -> Any:
         from tagline import compiled

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.models.labelled import complete_labels, illegal_sentences, read_labels, scheme_of, settled
+from tagline.models.labelled import complete_labels, illegal_sentences, read_labels, scheme_of, settled, shown_break
 from tagline.models.provenance import fingerprint
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import STRICTEST_FIRST, are_written_in, detect_counted, used_tags
@@ -34,7 +34,7 @@ class Survey:
         sentences, tokens: how many are learned from.
         labels: how many tokens have each.
         violations: of each scheme that its tags are written in.
-        illegal: sentences that the settlement had to deal with, and the place of the first.
+        illegal: sentences that the settlement had to deal with, the place of the first, and its first illegal tag.
         columns: names, the tag left out.
         problems: broken sentences that were skipped, and the first.
         fingerprint: of sentences and labels.
@@ -44,7 +44,7 @@ class Survey:
     tokens: int
     labels: dict[str, int]
     violations: dict[str, int] = field(default_factory=dict)
-    illegal: tuple[int, str] = (0, "")
+    illegal: tuple[int, str, str] = (0, "", "")
     columns: tuple[str, ...] = ()
     problems: tuple[int, str] = (0, "")
     fingerprint: str = ""
@@ -104,10 +104,12 @@ def survey_settled(shard: Shard, files: LabelledFiles, settlement: Settlement) -
     assert settlement.judged_by is not None
     assert settlement.scheme is not None
     labels = list(settlement.judged_by)
-    illegal = illegal_sentences(read_labels(corpus, None), legal(labels, settlement.scheme), labels)
+    labelled, rules = read_labels(corpus, None), legal(labels, settlement.scheme)
+    illegal = illegal_sentences(labelled, rules, labels)
     left = settlement.applied(corpus)
-    where = corpus.place(int(illegal[0])) if len(illegal) else ""
-    return Survey(len(left), left.num_tokens, used_tags(left.columns[TAG]), illegal=(len(illegal), where))
+    first = int(illegal[0]) if len(illegal) else 0
+    where = (corpus.place(first), shown_break(labelled, first, rules, labels)) if len(illegal) else ("", "")
+    return Survey(len(left), left.num_tokens, used_tags(left.columns[TAG]), illegal=(len(illegal), *where))
 
 
 def find_cuts(shard: Shard, files: LabelledFiles, settlement: Settlement, targets: Sequence[int]) -> list[int]:
@@ -159,9 +161,9 @@ def final_settlement(
         return Settlement(settlement.labels, settlement.scheme), ()
     what = f"{illegal} of {sum(part.sentences for part in before)} sentences with tags that {settlement.scheme} forbids"
     if on_illegal == "error":
-        where = next(part.illegal[1] for part in surveys if part.illegal[0])
+        _, where, got = next(part.illegal for part in surveys if part.illegal[0])
         raise InputError(
-            f"{where}: expected tags that {settlement.scheme} allows, got others; there are {what}; pass "
+            f"{where}: expected tags that {settlement.scheme} allows, got {got}; there are {what}; pass "
             'on_illegal="repair" or "drop", or scheme=None for no rules'
         )
     labels = tuple(complete_labels(joined_labels(surveys), settlement.scheme))

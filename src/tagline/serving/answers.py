@@ -30,6 +30,8 @@ from tagline.serving.requests import Source, TagRequest
 from tagline.serving.shelf import ServedModel
 from tagline.types import Float64Array, IntArray
 
+NUMBERS = 20  # labels of further labellings and probabilities, for each token that a request may have
+
 Item = dict[str, Any]
 
 
@@ -86,18 +88,21 @@ class Written(NamedTuple):
     tokens: int
 
 
-def answer_requests(served: ServedModel, requests: Sequence[TagRequest], most: int) -> list[Any]:
+def answer_requests(
+    served: ServedModel, requests: Sequence[TagRequest], most: int, most_explained: int = 2_000
+) -> list[Any]:
     """Return for each request what is `Written`, or the `ProblemError` that it gets.
 
     Arguments:
         requests: of one signature.
         most: tokens that one request may have.
+        most_explained: tokens whose labels one request may have explained.
     """
     try:
-        return _answer(served, requests, most)
+        return _answer(served, requests, most, most_explained)
     except (TaglineError, ProblemError) as error:
         if len(requests) > 1:  # one of them spoils it for the others
-            return [answer_requests(served, [request], most)[0] for request in requests]
+            return [answer_requests(served, [request], most, most_explained)[0] for request in requests]
         return [error if isinstance(error, ProblemError) else problem_with(error)]
 
 
@@ -109,9 +114,10 @@ def problem_with(error: TaglineError) -> ProblemError:
     return ProblemError(422, str(error), field=field_name if field_name.isidentifier() else None)
 
 
-def _answer(served: ServedModel, requests: Sequence[TagRequest], most: int) -> list[Written]:
+def _answer(served: ServedModel, requests: Sequence[TagRequest], most: int, most_explained: int) -> list[Written]:
     asked = requests[0]
     prepared = prepare(served, requests, most)
+    _check_amount(served, asked, max(prepared.tokens, default=0), most, most_explained)
     known = known_labels(served, requests, prepared)
     said = (_in_detail if asked.asks_more else _labels_and_spans)(served, prepared, asked, known)
     items = _items(prepared, said, requests)
@@ -129,6 +135,17 @@ def prepare(served: ServedModel, requests: Sequence[Source], most: int) -> Prepa
         tokens = next(count for count in prepared.tokens if count > most)
         raise ProblemError(413, f"expected up to {most} tokens a request, got {tokens}; send fewer at a time")
     return prepared
+
+
+def _check_amount(served: ServedModel, asked: TagRequest, tokens: int, most: int, most_explained: int) -> None:
+    """Refuse answers that take long to find or to send: what is asked for each token counts."""
+    if asked.explain and tokens > most_explained:
+        detail = f"explain: up to {most_explained} tokens are explained in one request, got {tokens}"
+        raise ProblemError(413, f"{detail}; send fewer at a time", field="explain")
+    numbers = asked.k_best + asked.samples + (len(served.labels) if asked.marginals else 0)
+    if tokens * numbers > (limit := NUMBERS * most):
+        detail = f"up to {limit} labels and probabilities are sent in one answer, {tokens} tokens x {numbers} are asked"
+        raise ProblemError(413, f"{detail}; send fewer tokens at a time, or ask for fewer labellings")
 
 
 def _of_texts(served: ServedModel, asked: Source, texts: list[str], requests: list[int]) -> Prepared:

@@ -6,19 +6,21 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.staticfiles import StaticFiles
 from pydantic import ValidationError
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, Response
 
 import tagline
@@ -26,10 +28,10 @@ from tagline import compiled
 from tagline.models.contract import Model
 from tagline.serving.answers import Written, answer_requests
 from tagline.serving.batching import Batcher
-from tagline.serving.guard import Guard
+from tagline.serving.guard import CLIENT_GONE, Guard
 from tagline.serving.metrics import Metrics
 from tagline.serving.models import model_facts, model_features, model_line
-from tagline.serving.problems import Problem, ProblemError, problem_of
+from tagline.serving.problems import Problem, ProblemError, problem_of, problem_of_errors
 from tagline.serving.requests import TAG_EXAMPLES, Source, TagAnswer, TagRequest, TrellisRequest
 from tagline.serving.settings import Settings
 from tagline.serving.shelf import Shelf
@@ -38,6 +40,8 @@ from tagline.serving.trellis import trellis
 
 LOG = logging.getLogger("tagline.serving")
 JSON = "application/json"
+LINES = ("application/x-ndjson", "application/jsonl", JSON)
+BEHIND = 5.0  # seconds that a small request may wait before the service says that it is not ready
 LOOK = 0.25  # seconds between two looks at who is still there
 TIDY = 5.0  # seconds between two collections of what hangs together in circles: errors, models that were replaced
 
@@ -70,10 +74,13 @@ class Service:
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
         compiled.require()  # it writes the answers
         self.shelf, self.settings, self.metrics = shelf, settings, Metrics()
-        answer = partial(answer_requests, most=settings.max_tokens)
-        self.batcher = Batcher(answer, settings.max_queue, settings.max_batch, self.metrics.batches.observe)
+        answer = partial(answer_requests, most=settings.max_tokens, most_explained=settings.max_explain)
+        observe, workers = self.metrics.batches.observe, settings.workers
+        self.batcher = Batcher(answer, settings.max_queue, settings.max_batch, observe, workers)
         self.draining = False
-        self.open: dict[asyncio.Future[Any], tuple[Request, float]] = {}  # what is waited for, by whom, until when
+        self.open: dict[
+            asyncio.Future[Any], tuple[Request | None, float]
+        ] = {}  # what is waited for, by whom, till when
         self.app = FastAPI(
             title="Tagline", version=tagline.__version__, docs_url=None, redoc_url=None, lifespan=self._lifespan
         )
@@ -91,6 +98,14 @@ class Service:
             duty.cancel()
             with suppress(asyncio.CancelledError):
                 await duty
+        self.end()
+
+    def end(self) -> None:
+        """Answer what is still open with 503, and give up what runs."""
+        self.draining = True
+        for answer in self.open:
+            if not answer.done():
+                answer.set_exception(ProblemError(503, "the service stops; ask another"))
         self.batcher.close()
 
     def _add_routes(self) -> None:
@@ -108,6 +123,8 @@ class Service:
         app.get("/metrics")(self.numbers)
         app.add_exception_handler(ProblemError, _problem_answer)
         app.add_exception_handler(HTTPException, _http_answer)
+        app.add_exception_handler(RequestValidationError, _validation_answer)
+        app.add_exception_handler(ClientDisconnect, _client_gone)
         app.add_exception_handler(Exception, _failure_answer)
         app.openapi = lambda: _description(app)  # type: ignore[method-assign]
         folder = files("tagline.serving") / "page"
@@ -119,7 +136,7 @@ class Service:
         data = await request.body()
         asked = _parsed(TagRequest, data, request)
         served = self.shelf[asked.model]
-        answer: Written = await self._within(request, self.batcher.ask(served, asked, len(data)))
+        answer: Written = await self.within(request, self.batcher.ask(served, asked, len(data)))
         self.metrics.labelled(served.name, answer.tokens)
         labels = b',"labels":' + to_json(served.labels) if asked.marginals else b""
         body = b'{"model":%b%b,"results":[%b]}' % (to_json(served.name), labels, answer.items)
@@ -129,12 +146,12 @@ class Service:
         """Return everything that is computed about one sentence."""
         asked = _parsed(TrellisRequest, await request.body(), request)
         served = self.shelf[asked.model]
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self.batcher.worker, _caught, trellis, served, asked, self.settings.max_tokens)
-        return Response(to_json(await self._within(request, work), inf_nan_mode="null"), media_type=JSON)
+        work = self.batcher.call(_caught, trellis, served, asked, self.settings.max_tokens)
+        return Response(to_json(await self.within(request, work), inf_nan_mode="null"), media_type=JSON)
 
     async def stream(self, request: Request) -> Response:
         """Label line by line, NDJSON in and out, in order."""
+        check_media(request, LINES)
         given = request.query_params
         if unknown := [name for name in given if name not in (*STREAM_OPTIONS, *STREAM_SWITCHES)]:
             detail = f"{unknown[0]}: expected one of {', '.join((*STREAM_OPTIONS, *STREAM_SWITCHES))}"
@@ -144,21 +161,25 @@ class Service:
         except ValidationError as error:
             raise problem_of(error) from None
         _ = self.shelf[given.get("model")]
-        return LineStream(request, self.shelf, self.batcher, self.settings, dict(given))
+        answer = partial(self.within, None)
+        return LineStream(request, self.shelf, self.batcher, answer, self.settings, dict(given))
 
     async def models(self) -> Response:
         """List the models."""
         lines = [model_line(served, n == 0) for n, served in enumerate(self.shelf)]
         return Response(to_json({"models": lines}), media_type=JSON)
 
-    async def model(self, name: str) -> Response:
+    async def model(self, request: Request, name: str) -> Response:
         """Describe a model: labels, transitions, how it was trained."""
-        facts = await asyncio.to_thread(model_facts, self.shelf[name])
+        facts = await self.within(request, self.batcher.call(model_facts, self.shelf[name]))
         return Response(to_json(facts, inf_nan_mode="null"), media_type=JSON)
 
-    async def features(self, name: str, label: str | None = None, search: str = "", top: int = 20) -> Response:
+    async def features(
+        self, request: Request, name: str, label: str | None = None, search: str = "", top: int = 20
+    ) -> Response:
         """Return the heaviest features of a model."""
-        rows = await asyncio.to_thread(_caught, model_features, self.shelf[name], label, search, top)
+        work = self.batcher.call(_caught, model_features, self.shelf[name], label, search, top, large=bool(search))
+        rows = await self.within(request, work)
         return Response(to_json({"features": rows}, inf_nan_mode="null"), media_type=JSON)
 
     async def health(self) -> Response:
@@ -169,6 +190,8 @@ class Service:
         """Say whether requests are welcome."""
         if self.draining:
             raise ProblemError(503, "the service stops; ask another")
+        if (trouble := self.batcher.trouble(min(BEHIND, self.settings.timeout / 2))) is not None:
+            raise ProblemError(503, trouble)
         return Response(b'{"status":"ready"}', media_type=JSON)
 
     async def numbers(self) -> Response:
@@ -179,8 +202,8 @@ class Service:
             self.metrics.models.labels(served.name, served.model.kind, served.fingerprint).set(1)
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def _within(self, request: Request, answer: asyncio.Future[Any]) -> Any:
-        """Wait for an answer, as long as there is time and the client is there."""
+    async def within(self, request: Request | None, answer: asyncio.Future[Any]) -> Any:
+        """Wait for an answer, as long as there is time and the client is there; no request, and only time counts."""
         self.open[answer] = (request, time.monotonic() + self.settings.timeout)
         try:
             return await answer
@@ -188,7 +211,7 @@ class Service:
             del self.open[answer]
 
     async def _look_after(self) -> None:
-        """End what takes too long, and what nobody waits for any more."""
+        """Cancel requests that timed out or whose client disconnected, and stop the work on them."""
         tidied = time.monotonic()
         while True:
             await asyncio.sleep(LOOK)
@@ -201,20 +224,27 @@ class Service:
                 if time.monotonic() > end:
                     detail = f"no answer within {self.settings.timeout:g} seconds; send less at a time"
                     answer.set_exception(ProblemError(504, detail))
-                elif await request.is_disconnected() and not answer.done():
-                    answer.set_exception(ProblemError(503, "the client has gone"))
+                elif request is not None and await request.is_disconnected() and not answer.done():
+                    answer.set_exception(ClientDisconnect())
+            self.batcher.look_after()
 
 
 def _parsed(kind: type[Asked], data: bytes, request: Request) -> Asked:
     """Read the body of a request."""
-    given = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"application/json")
-    media = given.decode("latin-1").partition(";")[0].strip().lower()
-    if media != JSON:
-        raise ProblemError(415, f"expected the header Content-Type: {JSON}, got {media[:80]!r}")
+    check_media(request, (JSON,))
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
         raise problem_of(error) from None
+
+
+def check_media(request: Request, allowed: Sequence[str]) -> None:
+    """Refuse bodies of another type, or of none: pages of other origins can send those without being asked."""
+    given = request.headers.get("content-type")
+    media = None if given is None else given.partition(";")[0].strip().lower()
+    if media not in allowed:
+        got = "none" if media is None else repr(media[:80])
+        raise ProblemError(415, f"expected the header Content-Type: {' or '.join(allowed)}, got {got}")
 
 
 def _caught(function: Any, *arguments: Any) -> Any:
@@ -238,6 +268,16 @@ async def _http_answer(request: Request, error: Exception) -> Response:
     problem = ProblemError(error.status_code, detail.get(error.status_code, str(error.detail)))
     problem.headers = dict(error.headers or {})
     return problem.response(request.state.request_id)
+
+
+async def _validation_answer(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [{**found, "loc": found["loc"][1:]} for found in error.errors()]  # the first name is query or path
+    return problem_of_errors(errors).response(request.state.request_id)
+
+
+async def _client_gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=CLIENT_GONE)
 
 
 async def _failure_answer(request: Request, error: Exception) -> Response:

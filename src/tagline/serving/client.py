@@ -15,9 +15,11 @@ from urllib.parse import quote, urlencode, urlsplit
 from tagline.errors import InputError, TaglineError
 from tagline.models.entities import Entity
 from tagline.models.texts import TaggedText, TaggedToken, TextEntity
+from tagline.serving.shapes import Part, lines_of, parts_of
 
 AGAIN = (429, 503)
 TOGETHER = 64  # texts of a request
+MOST_ANSWER = 1 << 30  # bytes that an answer may have
 
 
 class ServiceError(TaglineError):
@@ -78,66 +80,79 @@ class Client:
     def tag(self, texts: Any, *, min_probability: float = 0.0, split: bool = True, tokens: str = "auto") -> Any:
         """Find the entities of a text, or of each of several; see `tagline.CRF.tag`."""
         one = isinstance(texts, str)
+        texts = [texts] if one else list(texts)
         options = {"min_probability": min_probability, "split": split, "tokenizer": tokens}
-        tagged = [_tagged(item) for item in self._items("texts", [texts] if one else texts, options)]
+        items = self._items("texts", texts, options)
+        tagged = [_tagged(item, text) for item, text in zip(items, texts, strict=True)]
         return tagged[0] if one else tagged
 
     def predict(self, X: Iterable[Sequence[Any]], *, known: Any = None) -> list[list[str]]:
         """Return the most probable labelling of each sentence of tokens."""
-        return [_labels(item) for item in self._sentences(X, {"spans": False}, known)]
+        return [labels_of(item) for item in self._sentences(X, {"spans": False}, known)]
 
     def predict_spans(
         self, X: Iterable[Sequence[Any]], *, known: Any = None, min_probability: float = 0.0
     ) -> list[list[Entity]]:
         """Return the spans of each sentence with their exact probabilities."""
         options = {"min_probability": min_probability}
-        return [_entities(item) for item in self._sentences(X, options, known)]
+        return [entities_of(item) for item in self._sentences(X, options, known)]
 
     def predict_marginals(self, X: Iterable[Sequence[Any]], *, known: Any = None) -> list[list[dict[str, float]]]:
         """Return for each token the probability of each label."""
         names = self.labels_
         items = self._sentences(X, {"marginals": True, "spans": False}, known)
-        return [[dict(zip(names, token["marginals"], strict=True)) for token in _tokens(item)] for item in items]
+        rows = ([token["marginals"].numbers(len(names)) for token in tokens_of(item)] for item in items)
+        return [[dict(zip(names, numbers, strict=True)) for numbers in row] for row in rows]
 
     def predict_k_best(
         self, X: Iterable[Sequence[Any]], k: int = 5, *, known: Any = None
     ) -> list[list[tuple[list[str], float]]]:
         """Return the k best labellings of each sentence, with their probabilities."""
         items = self._sentences(X, {"k_best": k, "spans": False}, known)
-        return [[(row["labels"], row["probability"]) for row in item["sentences"][0]["k_best"]] for item in items]
+        ranked = (item["sentences"].one["k_best"].rows for item in items)
+        return [[(row["labels"].texts, row["probability"].number) for row in rows] for rows in ranked]
 
     def predict_samples(
         self, X: Iterable[Sequence[Any]], n: int = 1, *, seed: int | None = None, known: Any = None
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence."""
         options = {"samples": n, "seed": seed, "spans": False}
-        return [item["sentences"][0]["samples"] for item in self._sentences(X, options, known)]
+        items = self._sentences(X, options, known)
+        return [[row.texts for row in item["sentences"].one["samples"].rows] for item in items]
 
     def entropy(self, X: Iterable[Sequence[Any]], *, known: Any = None) -> list[float]:
         """Return the entropy of each sentence's labelling in nats."""
         items = self._sentences(X, {"entropy": True, "spans": False}, known)
-        return [item["sentences"][0]["entropy"] for item in items]
+        return [item["sentences"].one["entropy"].number for item in items]
 
     def log_likelihood(self, X: Iterable[Sequence[Any]]) -> list[float]:
         """Return log Z of each sentence."""
         items = self._sentences(X, {"log_likelihood": True, "spans": False}, None)
-        return [item["sentences"][0]["log_z"] for item in items]
+        return [item["sentences"].one["log_z"].number for item in items]
 
     @property
     def labels_(self) -> list[str]:
         """The labels of the model."""
-        labels: list[str] = self.describe()["labels"]
-        return labels
+        return self.facts()["labels"].texts
 
     def models(self) -> list[dict[str, Any]]:
         """List the models of the service."""
-        models: list[dict[str, Any]] = self._ask("GET", "/v1/models")["models"]
-        return models
+        return [row.members for row in self._ask("GET", "/v1/models")["models"].rows]
 
     def describe(self) -> dict[str, Any]:
         """Describe the model."""
-        name = self.model or next(line["name"] for line in self.models() if line["default"])
-        facts: dict[str, Any] = self._ask("GET", f"/v1/models/{quote(name, safe='')}")
+        return self.facts().members
+
+    def facts(self) -> Part:
+        """Describe the model, in parts that are checked when they are read."""
+        name = self.model
+        if name is None:
+            answer = self._ask("GET", "/v1/models")
+            name = next((row["name"].text for row in answer["models"].rows if row["default"].flag), None)
+            if name is None:
+                raise answer.fail("no model answers where none is named")
+        facts = self._ask("GET", f"/v1/models/{quote(name, safe='')}")
+        _ = facts["labels"].texts
         return facts
 
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
@@ -162,19 +177,22 @@ class Client:
     # Requests.
 
     def _lines(self, path: str, lines: list[str]) -> Iterator[dict[str, Any]]:
-        body = self._send("POST", path, ("\n".join(lines) + "\n").encode())
-        for line in body.splitlines():
-            yield json.loads(line)
+        data = self._send("POST", path, ("\n".join(lines) + "\n").encode())
+        answers = list(lines_of(data, self._not_ours))
+        if len(answers) != len(lines):
+            raise self._not_ours(f"{len(answers)} lines came for {len(lines)} texts")
+        yield from (answer.members for answer in answers)
 
-    def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[dict[str, Any]]:
+    def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[Part]:
         rows = [[token if isinstance(token, str) else list(token) for token in sentence] for sentence in X]
         if known is not None and len(known) != len(rows):
             raise InputError(f"known: expected one list for each of {len(rows)} sentences, got {len(known)}")
-        yield from self._items("sentences", rows, options, known)
+        for item, row in zip(self._items("sentences", rows, options, known), rows, strict=True):
+            if len(tokens_of(item)) != len(row):
+                raise self._not_ours(f"{item.place} has {len(tokens_of(item))} tokens for {len(row)}")
+            yield item
 
-    def _items(
-        self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None
-    ) -> Iterator[dict[str, Any]]:
+    def _items(self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None) -> Iterator[Part]:
         held = list(items)
         for first in range(0, len(held), TOGETHER):
             asked = {**options, form: held[first : first + TOGETHER]}
@@ -182,10 +200,18 @@ class Client:
                 asked["known"] = list(_known(known[first : first + TOGETHER]))
             if self.model is not None:
                 asked["model"] = self.model
-            yield from self._ask("POST", "/v1/tag", asked)["results"]
+            answers = self._ask("POST", "/v1/tag", asked)["results"].rows
+            if len(answers) != len(asked[form]):
+                raise self._not_ours(f"{len(answers)} results came for {len(asked[form])} {form}")
+            yield from answers
 
-    def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> Any:
-        return json.loads(self._send(method, path, None if asked is None else json.dumps(asked).encode()))
+    def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> Part:
+        data = self._send(method, path, None if asked is None else json.dumps(asked).encode())
+        return parts_of(data, self._not_ours)
+
+    def _not_ours(self, what: str) -> ServiceError:
+        """The error for an answer with status 200 that this service does not give."""
+        return ServiceError(f"{self.url}: something else than tagline serve answers there: {what}", 200)
 
     def _send(self, method: str, path: str, body: bytes | None) -> bytes:
         wait, failure = 0.1, ServiceError(f"{self.url}: no answer")
@@ -213,7 +239,11 @@ class Client:
             self._connection = kind(self._parts.hostname or "", self._parts.port, timeout=self.timeout)
         self._connection.request(method, self._parts.path.rstrip("/") + path, body, self._headers)
         response = self._connection.getresponse()
-        return response.status, response.headers, response.read()
+        data = response.read(MOST_ANSWER + 1)
+        if len(data) > MOST_ANSWER:
+            self.close()
+            raise self._not_ours(f"the answer has more than {MOST_ANSWER} bytes")
+        return response.status, response.headers, data
 
 
 def _known(rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
@@ -227,8 +257,8 @@ def _failure(url: str, status: int, data: bytes) -> ServiceError:
     try:
         problem = json.loads(data)
         detail = problem["detail"]
-    except (ValueError, KeyError, TypeError):
-        problem, detail = {}, data[:200].decode(errors="replace")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        problem, detail = {}, " ".join(data[:200].decode(errors="replace").split()) or f"status {status}"
     return ServiceError(f"{url}: {detail}", status, problem)
 
 
@@ -239,30 +269,44 @@ def _seconds(text: str | None) -> float:
         return 0.0
 
 
-def _tokens(item: dict[str, Any]) -> list[dict[str, Any]]:
-    return [token for sentence in item["sentences"] for token in sentence["tokens"]]
+def tokens_of(item: Part) -> list[Part]:
+    """Return the tokens of an item."""
+    return [token for sentence in item["sentences"].rows for token in sentence["tokens"].rows]
 
 
-def _labels(item: dict[str, Any]) -> list[str]:
-    return [token["label"] for token in _tokens(item)]
+def labels_of(item: Part) -> list[str]:
+    """Return their labels."""
+    return [token["label"].text for token in tokens_of(item)]
 
 
-def _entities(item: dict[str, Any]) -> list[Entity]:
+def entities_of(item: Part) -> list[Entity]:
+    """Return the entities of a sentence."""
     if "entities" not in item:
         raise InputError("predict_spans: expected labels that mark spans, got others; use predict")
-    found = []
-    for entity in item["entities"]:
-        start, end = entity["tokens"]
-        found.append(Entity(start, end, entity["type"], entity["probability"]))
+    size, found = len(tokens_of(item)), []
+    for entity in item["entities"].rows:
+        places = entity["tokens"].rows
+        if len(places) != 2:
+            raise entity["tokens"].wrong("two places")
+        start, end = entity.within(places[0], places[1], size)
+        found.append(Entity(start, end, entity["type"].text, entity["probability"].number))
     return found
 
 
-def _tagged(item: dict[str, Any]) -> TaggedText:
-    tokens = (TaggedToken(token["text"], token["label"], token["start"], token["end"]) for token in _tokens(item))
-    found = item.get("entities")
+def _tagged(item: Part, asked: str) -> TaggedText:
+    if (text := item["text"].text) != asked:
+        raise item["text"].wrong("the text that was sent")
+    tokens = []
+    for token in tokens_of(item):
+        places = token.within(token["start"], token["end"], len(text))
+        tokens.append(TaggedToken(token["text"].text, token["label"].text, *places))
     entities = None
-    if found is not None:
-        fields = ("text", "type", "start", "end", "probability")
-        entities = tuple(TextEntity(*(entity[name] for name in fields)) for entity in found)
-    bounds = tuple((sentence["start"], sentence["end"]) for sentence in item["sentences"])
-    return TaggedText(item["text"], bounds, tuple(tokens), entities)
+    if "entities" in item:
+        found = []
+        for entity in item["entities"].rows:
+            places = entity.within(entity["start"], entity["end"], len(text))
+            found.append(TextEntity(entity["text"].text, entity["type"].text, *places, entity["probability"].number))
+        entities = tuple(found)
+    sentences = item["sentences"].rows
+    bounds = tuple(sentence.within(sentence["start"], sentence["end"], len(text)) for sentence in sentences)
+    return TaggedText(text, bounds, tuple(tokens), entities)

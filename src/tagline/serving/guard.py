@@ -5,6 +5,7 @@ A plain ASGI layer around the routes. Texts of users are never logged.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import itertools
 import json
@@ -15,7 +16,10 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from tagline.serving.metrics import Metrics
+from starlette.requests import ClientDisconnect
+
+from tagline.serving.hosts import Hosts
+from tagline.serving.metrics import OTHER, Metrics
 from tagline.serving.problems import ProblemError
 from tagline.serving.settings import Settings
 
@@ -29,7 +33,13 @@ App = Callable[[Any, Receive, Send], Awaitable[None]]
 OPEN = ("/healthz", "/readyz")  # asked by schedulers, which have no token
 GUARDED = ("/v1/", "/metrics", "/openapi.json")  # the page itself has nothing to hide
 UNLIMITED = "/v1/stream"  # its lines are counted one by one
+MOST_HEAD, MOST_HEADERS = 32_768, 100  # bytes and lines of headers; the bytes of trailers and of a chunk's extensions
+UNANSWERED = 0
+CLIENT_GONE = 499  # in the log and in metrics; nobody reads it
+LONGEST_PATH = 200  # characters of an unknown path in the log
 _GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+CLOSE = {"Connection": "close"}
 
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),
@@ -57,6 +67,8 @@ class Guard:
     def __init__(self, app: App, settings: Settings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
         self.token = None if settings.token is None else settings.token.encode()
+        self.hosts = Hosts(settings.allow_hosts)
+        self.any_host = settings.token is not None and not settings.allow_hosts  # a token cannot be rebound
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -66,7 +78,7 @@ class Guard:
         started, headers = time.perf_counter(), dict(scope["headers"])
         number = _number(headers.get(b"x-request-id"))
         scope.setdefault("state", {})["request_id"] = number
-        status = 500
+        status = UNANSWERED
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -79,25 +91,44 @@ class Guard:
         try:
             try:
                 if not await self._preflight(scope, headers, answer):
-                    self._check(scope["path"], headers)
+                    self._check(scope, headers)
                     await self.app(scope, self._counted(scope["path"], receive), answer)
             except ProblemError as problem:
                 await problem.response(number)(scope, receive, answer)
+            except ClientDisconnect:
+                status = CLIENT_GONE
+            except asyncio.CancelledError:  # by the server, when its time is up
+                if status == UNANSWERED:
+                    await ProblemError(503, "the service stops; ask another").response(number)(scope, receive, answer)
         finally:
-            self._record(scope, status, time.perf_counter() - started, number)
+            self._record(scope, status or 500, time.perf_counter() - started, number)
 
-    def _check(self, path: str, headers: dict[bytes, bytes]) -> None:
+    def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
+        path, given = scope["path"], scope["headers"]
+        if len(given) > MOST_HEADERS or sum(len(name) + len(value) for name, value in given) > MOST_HEAD:
+            detail = f"expected up to {MOST_HEAD} bytes and {MOST_HEADERS} lines of headers, got more"
+            raise ProblemError(431, detail, headers=CLOSE)
+        if path not in OPEN and not self.any_host:
+            self._check_host(scope, headers.get(b"host"))
         if self.token is not None and path.startswith(GUARDED):
-            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
+            scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self.token):
                 raise ProblemError(
                     401,
                     "expected the header Authorization: Bearer TOKEN with this service's token, got another or none",
                     headers={"WWW-Authenticate": "Bearer"},
                 )
-        length = headers.get(b"content-length")
-        if length is not None and path != UNLIMITED and int(length) > self.settings.max_body:
-            raise self._too_large(int(length))
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and path != UNLIMITED and int(length[:20]) > self.settings.max_body:
+            raise self._too_large(int(length[:20]))
+
+    def _check_host(self, scope: Any, host: bytes | None) -> None:
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            raise ProblemError(400, "expected one header Host, got several")
+        server = scope.get("server")
+        if host is not None and not self.hosts.welcome(host, server[0] if server else ""):  # a browser always sends it
+            name = host.decode("latin-1")[:LONGEST_PATH]
+            raise ProblemError(421, f"this service is not known as {name!r}; start it with --allow-host NAME")
 
     def _too_large(self, size: int) -> ProblemError:
         return ProblemError(
@@ -105,14 +136,23 @@ class Guard:
         )
 
     def _counted(self, path: str, receive: Receive) -> Receive:
-        """Refuse a body that is longer than it may be, whatever its header says."""
+        """Refuse a body that is longer than it may be, whatever its header says, or that takes too long to come."""
         if path == UNLIMITED:
             return receive
-        size = 0
+        size, complete = 0, False
+        end = asyncio.get_running_loop().time() + self.settings.timeout
 
         async def counted() -> Message:
-            nonlocal size
-            message = await receive()
+            nonlocal size, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError:
+                detail = f"the body did not come within {self.settings.timeout:g} seconds"
+                raise ProblemError(408, detail, headers=CLOSE) from None
+            complete = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > self.settings.max_body:
                 raise self._too_large(size)
@@ -144,6 +184,8 @@ class Guard:
         path = self.metrics.known_path(scope)
         self.metrics.request(path, status, seconds)
         if LOG.isEnabledFor(logging.INFO) and path not in OPEN:
+            if path == OTHER:  # as it was sent, which is ASCII
+                path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0][:LONGEST_PATH]
             facts = {"id": number, "method": scope["method"], "path": path, "status": status}
             LOG.info("request", extra={"facts": {**facts, "ms": round(1000 * seconds, 2)}})
 

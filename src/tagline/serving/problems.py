@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -9,14 +10,17 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 TITLES = {
-    400: "The body is no JSON",
+    400: "The request cannot be read",
     401: "A token is needed",
     404: "There is no such thing here",
     405: "The method is not allowed",
+    408: "The request came too slowly",
     413: "The request is too large",
     415: "The body is of another type",
+    421: "The host is another",
     422: "A field is wrong",
     429: "Too many requests wait",
+    431: "The headers are too large",
     500: "The service failed",
     503: "The service is not ready",
     504: "The answer took too long",
@@ -68,11 +72,16 @@ class ProblemError(Exception):
 
 def problem_of(error: ValidationError) -> ProblemError:
     """Say what pydantic found, by the first field that is wrong."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    return problem_of_errors(error.errors(include_url=False, include_context=False))
+
+
+def problem_of_errors(errors: Sequence[Any]) -> ProblemError:
+    """Say what is wrong by the first of pydantic's errors."""
+    first = errors[0]
     if first["type"] == "json_invalid":
         return ProblemError(400, f"expected JSON, got something else: {first['msg'].removeprefix('Invalid JSON: ')}")
     field = field_name(first["loc"])
-    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     message = first["msg"].removeprefix("Value error, ")
     return ProblemError(422, f"{field}: {message}{more}" if field else f"{message}{more}", field=field or None)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_RANKS, MOST_SAMPLES = 50, 100
+EXPLAINED = 100  # times as long as a label takes what made it win
 
 Token = str | list[str]
 """A word, or a word with its further columns."""
@@ -77,6 +78,11 @@ class TagRequest(Source):
         return bool(
             self.marginals or self.k_best or self.samples or self.entropy or self.log_likelihood or self.explain
         )
+
+    @property
+    def share(self) -> int:
+        """How many times longer a token takes than one of which the label alone is asked, about."""
+        return 1 + self.k_best + self.samples + EXPLAINED * self.explain
 
     @property
     def signature(self) -> tuple[Any, ...]:

@@ -17,11 +17,16 @@ class Settings:
         max_body: bytes of a request, or of a line of a stream.
         max_tokens: of a request.
         max_queue: requests that wait for their turn; beyond it the answer is 429.
-        timeout: seconds that a request may take.
+        timeout: seconds that an answer may take; that the head and the body of a request may take to come, each line
+            of a stream, and an answer to be read.
         drain: seconds that open requests have when the service is told to stop.
         max_batch: tokens that are answered together.
         reload: seconds between two looks at the model files; 0 for none.
         allow_origin: pages of this origin may call the service (CORS); None for none.
+        max_explain: tokens of a request whose labels are explained.
+        max_connections: that are open at once; beyond it those that have waited longest for a request are closed.
+        workers: threads that answer; all but one of them may be busy with large requests.
+        allow_hosts: names under which the service may be called; see `tagline.serving.hosts`. ``*`` for any.
 
     >>> from tagline.serving import Settings
     >>> limits = Settings(token="secret", max_tokens=10_000)
@@ -38,13 +43,19 @@ class Settings:
     max_batch: int = 16_384
     reload: float = 1.0
     allow_origin: str | None = None
+    max_explain: int = 2_000
+    max_connections: int = 500
+    workers: int = 4
+    allow_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_tokens", "max_queue", "max_batch"):
+        for name in ("max_body", "max_tokens", "max_queue", "max_batch", "max_explain", "max_connections", "workers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected 1 or more, got {getattr(self, name)}")
         if self.timeout <= 0:
             raise InputError(f"timeout: expected more than 0 seconds, got {self.timeout}")
+        if self.drain < 0:
+            raise InputError(f"drain: expected 0 or more seconds, got {self.drain}")
         if self.token is not None and (not self.token or not self.token.isascii() or not self.token.isprintable()):
             raise InputError("token: expected printable ASCII characters, got others or none")
 

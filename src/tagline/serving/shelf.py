@@ -26,6 +26,7 @@ from tagline.serving.problems import ProblemError
 
 LOG = logging.getLogger("tagline.serving")
 
+SHOWN = 50  # labels that the log names
 FEW = 100  # tokens; the time of fewer is that of the call
 
 Version = tuple[int, int, int]
@@ -130,6 +131,18 @@ class ServedModel:
                 field="text",
             )
 
+    def refuse_numbers(self) -> None:
+        """Refuse a model that no request can ask: requests have words, or attributes of tokens."""
+        if self.reads_words:
+            return
+        try:
+            for _ in self.model.chains([[["x"]]]):
+                pass
+        except TaglineError:
+            source = self.path or self.name
+            detail = "it reads numbers, and requests have words or attributes of tokens"
+            raise InputError(f"{source}: this {self.model.kind} model cannot be served: {detail}") from None
+
     def check_labels(self, labels: str | list[str], field: str) -> str | list[str]:
         """Return labels that the model has."""
         for label in [labels] if isinstance(labels, str) else labels:
@@ -152,8 +165,11 @@ class Shelf:
         self._models: dict[str, ServedModel] = {}
         self._failed: dict[str, Version] = {}
         for name, source in paths.items():
-            served = read_served(name, source) if isinstance(source, str) else ServedModel(name, source, loaded=_now())
-            self._models[name] = served
+            if isinstance(source, str):
+                self._models[name] = read_served(name, source)
+            else:
+                self._models[name] = served = ServedModel(name, source, loaded=_now())
+                served.refuse_numbers()
 
     def __getitem__(self, name: str | None) -> ServedModel:
         """Return a model by name; the first one for None."""
@@ -188,7 +204,14 @@ class Shelf:
             return False
         self._models[served.name] = fresh
         self._failed.pop(served.name, None)
-        LOG.info("model replaced", extra={"facts": {"model": served.name, "fingerprint": fresh.fingerprint}})
+        facts: dict[str, Any] = {"model": served.name, "fingerprint": fresh.fingerprint}
+        if served.labels == fresh.labels:
+            LOG.info("model replaced", extra={"facts": facts})
+        else:  # callers may rely on them
+            new, old = set(fresh.labels), set(served.labels)
+            more = {"labels_added": sorted(new - old)[:SHOWN], "labels_removed": sorted(old - new)[:SHOWN]}
+            facts = {**facts, **more}
+            LOG.warning("model replaced by one with other labels", extra={"facts": facts})
         return True
 
 
@@ -198,7 +221,9 @@ def read_served(name: str, path: str) -> ServedModel:
     model = read_model(path, mapped=False)
     with open(path, "rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    return ServedModel(name, model, path, version or (0, 0, 0), fingerprint, _now())
+    served = ServedModel(name, model, path, version or (0, 0, 0), fingerprint, _now())
+    served.refuse_numbers()
+    return served
 
 
 def version_of(path: str) -> Version | None:

@@ -7,12 +7,12 @@ has its problem in its place, and the rest goes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from tagline.serving.batching import Batcher
@@ -27,16 +27,26 @@ TOGETHER = 256  # lines that are answered at once
 class LineStream(Response):
     """Answers the lines of a request while they come.
 
+    A line has to come, to be answered and to be read within the seconds that a request may take; a stream that rests
+    longer is ended.
+
     Arguments:
         request: whose body is read.
+        wait: waits for an answer of the batcher, as long as there is time.
         defaults: what holds for every line.
     """
 
     def __init__(
-        self, request: Request, shelf: Shelf, batcher: Batcher, settings: Settings, defaults: dict[str, Any]
+        self,
+        request: Request,
+        shelf: Shelf,
+        batcher: Batcher,
+        wait: Callable[[asyncio.Future[Any]], Awaitable[Any]],
+        settings: Settings,
+        defaults: dict[str, Any],
     ) -> None:
         super().__init__(media_type="application/x-ndjson")
-        self.request, self.shelf, self.batcher = request, shelf, batcher
+        self.request, self.shelf, self.batcher, self.wait = request, shelf, batcher, wait
         self.settings, self.defaults = settings, defaults
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -44,24 +54,42 @@ class LineStream(Response):
         headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         number = 0
-        async for lines in self._blocks():
-            rows = await asyncio.gather(*(self._line(number + n, line) for n, line in enumerate(lines, 1)))
-            number += len(lines)
-            body = b"".join(row for row in rows if row)
+        try:
+            async for lines in self._blocks():
+                rows = await asyncio.gather(*(self._line(number + n, line) for n, line in enumerate(lines, 1)))
+                number += len(lines)
+                body = b"".join(row for row in rows if row)
+                async with asyncio.timeout(self.settings.timeout):
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+        except ClientDisconnect:
+            return
+        except TimeoutError:
+            detail = f"no line came, or no answer was read, within {self.settings.timeout:g} seconds"
+            body = _wrong(ProblemError(408, detail), number + 1)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _blocks(self) -> AsyncIterator[list[bytes]]:
         """Lines as they come, some together; a line that is too long is cut, and is wrong for it."""
-        rest, most = b"", self.settings.max_body
-        async for part in self.request.stream():
-            *lines, rest = (rest + part).split(b"\n")
-            for first in range(0, len(lines), TOGETHER):
-                yield lines[first : first + TOGETHER]
-            if len(rest) > most + 1:
-                rest = rest[: most + 1]
+        rest, most = bytearray(), self.settings.max_body + 1
+        parts, clock = self.request.stream(), asyncio.get_running_loop().time
+        end = clock() + self.settings.timeout
+        while True:
+            try:
+                async with asyncio.timeout_at(end):
+                    part = await anext(parts)
+            except StopAsyncIteration:
+                break
+            first, *others = part.split(b"\n")
+            rest += first[: most - len(rest)]  # in place: a line may come a byte at a time
+            if not others:
+                continue
+            lines, rest = [bytes(rest), *others[:-1]], bytearray(others[-1][:most])
+            for first_line in range(0, len(lines), TOGETHER):
+                yield lines[first_line : first_line + TOGETHER]
+            end = clock() + self.settings.timeout
         if rest:
-            yield [rest]
+            yield [bytes(rest)]
 
     async def _line(self, number: int, line: bytes) -> bytes:
         if not line.strip():
@@ -71,10 +99,10 @@ class LineStream(Response):
                 raise ProblemError(413, f"expected up to {self.settings.max_body} bytes a line, got more")
             asked = self._asked(line)
             served = self.shelf[asked.model]
-            answer = await self.batcher.ask(served, asked, len(line))
+            answer = await self.wait(self.batcher.ask(served, asked, len(line)))
             return bytes(answer.items + b"\n")
         except ProblemError as problem:
-            return to_json({"error": problem.document(), "line": number}) + b"\n"
+            return _wrong(problem, number)
 
     def _asked(self, line: bytes) -> TagRequest:
         try:
@@ -92,3 +120,7 @@ class LineStream(Response):
         if len(asked.items) != 1:
             raise ProblemError(422, "expected one text or one sentence a line, got several", field="texts")
         return asked
+
+
+def _wrong(problem: ProblemError, number: int) -> bytes:
+    return to_json({"error": problem.document(), "line": number}) + b"\n"

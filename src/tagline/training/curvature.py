@@ -86,7 +86,8 @@ class Curvature:
         self.used, self.spare = state.array("used", np.int64, None), state.value("spare", int)
         self.scale = None if state.values.get("scale") is None else state.value("scale", float)
         places = [*self.used.tolist(), self.spare]
-        if len(set(places)) < len(places) or not all(-1 <= place < max(slots, 1) for place in places):
+        least = 0 if slots else -1  # nothing is remembered: there is no slot to spare
+        if len(set(places)) < len(places) or not all(least <= place < slots for place in places):
             raise StorageError(f"{state.source}: expected slots from 0 to {slots - 1}, got {places}; {DAMAGED}")
 
     def coefficients(self) -> Coefficients:

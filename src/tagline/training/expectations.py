@@ -75,10 +75,9 @@ def expectations(
         counts = chain.expected_counts(Chain(log_emissions, log_transitions, log_start, None, offsets))
         nodes, transitions = _doubles(counts.emissions), _doubles(counts.transitions)
         return Expectations(counts.log_z, counts.start, transitions, nodes=nodes)
-    assert compiled.core is not None
     with naming_sentences():
         arrays = _chain_arrays(log_start, log_transitions, offsets)
-        log_z, start, transitions, nodes = compiled.core.hmm_counts(_doubles(log_emissions), *arrays)
+        log_z, start, transitions, nodes = compiled.require().hmm_counts(_doubles(log_emissions), *arrays)
     return Expectations(log_z, start, transitions, nodes=nodes)
 
 
@@ -93,9 +92,8 @@ def symbol_expectations(chained: SymbolChain, allowed: BoolArray | None = None) 
         rows = _doubles(chained.as_chain(allowed).emissions)
         counts = expectations(rows, chained.offsets, chained.start, chained.transitions)
         return _by_symbol(counts, chained.ids, len(chained.table))
-    assert compiled.core is not None
     with naming_sentences():
-        log_z, start, transitions, emissions = compiled.core.symbol_counts(*chained.arrays(), allowed)
+        log_z, start, transitions, emissions = compiled.require().symbol_counts(*chained.arrays(), allowed)
     return Expectations(log_z, start, transitions, emissions=emissions)
 
 
@@ -121,10 +119,9 @@ def gaussian_expectations(
         first, second = (np.einsum("nk,nkd->kd", counts.nodes, power) for power in (away, away**2))
         moments = ShiftedMoments(counts.nodes.sum(axis=0), first, second)
         return Expectations(counts.log_likelihood, counts.start, counts.transitions, moments=moments)
-    assert compiled.core is not None
     D = X.shape[1]
     with naming_sentences():
-        log_z, start, transitions, sums = compiled.core.gaussian_counts(
+        log_z, start, transitions, sums = compiled.require().gaussian_counts(
             _doubles(X), _doubles(means), _doubles(variances), *_chain_arrays(log_start, log_transitions, offsets)
         )
     moments = ShiftedMoments(sums[0], sums[1 : 1 + D].T, sums[1 + D :].T)

@@ -89,9 +89,7 @@ class Likelihood:
         part: Part | None = None,
         bundles: bool = True,
     ) -> None:
-        compiled.require()
-        core = compiled.core
-        assert core is not None
+        core = compiled.require()
         self.structure, self.features, self.targets, self.rules = structure, features, targets, rules
         self.precision, self.local = precision, local
         self.num_sentences = features.num_sentences
@@ -182,10 +180,9 @@ class Likelihood:
         return self._evaluate(weights, True)[1]
 
     def _evaluate(self, weights: Float64Array, curvature: bool) -> tuple[float, Float64Array]:
-        assert compiled.core is not None
         try:
             value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
-        except compiled.core.NoPath as error:
+        except compiled.require().NoPath as error:
             raise NoPathError(
                 f"sentence {error}: expected a labelling that rules and label sets allow, got none"
             ) from None

@@ -129,8 +129,8 @@ class _Steps:
     """
 
     def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
-        assert compiled.core is not None
-        kind = compiled.core.Descent32 if likelihood.precision == "float32" else compiled.core.Descent64
+        core = compiled.require()
+        kind = core.Descent32 if likelihood.precision == "float32" else core.Descent64
         self.descent: Any = kind(likelihood.core, c1, c2)
         self.B = likelihood.num_sentences
         self.batch = batch
@@ -208,7 +208,7 @@ class _Steps:
     def restore(self, state: State, weights: Float64Array) -> None:
         n = len(self.total)
         restored_generator(self.random, state, "random")
-        self.descent.restore(state.array("values", np.float64, n), state.value("scale", float))
+        self.descent.restore(state.array("values", np.float64, n, finite=True), state.value("scale", float))
         self.descent.seen = state.value("seen", float)
         self.total, self.count = state.array("total", np.float64, n), state.value("count", int)
         self.passed, self.eta = state.value("passed", int), state.value("eta", float)

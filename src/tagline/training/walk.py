@@ -28,6 +28,7 @@ Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]
 """The initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start."""
 
 IDLE = 50  # passes without progress
+SUMS = 8  # that `measure_point` of the core returns
 
 
 class Walk:
@@ -179,7 +180,7 @@ class Walk:
         self.begun = True
         self.weights[:] = weights
         self.gradient = state.array("gradient", np.float64, n)
-        self._sums = state.array("sums", np.float64, None)
+        self._sums = state.array("sums", np.float64, SUMS)
         self.curvature.restore(state.part("curvature"))
         used = self.curvature.used
         self._memory[:, used] = state.array("memory", self._memory.dtype, 2, len(used), n)
@@ -196,8 +197,7 @@ class Walk:
     def _measure(
         self, weights: Float64Array, smooth: Float64Array, slot: int, gradient: Float64Array
     ) -> tuple[Float64Array, Float64Array]:
-        assert compiled.core is not None
-        sums, products = compiled.core.measure_point(
+        sums, products = compiled.require().measure_point(
             weights,
             smooth,
             self._penalty.c1,
@@ -213,8 +213,7 @@ class Walk:
         return sums, products
 
     def _move(self, step: float) -> None:
-        assert compiled.core is not None
-        self._moves: Float64Array = compiled.core.move_point(
+        self._moves: Float64Array = compiled.require().move_point(
             self.weights,
             self.gradient,
             self._penalty.c1,

@@ -138,6 +138,38 @@ def test_every_instruction_set_has_the_sums_of_the_definition(L: int, cpu: str, 
     np.testing.assert_array_equal(path.labels, best.labels)
 
 
+@pytest.mark.parametrize("cpu", compiled.supported_cpus() or [""])
+@pytest.mark.parametrize("far", [1e14, 1e16, -1e30])
+def test_tokens_far_from_0(far: float, cpu: str, engine: str) -> None:
+    """All labels of a token have the same score, far from 0, and the other scores decide."""
+    near = draw(2, [4, 0, 3], 3, forbidden=0.1)
+    c, before = near.chain, compiled.cpu()
+    chains = [
+        Chain(np.where(np.isneginf(c.emissions), c.emissions, score), c.transitions, c.start, c.end, c.offsets)
+        for score in (0.0, far)
+    ]
+    near, away = (SecondOrderChain(chain, near.triples) for chain in chains)
+    oracles = [AllLabellings(near, b) for b in range(3)]
+    if cpu:
+        compiled.use_cpu(cpu)
+    try:
+        counts, best = second_order.expected_counts(away), second_order.viterbi(away)
+        ranked, entropy = second_order.k_best(away, 3), second_order.entropy(away)
+        same = second_order.sample(away, 20, seed=0) == second_order.sample(near, 20, seed=0)
+    finally:
+        if cpu:
+            compiled.use_cpu(str(before))
+    np.testing.assert_allclose(counts.emissions, np.concatenate([o.counts()[0] for o in oracles]), **CLOSE)
+    np.testing.assert_allclose(entropy, [oracle.entropy() for oracle in oracles], **CLOSE)
+    assert same.all()
+    for b, (oracle, paths) in enumerate(zip(oracles, ranked, strict=True)):
+        first = oracle.ranked()[:3]
+        assert [tuple(row) for row in paths.labels.tolist()] == [labels for _, labels in first]
+        np.testing.assert_allclose(paths.probabilities, [np.exp(score - oracle.log_z) for score, _ in first], **CLOSE)
+        assert tuple(away.split(best.labels)[b].tolist()) == first[0][1]
+        assert best.scores[b] == paths.scores[0]
+
+
 def test_scores_that_never_mix_keep_their_digits() -> None:
     """Two groups of labels that never meet drift apart by e^4000: a number of exp space holds no more than e^709."""
     T, never = 400, -np.inf

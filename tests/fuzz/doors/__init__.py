@@ -10,8 +10,11 @@ from tests.fuzz.doors.base import Door
 NAMES = {
     "texts": "columns jsonl conllu text tags templates toml vectors dictionaries subwords",
     "files": "crf memm semicrf crf-items hmm hmm-vectors trigram compiled",
+    "runs": "runs",
     "networks": "bilstm transformer checkpoint",
     "chains": "chain",
+    "foreign": "pickles parquet conversions",
+    "requests": "requests",
     "values": "questions settings arguments",
 }
 """Which module has which doors: a worker imports that of its own door alone."""

@@ -269,3 +269,31 @@ def test_the_command_loads_no_scikit_learn() -> None:
     check = "import sys, tagline.interop.crfpp.learning, tagline.interop.crfpp.opening, tagline.interop.crfpp.answers; "
     check += "sys.exit('sklearn' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "cause"),
+    [
+        ("\n\nA N\nB N\n\nA N\nB C N\n", 7, "3"),
+        ("A N\r\nB V\r\n\r\nA N\r\n", 3, "CR LF"),
+        ("A N\n\nB V\nA\r\n", 4, "1"),
+    ],
+)
+def test_a_line_that_does_not_fit_is_named(data: str, line: int, cause: str, tmp_path: Path) -> None:
+    template, train = tmp_path / "template", tmp_path / "train"
+    template.write_text("U00:%x[0,0]\nB\n")
+    train.write_bytes(data.encode())
+    with pytest.raises(InputError, match=f"train:{line}: .*{cause}"):
+        crf_learn([str(template), str(train), str(tmp_path / "m")])
+
+
+@needs_crfpp
+def test_returns_of_windows_are_part_of_labels_as_there(tmp_path: Path) -> None:
+    template, train = tmp_path / "template", tmp_path / "train"
+    template.write_text("U00:%x[0,0]\nB\n")
+    train.write_bytes(b"A N\r\nB V\r\n\nA N\r\n\n")
+    theirs("crf_learn", template, train, tmp_path / "theirs")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert crf_learn([str(template), str(train), str(tmp_path / "ours")]) == 0
+    labels = [binary.read_model((tmp_path / name).read_bytes(), name).labels for name in ("theirs", "ours")]
+    assert labels == [(b"N\r", b"V\r")] * 2

@@ -8,7 +8,9 @@ import pickle
 import pickletools
 import random
 import resource
+import struct
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import tagline
 from tagline import StorageError
 from tagline.interop import sklearn_crfsuite as ours
 from tagline.interop.formats import read_model
+from tagline.interop.sklearn_crfsuite import inert
 from tagline.interop.sklearn_crfsuite.pickles import read_crf
 from tests.cli.commands import tagline as run
 from tests.interop.crfsuite.models import sentences
@@ -143,6 +146,48 @@ def test_a_deep_and_a_long_stream_take_little() -> None:
             read_crf(stream)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KB
     assert time.perf_counter() - begin < 30
+
+
+def _text(text: str) -> bytes:
+    return b"X" + struct.pack("<I", len(text)) + text.encode()
+
+
+CODECS = b"\x80\x02c_codecs\nencode\nq\x00"
+TEXTS = _text("a" * 10**5) + b"q\x01" + _text("latin1") + b"q\x02"
+PAIRS = b"".join(b"h%ch%c\x86\x94" % (number, number) for number in range(60))  # each of the one before, twice
+BOMBS = {
+    "bytes again and again": CODECS + TEXTS + b"(" + b"h\x00h\x01h\x02\x86R" * 3000 + b"t.",
+    "a tree as a name": b"\x80\x04)\x94" + PAIRS + b"N\x93.",
+    "a deep name": b"\x80\x04" + b"]" * 50_000 + b"a" * 49_999 + b"N\x93.",
+    "long keys that are equal": b"\x80\x02}" + (_text("k" * 10**5) + b"Ns") * 9 + b".",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_take_no_more_than_their_size(name: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError):
+            read_crf(BOMBS[name])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000 + 150 * min(len(BOMBS[name]), 100_000)
+
+
+def test_opcodes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = pickle.dumps(REAL)
+    monkeypatch.setattr(inert, "MOST_OPCODES", sum(1 for _ in pickletools.genops(stream)))
+    assert read_crf(stream).labels_ == REAL.classes_
+    with pytest.raises(StorageError, match="opcodes"):
+        read_crf(stream[:-1] + b"N0.")
+
+
+def test_a_name_with_line_breaks_is_one_line() -> None:
+    for stream in (b"\x80\x04\x8c\x03a\nb\x8c\x03c\rd\x93.", b"\x80\x04\x8c\x00\x8c\x02\n\n\x93."):
+        with pytest.raises(StorageError) as caught:
+            read_crf(stream)
+        assert len(str(caught.value).splitlines()) == 1
 
 
 def test_damaged_pickles_are_refused_or_harmless() -> None:

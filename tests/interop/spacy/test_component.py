@@ -128,6 +128,22 @@ def test_entities_that_are_there_stay_or_go() -> None:
     assert found(ruled(pipeline(english(), overwrite=True))(TEXT)) == everything
 
 
+def test_what_another_component_writes_over_ours_has_no_probability() -> None:
+    nlp = pipeline(english())
+    ruler = nlp.add_pipe("entity_ruler", config={"overwrite_ents": True})
+    ruler.add_patterns([{"label": "CITY", "pattern": "Berlin"}, {"label": "LOC", "pattern": "Oslo", "id": "capital"}])  # type: ignore[attr-defined]
+    doc = nlp(TEXT)
+    chances = {(entity.text, entity.label_): entity._.probability for entity in doc.ents}
+    assert chances["Berlin", "CITY"] is None
+    assert chances["Oslo", "LOC"] is None
+    assert chances["Anna Keller", "PER"] > 0
+    again = spacy.tokens.Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert {(entity.text, entity.label_): entity._.probability for entity in again.ents} == chances
+    doc = pipeline(tagger())("the dog runs")
+    doc[0].tag_, doc[1].pos_ = "XX", "NOUN"
+    assert [token._.probability is None for token in doc] == [True, False, False]
+
+
 def test_blocked_tokens_stay_blocked() -> None:
     nlp = pipeline(english())
     doc = nlp.make_doc(TEXT)
@@ -228,7 +244,7 @@ def test_an_extension_of_somebody_else_is_left_alone() -> None:
         TaglineComponent(model=english())
         assert Span.get_extension("probability")[0] == 7
     finally:
-        Span.set_extension("probability", default=before[0], force=True)
+        Span.set_extension("probability", getter=before[2], setter=before[3], force=True)
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

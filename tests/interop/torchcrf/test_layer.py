@@ -226,7 +226,7 @@ def test_tags_out_of_range() -> None:
     for tag in (5, -1):
         for call in (CRF(L), CRF(L)._compute_score):
             with pytest.raises(
-                ValueError, match=f"tags: expected 0 to 4 where the mask is on, got {tag}; mask such tokens$"
+                ValueError, match=f"tags: expected 0 to 4 where the mask is on, got {tag} at .*; mask such tokens$"
             ):
                 call(torch.randn(2, 1, L), torch.tensor([[tag], [0]]), torch.ones(2, 1, dtype=torch.bool))
     with pytest.raises(ValueError, match="emissions: expected finite scores"):

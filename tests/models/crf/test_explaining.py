@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from itertools import pairwise, product
 from typing import Any
 
@@ -192,6 +193,17 @@ def test_as_text_dict_and_html(full: CRF) -> None:
     assert "A&amp;B" in page
     assert "<b>x" not in page
     assert page.count("<tr>") == 3 + len(found.legend()) == 6
+
+
+def test_a_page_says_what_the_text_says() -> None:
+    X, y = tagged(2)
+    found = CRF(TEMPLATE, c2=0.1).fit(X, y).explain(X[0])
+    page = unescape(found.html(most=3))
+    rows = [line.split("  ", 2) for line in found.text(most=3).splitlines() if line.startswith("  ")]
+    assert any("(token " in row[-1] for row in rows)
+    assert any(row[-1].endswith(" more") for row in rows)
+    for row in rows:
+        assert row[-1].strip().split("  ", 1)[-1] in page
 
 
 def test_a_string_is_no_sentence() -> None:

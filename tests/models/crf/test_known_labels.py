@@ -87,10 +87,25 @@ def illegal(tmp_path: Path) -> Corpus:
     return read_columns(tmp_path / "train.txt", names=["token", "tag"])
 
 
+@pytest.mark.parametrize(
+    ("scheme", "tags", "told"),
+    [
+        ("IOB2", ["I-PER", "O"], r"got 'I-PER' at the start of the sentence \(token 0\)"),
+        ("IOB2", ["B-PER", "I-PER", "O", "I-LOC"], r"got 'I-LOC' after 'O' \(token 3\)"),
+        ("BIOES", ["O", "B-PER"], r"got 'B-PER' at the end of the sentence \(token 1\)"),
+        ("IOB2", ["O", {"I-PER", "I-LOC"}], "got sets of tags that leave no labelling"),
+    ],
+)
+def test_the_first_illegal_label_is_named(scheme: str, tags: Any, told: str) -> None:
+    X = [["Anna"], [f"word{t}" for t in range(len(tags))]]
+    with pytest.raises(InputError, match=rf"^y\[1\]: expected tags that {scheme} allows, {told}; "):
+        CRF(TEMPLATE, scheme=scheme).fit(X, [["O"], tags])
+
+
 def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -> None:
     with pytest.raises(
         InputError,
-        match=r"train\.txt:4: expected tags that IOB2 allows, got others; there are 2 of 4 sentences with tags that "
+        match=r"train\.txt:4: expected tags that IOB2 allows, got .*; there are 2 of 4 sentences with tags that "
         r'IOB2 forbids; pass on_illegal="repair" or "drop", or scheme=None',
     ):
         CRF(TEMPLATE, scheme="IOB2").fit(illegal)
@@ -221,8 +236,27 @@ def test_a_dictionary_under_the_model_keeps_what_is_known() -> None:
     assert crf.predict(asked[:1], known=[np.array([None, "O"], object)]) == [["O", "O"]]
     assert [list(answer.labels) for answer in crf.answer(asked, known=known, marginals=True)] == [["O", "O"], ["B-LOC"]]
     assert crf.answer_arrays(asked, known=known, spans=True).labellings == [["O", "O"], ["B-LOC"]]
-    with pytest.raises(InputError, match=r'expected types that labels have \(priority "under"\), LOC, got TOWN'):
-        CRF("U00:%x[0,0]", scheme="IOB2", dictionary=Dictionary({"Bonn": "TOWN"}, priority="under")).fit(X, y)
+
+
+@pytest.mark.parametrize("priority", ["over", "under"])
+@pytest.mark.parametrize(
+    ("phrase", "kind", "wanted"),
+    [("Bonn", "TOWN", "type TOWN needs .* of the types LOC"), ("New York", "LOC", "'New York' of type LOC")],
+)
+def test_a_phrase_that_needs_a_label_of_no_sentence_is_refused_by_fit(
+    priority: str, phrase: str, kind: str, wanted: str
+) -> None:
+    X, y = [["in", "Ulm"], ["to", "Rom"]], [["O", "B-LOC"], ["O", "B-LOC"]]
+    places = Dictionary({"Rom": "LOC", phrase: kind}, priority=priority)
+    with pytest.raises(InputError, match=f"^dictionary: .*{wanted}"):
+        CRF("U00:%x[0,0]", scheme="IOB2", dictionary=places).fit(X, y)
+    assert CRF("U00:%x[0,0]\nU01:%x[0,1]\n", scheme="IOB2", dictionary=Dictionary({phrase: kind})).fit(X, y)
+
+
+def test_a_dictionary_under_a_model_of_words_is_refused() -> None:
+    words = Dictionary({"北京": "W"}, tokenizer="characters", priority="under")
+    with pytest.raises(InputError, match=r"^dictionary: .*under.* BMES-words has no O"):
+        CRF("U00:%x[0,0]", scheme="BMES-words", dictionary=words).fit([["北", "京"]], [["B", "E"]])
 
 
 def test_a_model_whose_dictionary_has_a_type_without_labels() -> None:

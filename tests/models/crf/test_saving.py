@@ -222,6 +222,13 @@ def test_a_function_is_kept_by_name(tmp_path: Path) -> None:
     same_answers(model, pickle.loads(pickle.dumps(model)), X=X)  # pickle finds functions by itself
 
 
+@pytest.mark.parametrize("option", ["dictionary", "scheme", "device"])
+def test_an_option_that_a_model_does_not_take_is_refused(option: str, tmp_path: Path) -> None:
+    CRF(TEMPLATE).fit([["a"]], [["O"]]).save(tmp_path / "model")
+    with pytest.raises(InputError, match=f"^{option}: .*model.* a crf model"):
+        tagline.load(tmp_path / "model", **{option: None})
+
+
 @pytest.mark.parametrize("priority", ["feature", "over", "under"])
 def test_a_dictionary_travels_with_the_model(priority: str, tmp_path: Path) -> None:
     X = [["Anna", "sees", "New", "York"], ["Bob", "sees", "Anna"], ["New", "cat"]]

@@ -44,6 +44,14 @@ def test_files_and_pickles_keep_both_stages(tmp_path: Path) -> None:
             unpack(storage.loads(storage.dumps(config, file.tensors)))
 
 
+def test_without_dates_two_runs_make_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in "01":
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", day)
+        two_stages().save(tmp_path / day, date=False)
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
+    assert tagline.load(tmp_path / "0").training_.date == ""
+
+
 def test_training_labels_come_from_models_that_have_not_seen_them() -> None:
     # Every word is new, with a random label: only who has learned from a sentence knows it.
     rng = np.random.default_rng(0)

@@ -65,7 +65,7 @@ def test_words_and_labels(words: tuple[HMM, Any], tmp_path: Path) -> None:
     tensors = load_file(tmp_path / "model")
     assert tensors["start"].shape == (4,)
     assert tensors["emission.probabilities"].dtype == np.float64
-    with pytest.raises(TypeError, match="features"):
+    with pytest.raises(InputError, match="features"):
         tagline.load(tmp_path / "model", features=len)
 
 

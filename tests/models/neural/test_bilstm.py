@@ -340,3 +340,9 @@ def test_auto_is_no_other_setting() -> None:
         BiLSTMCRF(hidden="auto").check()
     with pytest.raises(InputError, match="bigram_dim"):
         BiLSTMCRF(bigram_dim="some").check()
+
+
+def test_long_sentences_are_not_explained() -> None:
+    """Gradients of a whole sentence, for each of its words."""
+    with pytest.raises(InputError, match=r"sentence: .* up to 256 words.* this one has 257: "):
+        bilstm().explain(["Anna"] * 257)

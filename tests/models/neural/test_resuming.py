@@ -191,6 +191,7 @@ def test_warm_start_of_another_network_is_refused(wrong: str) -> None:
     model = copy.deepcopy(bilstm()).set_params(warm_start=True, **settings)
     with pytest.raises(InputError, match=message):
         model.fit(*people())
+    model.set_params(**{name: getattr(bilstm(), name) for name in settings})
     same_answers(model, bilstm(), people(3, 5)[0])
 
 

@@ -117,11 +117,20 @@ def test_a_pickle_holds_the_bytes_of_the_file(model: NeuralTagger, tmp_path: Pat
 
 
 def test_what_is_set_after_fit_does_not_change_the_network(tmp_path: Path) -> None:
-    changed = copy.deepcopy(bilstm()).set_params(hidden=99, head="softmax", characters=None, word_dim=3, scheme=None)
+    changed = copy.deepcopy(bilstm()).set_params(dropout=0.9, epochs=99, learning_rate=1.0, batch_size=1)
     changed.save(tmp_path / "model")
     for other in (tagline.load(tmp_path / "model", device="cpu"), copy.deepcopy(changed)):
         same_answers(bilstm(), other, X)
         assert other.get_params() == changed.get_params()
+
+
+@pytest.mark.parametrize("settings", [{"hidden": 99}, {"head": "softmax"}, {"characters": None}, {"scheme": None}])
+def test_what_would_need_another_network_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    changed, (name,) = copy.deepcopy(bilstm()).set_params(**settings), settings
+    for question in (lambda: changed.predict(X), lambda: changed.save(tmp_path / "m"), lambda: copy.copy(changed)):
+        with pytest.raises(InputError, match=f"^{name}: "):
+            question()
+    same_answers(changed.set_params(**{name: getattr(bilstm(), name)}), bilstm(), X)
 
 
 def test_an_unfitted_estimator_is_pickled_as_it_is() -> None:

@@ -199,8 +199,8 @@ def test_a_damaged_file_is_an_error(path: Path) -> None:
     ("config", "tensors", "message"),
     [
         ({"epoch": "2"}, {}, "the setting 'epoch' of type int, got str"),
-        ({"history": [{"epoch": 1}]}, {}, "expected epochs in the history, got: .*; the file is damaged"),
-        ({"history": [3]}, {}, "expected epochs in the history, got: .*; the file is damaged"),
+        ({"history": [{"epoch": 1}]}, {}, "in the history, got.*; the file is damaged"),
+        ({"history": [3]}, {}, "in the history, got.*; the file is damaged"),
         ({"best": {"epoch": 1}}, {}, "the setting 'score' of type float, got none"),
         ({}, {"weights/linear.weight": np.zeros((3, 3), np.float32)}, "'weights/linear.weight' as float32"),
         ({}, {"optimiser/9/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/9/exp_avg'"),

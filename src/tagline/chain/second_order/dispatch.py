@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -12,12 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import chain as first_order
-from tagline.chain.checks import as_count, as_uniforms
-from tagline.chain.dispatch import engine
+from tagline import compiled
+from tagline.chain.centring import centred
+from tagline.chain.checks import as_count, check_chain, draw_uniforms
+from tagline.chain.dispatch import engine, log_counts
+from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order import naive
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
 from tagline.readers.arguments import random_generator
-from tagline.types import Float64Array, IntArray, Marginals, Paths, RankedPaths
+from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
+
+PAIR_BYTES, RANKED_PAIR_BYTES = 30, 100  # that a pair of labels of a token takes in the core: 27 and 85 measured
 
 
 def _backend() -> ModuleType:
@@ -28,8 +34,39 @@ def _backend() -> ModuleType:
     return native
 
 
+def _ready(scored: SecondOrderChain, pair_bytes: int = PAIR_BYTES) -> tuple[SecondOrderChain, Float64Array]:
+    """Check that pairs of labels fit into memory, and centre scores as `tagline.chain.centring` does.
+
+    The scores of triples stay, since triples without one score 0.
+    """
+    check_chain(scored, SecondOrderChain)
+    if engine() != "naive":  # whose chains over pairs are checked where they are made
+        _check_pairs(scored.chain, pair_bytes)
+    near, taken = centred(scored.chain)
+    return (scored if near is scored.chain else SecondOrderChain(near, scored.triples)), taken
+
+
+def _check_pairs(chain: Chain, pair_bytes: int) -> None:
+    """Raise where the pairs of labels of as many long sentences as there are threads would not fit into memory."""
+    order = np.argsort(-chain.lengths, kind="stable")[: compiled.threads()]
+    if chain.lengths[order].sum() * chain.num_labels**2 * pair_bytes <= memory() / 2:
+        return
+    candidates = np.pad(np.count_nonzero(chain.emissions > -np.inf, axis=1), (1, 0))
+    pairs = candidates[:-1] * candidates[1:]
+    pairs[chain.offsets[:-1][chain.lengths > 0]] = 0
+    sizes = np.diff(np.concatenate([[0], np.cumsum(pairs)])[chain.offsets])
+    largest = np.sort(sizes)[::-1][: compiled.threads()]
+    b = int(sizes.argmax())
+    check_room(
+        int(largest.sum()) * pair_bytes,
+        f"sentence {b}: tables of the pairs of {chain.num_labels:,} labels at {chain.lengths[b]:,} tokens",
+        "split long sentences, or train the model with prune=",
+    )
+
+
 def constrain(scored: SecondOrderChain, **constraints: Any) -> SecondOrderChain:
     """Forbid, as `tagline.chain.constrain` does."""
+    check_chain(scored, SecondOrderChain)
     return SecondOrderChain(first_order.constrain(scored.chain, **constraints), scored.triples)
 
 
@@ -43,6 +80,7 @@ def score(scored: SecondOrderChain, labels: ArrayLike) -> Float64Array:
     >>> second_order.score(chain, [0, 1, 0]).tolist()
     [3.5]
     """
+    check_chain(scored, SecondOrderChain)
     totals = first_order.score(scored.chain, labels)
     for b, row in enumerate(scored.split(np.asarray(labels, np.int64))):
         totals[b] += scored.triples.of_labels(row).sum()
@@ -58,8 +96,9 @@ def log_partition(scored: SecondOrderChain, *, allow_no_path: bool = False) -> F
     Returns:
         ``[B]``, 0 for an empty sentence.
     """
-    log_z: Float64Array = _backend().log_partition(scored, allow_no_path=allow_no_path)
-    return log_z
+    near, taken = _ready(scored)
+    log_z: Float64Array = _backend().log_partition(near, allow_no_path=allow_no_path)
+    return log_z + taken
 
 
 def viterbi(scored: SecondOrderChain) -> Paths:
@@ -72,14 +111,19 @@ def viterbi(scored: SecondOrderChain) -> Paths:
     >>> second_order.viterbi(chain).labels.tolist()
     [0, 1, 0, 0]
     """
-    best: Paths = _backend().viterbi(scored)
-    return best
+    near, taken = _ready(scored)
+    best: Paths = _backend().viterbi(near)
+    return Paths(best.labels, best.scores + taken)
 
 
 def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
-    ranked: list[RankedPaths] = _backend().k_best(scored, as_count("k", k, 1))
-    return ranked
+    number = as_count("k", k, 1)
+    check_chain(scored, SecondOrderChain)
+    check_ranked(number, scored.lengths, lambda: log_counts(scored.chain))
+    near, taken = _ready(scored, RANKED_PAIR_BYTES)
+    ranked: list[RankedPaths] = _backend().k_best(near, number)
+    return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
 
 
 def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
@@ -88,24 +132,27 @@ def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
     Arguments:
         seed: a number, or a generator of NumPy.
     """
-    uniforms = random_generator(seed).random((as_count("count", count, 0), scored.num_tokens))
-    drawn: IntArray = _backend().sample(scored, as_uniforms(scored.chain, uniforms))
+    check_chain(scored, SecondOrderChain)
+    uniforms = draw_uniforms(as_count("count", count, 0), scored.num_tokens, random_generator(seed))
+    drawn: IntArray = _backend().sample(_ready(scored)[0], uniforms)
     return drawn
 
 
 def entropy(scored: SecondOrderChain) -> Float64Array:
     """Compute the entropy of the labelling of each sentence in nats, ``[B]``."""
-    values: Float64Array = _backend().entropy(scored)
+    values: Float64Array = _backend().entropy(_ready(scored)[0])
     return values
 
 
 def marginals(scored: SecondOrderChain) -> Marginals:
     """Compute the probability of each label of each token, ``[N, L]``; there are no edges in the answer."""
-    answer: Marginals = _backend().marginals(scored)
-    return answer
+    near, taken = _ready(scored)
+    answer: Marginals = _backend().marginals(near)
+    return replace(answer, log_z=answer.log_z + taken)
 
 
 def expected_counts(scored: SecondOrderChain) -> SecondOrderCounts:
     """Compute how often each score is used on average."""
-    counts: SecondOrderCounts = _backend().expected_counts(scored)
-    return counts
+    near, taken = _ready(scored)
+    counts: SecondOrderCounts = _backend().expected_counts(near)
+    return replace(counts, log_z=counts.log_z + taken)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
+from tagline.chain.memory import check_room
 from tagline.errors import InputError
-from tagline.types import Chain, Counts, Float64Array, IntArray, as_array
+from tagline.types import Chain, Counts, Float64Array, IntArray, as_array, sealed
 
 MOST_PAIRS = 20_000  # labels of a chain over pairs: its transitions take 8 bytes for each two of them
 
@@ -74,9 +75,7 @@ class Triples:
     @cached_property
     def core(self) -> Any:
         """As the compiled core holds them."""
-        compiled.require()
-        assert compiled.core is not None
-        return compiled.core.Triples(self.rows, np.ascontiguousarray(self.table))
+        return compiled.require().Triples(self.rows, np.ascontiguousarray(self.table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +184,7 @@ class PairChain(Chain):
         following = second_order.triples.padded[rows[before, label]]  # [P, L]
         transitions = np.where((label[:, None] == before) & ~opening, following[:, label], -np.inf)
         start = np.where(opening, chain.start[label].astype(np.float64), -np.inf)
-        super().__init__(emissions, transitions, start, chain.end[label].astype(np.float64))
+        super().__init__(sealed(emissions), sealed(transitions), start, chain.end[label].astype(np.float64))
         object.__setattr__(self, "pairs", pairs)
         object.__setattr__(self, "labels", label)
 
@@ -196,3 +195,8 @@ def _check_pairs(count: int) -> None:
             f"labels: expected at most {MOST_PAIRS} pairs of them in a chain over pairs, got {count}; ask the model's "
             "own methods, which need no such chain, or train it with prune="
         )
+    check_room(
+        24 * count**2,
+        f"labels: a chain over {count:,} pairs of them",
+        "ask the model's own methods, which need no such chain, or train it with prune=",
+    )

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from tagline.chain.constrain import constrain as constrain_tokens
 from tagline.chain.segments.types import SegmentChain
 from tagline.errors import InputError
-from tagline.types import BoolArray, Chain, LabelSet, as_array
+from tagline.ragged import first_entries
+from tagline.types import BoolArray, Chain, LabelSet, as_array, sealed
 
 
 def constrain(
@@ -41,7 +42,7 @@ def constrain(
     """
     N, D, L = chain.scores.shape
     rest = constrain_tokens(
-        Chain(np.zeros((N, L)), chain.transitions, chain.start, chain.end, chain.offsets),
+        Chain(sealed(np.zeros((N, L))), chain.transitions, chain.start, chain.end, chain.offsets),
         transitions=transitions,
         start=start,
         end=end,
@@ -56,7 +57,8 @@ def constrain(
         most = _integers("longest", longest, L)
         scores = np.where(np.arange(D)[:, None] < most, scores, -np.inf)
     if boundaries is not None:
-        scores = np.where(_uncut(_integers("boundaries", boundaries, N), D)[:, :, None], scores, -np.inf)
+        uncut = _uncut(_integers("boundaries", boundaries, N), D, first_entries(chain.offsets))
+        scores = np.where(uncut[:, :, None], scores, -np.inf)
     return SegmentChain(scores, rest.transitions, rest.start, rest.end, chain.offsets)
 
 
@@ -70,15 +72,15 @@ def inside_all(legal: BoolArray, max_length: int) -> BoolArray:
     return out
 
 
-def _uncut(boundaries: np.ndarray, max_length: int) -> BoolArray:
-    """Segments that begin where they may, and in which none must begin, ``[N, D]``."""
+def _uncut(boundaries: np.ndarray, max_length: int, first: BoolArray) -> BoolArray:
+    """Segments that begin where they may, and in which none must begin, ``[N, D]``; `first` marks first tokens."""
     N = len(boundaries)
     out = np.zeros((N, max_length), np.bool_)
     whole = np.ones(N, np.bool_)  # no segment must begin at a later token of it
     for d in range(min(max_length, N)):
         out[d:, d] = whole[d:] & (boundaries[: N - d] != 0)
         whole[d:] &= boundaries[: N - d] != 1
-    ends = np.append(boundaries[1:] != 0, True)  # where the next one may begin
+    ends = np.append((boundaries[1:] != 0) | first[1:], True)  # the next one may begin, or the sentence ends
     return out & ends[:, None] if N else out
 
 

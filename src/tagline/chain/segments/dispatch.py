@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.chain.checks import as_count, as_label_array, forbidden_gold
+from tagline.chain.centring import LARGE, beyond
+from tagline.chain.checks import as_count, as_label_array, check_chain, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
+from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
+from tagline.chain.segments.centring import centred
 from tagline.chain.segments.types import (
     RankedSegmentations,
     Segmentation,
@@ -33,6 +38,8 @@ from tagline.types import BoolArray, Float64Array, IntArray, as_array
 SegmentQuery = tuple[int, int, int, int]
 """(sentence, first token, token after the last, label)."""
 
+Answer = TypeVar("Answer")
+
 
 def _backend() -> ModuleType:
     if engine() == "naive":
@@ -40,6 +47,29 @@ def _backend() -> ModuleType:
     from tagline.chain.segments import native
 
     return native
+
+
+def _answer(
+    chain: SegmentChain,
+    question: Callable[[SegmentChain], Answer],
+    totals: Callable[[Answer], Float64Array],
+    put_back: Callable[[Answer, Float64Array], Answer],
+) -> Answer:
+    """Ask about a chain, and about the centred one where `totals`, log Z or the best scores, are far from 0."""
+    check_chain(chain, SegmentChain)
+    answer = question(chain)
+    if not beyond(totals(answer)):
+        return answer
+    near, taken = centred(chain)
+    return answer if near is chain else put_back(question(near), taken)
+
+
+def _near(chain: SegmentChain) -> tuple[SegmentChain, Float64Array]:
+    """Return the centred chain where scores are far from 0, else the chain, and what was taken from each sentence."""
+    for part in (chain.scores, chain.transitions, chain.start, chain.end):
+        if ((np.abs(part) > LARGE) & (part > -np.inf)).any():
+            return centred(chain)
+    return chain, np.zeros(chain.num_sentences)
 
 
 def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float64Array:
@@ -56,8 +86,12 @@ def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float6
     >>> np.exp(segments.log_partition(chain)).round(9).tolist()
     [8.0]
     """
-    log_z: Float64Array = _backend().log_partition(chain, allow_no_path=allow_no_path)
-    return log_z
+    return _answer(
+        chain,
+        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
+        lambda log_z: log_z,
+        lambda log_z, taken: log_z + taken,
+    )
 
 
 def viterbi(chain: SegmentChain) -> Segmentation:
@@ -70,8 +104,12 @@ def viterbi(chain: SegmentChain) -> Segmentation:
     >>> segments.viterbi(chain).segments(chain.offsets)
     [[(0, 2, 0)]]
     """
-    best: Segmentation = _backend().viterbi(chain)
-    return best
+    return _answer(
+        chain,
+        _backend().viterbi,
+        lambda best: best.scores,
+        lambda best, taken: replace(best, scores=best.scores + taken),
+    )
 
 
 def expected_counts(chain: SegmentChain) -> SegmentCounts:
@@ -82,8 +120,12 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
     ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
     """
-    counts: SegmentCounts = _backend().expected_counts(chain)
-    return counts
+    return _answer(
+        chain,
+        _backend().expected_counts,
+        lambda counts: counts.log_z,
+        lambda counts, taken: replace(counts, log_z=counts.log_z + taken),
+    )
 
 
 def marginals(chain: SegmentChain) -> SegmentMarginals:
@@ -108,6 +150,7 @@ def span_probability(chain: SegmentChain, spans: Sequence[SegmentQuery]) -> Floa
     >>> segments.span_probability(chain, [(0, 0, 2, 0)]).round(9).tolist()
     [0.5]
     """
+    check_chain(chain, SegmentChain)
     rows = np.array([_as_segment(chain, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 3)
     return np.asarray(expected_counts(chain).segments[tuple(rows.T)])
 
@@ -138,7 +181,8 @@ def entropy(chain: SegmentChain) -> Float64Array:
     >>> segments.entropy(segments.SegmentChain(np.zeros((2, 2, 1)), [[0.0]])).round(6).tolist()  # log 2
     [0.693147]
     """
-    values: Float64Array = _backend().entropy(chain)
+    check_chain(chain, SegmentChain)
+    values: Float64Array = _backend().entropy(_near(chain)[0])
     return values
 
 
@@ -169,6 +213,7 @@ def gradients(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> Segm
     [[[-0.5], [0.0]], [[-0.5], [0.5]]]
     """
     numbers, cuts = as_segmentation(chain, labels, begins)
+    chain, _ = _near(chain)
     gold, counts = gold_counts(chain, numbers, cuts), expected_counts(chain)
     forbidden = np.flatnonzero(np.isneginf(gold.log_z))
     if len(forbidden):
@@ -184,7 +229,8 @@ def gradients(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> Segm
 
 def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -> tuple[IntArray, BoolArray]:
     """Return labels and begins ``[N]``, or say what is wrong with them."""
-    numbers = as_label_array(labels, chain.num_tokens, chain.num_labels)
+    check_chain(chain, SegmentChain)
+    numbers = as_label_array(labels, chain.num_tokens, chain.num_labels, chain.offsets)
     cuts = as_array("begins", begins)
     if cuts.shape != (chain.num_tokens,) or (cuts.size and cuts.dtype != np.bool_):
         raise InputError(
@@ -208,6 +254,14 @@ def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -
     return numbers, cuts
 
 
+def log_counts(chain: SegmentChain) -> Float64Array:
+    """Compute the logarithm of the number of legal segmentations of each sentence, ``[B]``."""
+    scores, transitions, start, end = (
+        np.where(np.isneginf(part), part, 0.0) for part in (chain.scores, chain.transitions, chain.start, chain.end)
+    )
+    return log_partition(SegmentChain(scores, transitions, start, end, chain.offsets), allow_no_path=True)
+
+
 def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     """Find the k best segmentations of each sentence, fewer where there are fewer.
 
@@ -216,10 +270,14 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     >>> ranked.begins.tolist(), ranked.scores.tolist()
     ([[True, False], [True, True]], [1.0, 0.0])
     """
+    check_chain(chain, SegmentChain)
     number = as_count("k", k, 1)
+    check_ranked(number, chain.lengths, lambda: log_counts(chain))
+    near, taken = _near(chain)
     try:
-        return naive.k_best(chain, number)
-    except MemoryError:
+        ranked = naive.k_best(near, number)
+        return [replace(ways, scores=ways.scores + lost) for ways, lost in zip(ranked, taken, strict=True)]
+    except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected segmentations that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
             "sentences; ask for fewer, or about fewer sentences at once"
@@ -238,14 +296,9 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     >>> [draw.begins.tolist() for draw in drawn]
     [[True, False], [True, True], [True, False]]
     """
+    check_chain(chain, SegmentChain)
     number = as_count("count", count, 0)
-    random = random_generator(seed)
-    try:
-        uniforms = random.random((number, chain.num_tokens))
-    except (MemoryError, ValueError):  # more than there is, more than an array holds
-        got = f"{shown_value(number)} of {chain.num_tokens} tokens each"
-        raise InputError(f"count: expected segmentations that fit into memory, got {got}; draw fewer at once") from None
-    labels, begins = naive.sample(chain, uniforms)
+    labels, begins = naive.sample(_near(chain)[0], draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)
     ]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, as_array, place_of, sealed
 
 LARGEST = 1e290  # sums of 10^8 scores below this size stay finite
 
@@ -70,14 +70,13 @@ class SegmentChain:
             raise InputError(
                 f"transitions: expected shape [{L}, {L}] to match the scores, got {list(np.shape(transitions))}"
             )
-        rest = Chain(np.zeros((N, L)), transitions, start, end, offsets)  # checks everything else
+        rest = Chain(sealed(np.zeros((N, L))), transitions, start, end, offsets)  # checks everything else
         wrong = ~((np.abs(segments) < LARGEST) | np.isneginf(segments))
         wrong &= readable(rest.offsets, segments.shape[1])[:, :, None]
         if wrong.any():
             n, d, j = np.argwhere(wrong)[0]
-            raise InputError(
-                f"scores[{n}, {d}, {j}]: expected a finite score or -inf (forbidden), got {segments[n, d, j]}"
-            )
+            place = f"scores[{n}, {d}, {j}]{place_of(rest.offsets, n)}"
+            raise InputError(f"{place}: expected a finite score or -inf (forbidden), got {segments[n, d, j]}")
         values = {"scores": segments, "offsets": rest.offsets}
         values |= {name: np.array(getattr(rest, name), np.float64) for name in ("transitions", "start", "end")}
         for name, array in values.items():

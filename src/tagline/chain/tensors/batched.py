@@ -129,18 +129,6 @@ def marginals(c: TensorChain) -> Tensor:
     return p.back(table.exp().to(c.emissions.dtype), c.num_rows, 0.0)
 
 
-def edge_marginals(c: TensorChain) -> Tensor:
-    """Compute P(y_(n-1) = i, y_n = j) ``[N, L, L]``, 0 at first tokens and in rows of no sentence."""
-    p = pad(c)
-    alphas, betas = forward(p), backward(p)
-    log_z = _finite_log_z(p, alphas)[:, None, None]
-    tables = [torch.zeros_like(alphas[0][:, :, None] + p.into(0))]
-    for t in range(1, p.num_steps):
-        onward = p.into(t) + (p.emissions[:, t] + betas[t])[:, None, :]
-        tables.append((alphas[t - 1][:, :, None] + onward - log_z).exp())
-    return p.back(torch.stack(tables, 1).to(c.emissions.dtype), c.num_rows, 0.0)
-
-
 @torch.no_grad()
 def gradients(c: TensorChain, labels: Tensor | None, weights: Tensor) -> tuple[Tensor, ...]:
     """Compute the gradients of Σ_b weights[b]·log Z_b, or with labels of Σ_b weights[b]·log p(labels of b).

@@ -35,7 +35,7 @@ class TensorChain:
         transitions: ``[L, L]`` as ``[previous, next]``; or ``[N, L, L]``, leading into each row (that of a first
             token is never read).
         start, end: ``[L]``.
-        free: True where it is known without asking the device that no score is −∞.
+        free: True where it is known that no score is −∞, because the values were looked at.
     """
 
     emissions: Tensor
@@ -85,8 +85,7 @@ class TensorChain:
     @cached_property
     def runs(self) -> Any:
         """Where the sentences of a chain on the CPU lie, as the compiled core takes it."""
-        compiled.require()
-        return compiled.core.Runs(as_array(self.first), as_array(self.lengths), self.num_rows)  # type: ignore[union-attr]
+        return compiled.require().Runs(as_array(self.first), as_array(self.lengths), self.num_rows)
 
     def with_scores(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
         """Return the same sentences with other scores."""

@@ -7,15 +7,16 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding
 from tagline.cli.speech import say
+from tagline.models.options import READ, WRITTEN
 
 
 def command(
     files: Annotated[
         list[str],
-        argument(help="Texts with a sentence a line, .gz or not; with --vectors one file of word vectors."),
+        argument(help="Texts with a sentence a line, .gz or not; with --vectors one file of word vectors.", file=READ),
     ],
     output: Annotated[
-        str, option("-o", "--output", help="The file to write: cluster, TAB, word, TAB, count.")
+        str, option("-o", "--output", help="The file to write: cluster, TAB, word, TAB, count.", file=WRITTEN)
     ] = "clusters.txt",
     count: Annotated[int, option("-k", "--clusters", help="How many clusters to make.")] = 1000,
     vectors: Annotated[
@@ -38,10 +39,7 @@ def command(
       tagline cluster --vectors glove.txt.gz -o glove-500.txt -k 500
     """
     from tagline.cli.clustering import clusters_of_texts, clusters_of_vectors
-    from tagline.cli.training import check_writable
 
-    if output != "-":
-        check_writable(output)
     try:
         if vectors:
             table = clusters_of_vectors(files, count, passes=passes, seed=seed, quiet=quiet)

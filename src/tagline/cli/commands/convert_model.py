@@ -6,11 +6,14 @@ from typing import Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
+from tagline.models.options import READ, WRITTEN
 
 
 def command(
-    source: Annotated[str, argument(help="A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.")],
-    target: Annotated[str, argument(help="The file to write.")],
+    source: Annotated[
+        str, argument(help="A model of Tagline, CRFsuite, CRF++, Wapiti or sklearn-crfsuite.", file=READ)
+    ],
+    target: Annotated[str, argument(help="The file to write.", file=WRITTEN)],
     to: Annotated[str, option(help="What to write: tagline, crfsuite, crfpp, crfpp-text or wapiti.")] = "tagline",
 ) -> None:
     """Rewrite a model as a file of another tool, or another tool's as one of ours.

@@ -7,11 +7,12 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding
 from tagline.cli.speech import say
+from tagline.models.options import READ, WRITTEN
 
 
 def command(
-    source: Annotated[str, argument(help="A column file, .gz or not; - for standard input.")],
-    target: Annotated[str, argument(help="The file to write; - for standard output.")] = "-",
+    source: Annotated[str, argument(help="A column file, .gz or not; - for standard input.", file=READ)],
+    target: Annotated[str, argument(help="The file to write; - for standard output.", file=WRITTEN)] = "-",
     to: Annotated[str, option(help="The scheme to write: IO, IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")] = "BIOES",
     from_scheme: Annotated[str | None, option("--from", help="The scheme of the file; detected if left out.")] = None,
     column: Annotated[str, option(help="The column of the tags, by name.")] = "tag",

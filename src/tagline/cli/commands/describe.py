@@ -22,11 +22,15 @@ def command(
 ) -> None:
     """Count sentences, tokens, labels and entities of a corpus, and name its tag scheme."""
     from tagline.readers import format_of, read
+    from tagline.readers.labelled import first_lines
+    from tagline.readers.looks import TEXT, looks_like
 
     strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
     corpus = read(file, form, encoding=encoding, **strict)
     for problem in corpus.problems:
         say(f"skipped: {problem}", err=True)
+    if form is None and format_of(file) == "columns" and looks_like(first_lines(corpus)) == TEXT:
+        say(f"{file}: read as columns, a token a line; say --format text where each line is a sentence", err=True)
     facts = corpus.describe()
     if as_json:
         put_json(asdict(facts))

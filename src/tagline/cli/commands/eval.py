@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
+from tagline.models.options import FILLED, READ, WRITTEN
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
 
 
 def command(
-    gold: Annotated[str, argument(help="Columns with gold and predicted tags last, as conlleval reads; or gold.")],
-    predicted: Annotated[str | None, argument(help="The same sentences, with predicted tags last.")] = None,
+    gold: Annotated[
+        str, argument(help="Columns with gold and predicted tags last, as conlleval reads; or gold.", file=READ)
+    ],
+    predicted: Annotated[str | None, argument(help="The same sentences, with predicted tags last.", file=READ)] = None,
     scheme: Annotated[str | None, option(help="Of the tags: IOB1, IOB2, IOE1, IOE2, BIOES, BILOU, BMES …")] = None,
     strict: Annotated[bool, option("--strict", help="Count well-formed spans only, as seqeval's strict mode.")] = False,
     conlleval: Annotated[
@@ -30,18 +33,22 @@ def command(
     ] = False,
     by_type: Annotated[bool, option("--by-type/--overall", help="Print a line for each type.")] = True,
     details: Annotated[bool, option("--details", help="Add tokens, partial matches and mistakes.")] = False,
-    compare: Annotated[str | None, option(help="Another output of the same sentences, to be tested against.")] = None,
+    compare: Annotated[
+        str | None, option(help="Another output of the same sentences, to be tested against.", file=READ)
+    ] = None,
     resamples: Annotated[int, option(help="Bootstrap samples for an interval of F1; 0 for none.")] = 0,
     seed: Annotated[int, option(help="Of the random samples.")] = 0,
     as_json: AsJson = False,
-    html: Annotated[str | None, option(help="Write the report as a page to this file.")] = None,
-    plot: Annotated[str | None, option(help="Draw confusion and per-type pictures into this folder.")] = None,
+    html: Annotated[str | None, option(help="Write the report as a page to this file.", file=WRITTEN)] = None,
+    plot: Annotated[
+        str | None, option(help="Draw confusion and per-type pictures into this folder.", file=FILLED)
+    ] = None,
     form: Annotated[
         str, option("--format", help="columns, or words: two files of segmented text, a sentence a line.")
     ] = "columns",
     train: Annotated[
         str | None,
-        option(help="Of segmentation: the training text, for the recall of words that it does not have."),
+        option(help="Of segmentation: the training text, for the recall of words that it does not have.", file=READ),
     ] = None,
     encoding: Encoding = "auto",
 ) -> None:

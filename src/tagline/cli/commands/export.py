@@ -7,11 +7,12 @@ from typing import Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
+from tagline.models.options import FILLED, READ
 
 
 def command(
-    model: Annotated[str, argument(help="A network that tagline train wrote.")],
-    output: Annotated[str, option("-o", "--output", metavar="FOLDER", help="The folder to write.")],
+    model: Annotated[str, argument(help="A network that tagline train wrote.", file=READ)],
+    output: Annotated[str, option("-o", "--output", metavar="FOLDER", help="The folder to write.", file=FILLED)],
     opset: Annotated[
         int | None, option(help="The version of ONNX's operators, 18 or newer; the exporter's own if left out.")
     ] = None,

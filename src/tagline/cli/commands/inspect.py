@@ -8,18 +8,23 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
+from tagline.models.options import READ, WRITTEN
 
 
 def command(
-    model: Annotated[str, argument(help="A model that tagline train wrote.")],
-    other: Annotated[str | None, argument(help="Another model, to show what differs between the two.")] = None,
+    model: Annotated[str, argument(help="A model that tagline train wrote.", file=READ)],
+    other: Annotated[
+        str | None, argument(help="Another model, to show what differs between the two.", file=READ)
+    ] = None,
     top: Annotated[int, option(help="Features of each label, transitions, or differences, to show.")] = 5,
     label: Annotated[str | None, option(help="Features of this label only.")] = None,
     as_json: AsJson = False,
     weights: Annotated[
-        str | None, option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.")
+        str | None, option(help="Write all weights to this file: .csv, or .jsonl for JSON lines.", file=WRITTEN)
     ] = None,
-    plot: Annotated[str | None, option(help="Draw the transitions into this PNG file; needs matplotlib.")] = None,
+    plot: Annotated[
+        str | None, option(help="Draw the transitions as .png, .svg or .pdf; needs matplotlib.", file=WRITTEN)
+    ] = None,
 ) -> None:
     """Show what a model has learned: labels, counts, the heaviest features and transitions, how it was trained.
 
@@ -33,10 +38,13 @@ def command(
       tagline inspect model.tagline --weights weights.csv --plot transitions.png
       tagline inspect old.tagline new.tagline
     """
+    from tagline.drawing.figures import kind_of
     from tagline.interop.formats import read_model
 
     if top < 0:
         raise InputError(f"--top: expected 0 or more, got {top}")
+    if plot is not None:
+        kind_of(plot, argument="--plot")
     loaded: Any = read_model(model)
     if other is not None:
         for option, value in (("--label", label), ("--weights", weights), ("--plot", plot)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import webbrowser
 from typing import Annotated
 
@@ -22,6 +23,9 @@ def command(
     max_tokens: Annotated[int, option(help="Tokens that a request may have.")] = 100_000,
     max_body: Annotated[int, option(help="Bytes that a request may have.")] = 1_000_000,
     max_queue: Annotated[int, option(help="Requests that may wait; more are refused for a while.")] = 1_000,
+    max_explain: Annotated[int, option(help="Tokens of a request whose labels are explained.")] = 2_000,
+    max_connections: Annotated[int, option(help="Connections that may be open.")] = 500,
+    workers: Annotated[int, option(help="Requests that are answered side by side; large ones leave one free.")] = 4,
     timeout: Annotated[float, option(help="Seconds that a request may take.")] = 30.0,
     drain: Annotated[float, option(help="Seconds that open requests have at the end.")] = 10.0,
     reload: Annotated[
@@ -29,6 +33,13 @@ def command(
     ] = 1.0,
     allow_origin: Annotated[
         str | None, option(help="Let pages of this origin call the service, such as https://example.org.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        option(
+            help="A name under which the service is called, such as tagline.example.org; * for any. May be given "
+            "several times."
+        ),
     ] = None,
     threads: Annotated[int | None, option(help="Threads of the core; all processors if left out.")] = None,
     show: Annotated[bool, option("--open", help="Open the page in a browser.")] = False,
@@ -46,7 +57,7 @@ def command(
       tagline serve -m model.tagline --host 0.0.0.0 --token-file token.txt
     """
     try:
-        from tagline.serving.server import serve
+        from tagline.serving.server import log_start, serve
         from tagline.serving.settings import Settings, check_exposure
         from tagline.serving.shelf import named_models
     except ModuleNotFoundError as error:
@@ -73,10 +84,17 @@ def command(
         drain=drain,
         reload=reload,
         allow_origin=allow_origin,
+        max_explain=max_explain,
+        max_connections=max_connections,
+        workers=workers,
+        allow_hosts=tuple(allow_host or ()),
     )
 
     def announce(address: str) -> None:
-        say(f"{address}  (Ctrl-C ends it)", err=True)
+        if sys.stderr is not None and sys.stderr.isatty():
+            say(f"{address}  (Ctrl-C ends it)", err=True)
+        else:
+            log_start(address)
         if show:
             webbrowser.open(address)
 

@@ -10,13 +10,18 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
+from tagline.models.options import FILLED, READ
 
 READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 
 
 def command(
-    model: Annotated[str | None, option("-m", "--model", help="A model; with --url, its name at the service.")] = None,
-    files: Annotated[list[str] | None, argument(help="Files, .gz or not; - or none for standard input.")] = None,
+    model: Annotated[
+        str | None, option("-m", "--model", help="A model; with --url, its name at the service.", file=READ)
+    ] = None,
+    files: Annotated[
+        list[str] | None, argument(help="Files, .gz or not; - or none for standard input.", file=READ)
+    ] = None,
     form: Annotated[
         str | None,
         option(
@@ -38,6 +43,7 @@ def command(
             help="Where documents are, for a model that reads them: a column, by name, or a file with the number of "
             "sentences of each. Left out: -DOCSTART- begins one.",
             panel=READING,
+            file=READ,
         ),
     ] = None,
     comment: Annotated[str, option(help="Leave out lines of columns that begin with this.", panel=READING)] = "",
@@ -62,6 +68,7 @@ def command(
             "--output",
             help="A file; for several inputs a folder, with a file for each. Left out: standard output.",
             panel=WRITING,
+            file=FILLED,
         ),
     ] = None,
     shape: Annotated[
@@ -116,7 +123,7 @@ def command(
     if model is None and url is None:
         raise InputError("-m: expected a model, got none; give -m model.tagline, or --url of a service")
     if url is None and are_tables(files or [], form):
-        for target, inputs in targets_of(output, files or [], "spans-csv"):
+        for target, inputs in targets_of(output, files or [], "spans-csv", {"--model": model}):
             write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))
         return
     if output in OUTPUTS and shape is None:
@@ -135,10 +142,11 @@ def command(
         tag_shards(str(model), paths, output, questions, source, address=ray, workers=workers, quiet=quiet)
         return
     questions = replace(questions, output=output_for(paths, source, questions))  # one form for all, as --ray has it
-    targets = targets_of(output, paths, str(questions.output))
+    read = {"--model": None if url else model, "--documents": documents}
+    targets = targets_of(output, paths, str(questions.output), read)
     loaded = load_tagger(str(model)) if url is None else remote_tagger(url, model)
-    if url is not None and tokens == "auto":
-        source = replace(source, tokens=loaded.tokenizer)  # type: ignore[attr-defined]
+    if url is not None:
+        source = replace(source, auto=loaded.tokenizer)  # type: ignore[attr-defined]
     gc.freeze()  # what is loaded stays: the collector need not look at it again, which saves a tenth of the time
     with Meter(paths, shown=not quiet and (output is not None or not Meter.is_terminal())) as meter:
         skip = meter.skip if lenient else None
@@ -148,6 +156,7 @@ def command(
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None:
                 forget(target)  # a run on Ray must not take it for its own
-                meter.say(f"wrote {target}")
+                if not quiet:
+                    meter.say(f"wrote {target}")
     if meter.skipped:
         say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)

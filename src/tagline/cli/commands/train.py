@@ -21,7 +21,7 @@ from tagline.cli.options import (
 )
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
-from tagline.models.options import DATA, TRAINING, in_order
+from tagline.models.options import DATA, READ, TRAINING, WRITTEN, in_order
 from tagline.models.registry import kinds
 
 
@@ -45,12 +45,16 @@ def train(
     named: Named,
     file: Annotated[
         str,
-        argument(metavar="TRAIN", help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each."),
+        argument(
+            metavar="TRAIN",
+            help="Labelled sentences: columns with the tag last, .jsonl, .conllu; .gz of each.",
+            file=READ,
+        ),
     ],
-    output: Annotated[str, option("-o", "--output", help="The model to write.")],
+    output: Annotated[str, option("-o", "--output", help="The model to write.", file=WRITTEN)],
     model: Annotated[str, option("--model", help="What to train: one of the models below.", values=kinds)] = "crf",
     dev: Annotated[
-        str | None, option(help="Labelled sentences to score after each pass; the best weights are kept.")
+        str | None, option(help="Labelled sentences to score after each pass; the best weights are kept.", file=READ)
     ] = None,
     form: Annotated[
         str | None,

@@ -7,24 +7,25 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
+from tagline.models.options import FILLED, READ, WRITTEN
 
 
 def command(
-    file: Annotated[str, argument(metavar="TRAIN", help="Labelled sentences, as tagline train takes them.")],
-    dev: Annotated[str, option(help="Labelled sentences that trials are scored on.")],
-    output: Annotated[str, option("-o", "--output", help="The model to write, that of the best trial.")],
+    file: Annotated[str, argument(metavar="TRAIN", help="Labelled sentences, as tagline train takes them.", file=READ)],
+    dev: Annotated[str, option(help="Labelled sentences that trials are scored on.", file=READ)],
+    output: Annotated[str, option("-o", "--output", help="The model to write, that of the best trial.", file=WRITTEN)],
     model: Annotated[str, option("--model", help="What to train, as tagline train --model.")] = "crf",
     trials: Annotated[int, option(help="How many settings are tried.")] = 40,
     space: Annotated[
         str | None,
-        option(help="A TOML file that says what is tried; left out: c1, c2 and min_frequency of a CRF."),
+        option(help="A TOML file that says what is tried; left out: c1, c2 and min_frequency of a CRF.", file=READ),
     ] = None,
     passes: Annotated[
         int | None, option(help="Of the trials that get to the last round; 90, of networks 18 epochs.")
     ] = None,
     folder: Annotated[
         str | None,
-        option(help="Of the trials, which the same command goes on with; MODEL.tune if left out."),
+        option(help="Of the trials, which the same command goes on with; MODEL.tune if left out.", file=FILLED),
     ] = None,
     seed: Annotated[int, option(between=(0, 2**32 - 1), help="Of the draws.")] = 0,
     form: Annotated[

@@ -335,7 +335,7 @@ HELP = {
     "Features of this label only.": "只显示这个标签的特征。",
     "Print JSON instead of text.": "输出 JSON 而不是文本。",
     "Write all weights to this file: .csv, or .jsonl for JSON lines.": "把全部权重写到此文件：.csv，或 .jsonl。",
-    "Draw the transitions into this PNG file; needs matplotlib.": "把转移画成这个 PNG 文件；需要 matplotlib。",
+    "Draw the transitions as .png, .svg or .pdf; needs matplotlib.": "把转移画成 .png、.svg 或 .pdf；需要 matplotlib。",
     "A sentence, or - to read it from stdin; word/column1/… where the model looks at several columns.": (
         "一个句子，或 - 表示从标准输入读取；模型看多列时写成 词/列1/……。"
     ),
@@ -402,6 +402,14 @@ HELP = {
     "Listen on other addresses without a token.": "没有令牌也监听其他地址。",
     "Tokens that a request may have.": "一个请求最多多少个词元。",
     "Bytes that a request may have.": "一个请求最多多少字节。",
+    "Tokens of a request whose labels are explained.": "一个请求最多解释多少个词元的标签。",
+    "Connections that may be open.": "最多同时打开多少个连接。",
+    "Requests that are answered side by side; large ones leave one free.": (
+        "同时处理多少个请求；大请求总会留出一个位置。"
+    ),
+    "A name under which the service is called, such as tagline.example.org; * for any. May be given several times.": (
+        "访问服务所用的主机名，例如 tagline.example.org；* 表示任意主机名。可以给出多次。"
+    ),
     "Requests that may wait; more are refused for a while.": "最多多少个请求排队；再多的暂时拒绝。",
     "Seconds that a request may take.": "一个请求最多用多少秒。",
     "Seconds that open requests have at the end.": "结束时留给进行中请求的秒数。",
@@ -559,6 +567,9 @@ SAID = {
     "interrupted, nothing was saved: {} was not written{}": "已中断，没有保存：未写出 {}{}",
     "interrupted, nothing was saved: {} was not written": "已中断，没有保存：未写出 {}",
     "{}: no sentences": "{}：没有句子",
+    "{}: read as columns, a token a line; say --format text where each line is a sentence": (
+        "{}：按列读取，一行一个词元；如果一行是一句，请加 --format text"
+    ),
     "{}: read as raw text, a sentence a line; say --format columns where each line is a token": (
         "{}：按生文本读取，一行一句；如果每行是一个词元，请加 --format columns"
     ),
@@ -583,6 +594,7 @@ SAID = {
     "going on from {}": "从 {} 继续",
     "{} is not there yet: beginning anew": "{} 还不存在：从头开始",
     "dictionary of {} phrases, types {}": "词典：{} 个词语，类型 {}",
+    "labels seen fewer than {} times, which are hardly learned: {}": "出现不到 {} 次、几乎学不到的标签：{}",
     "learning from {} sentences, {} tokens": "训练数据：{} 个句子，{} 个词元",
     "learning from {} sentences, {} tokens, of {} files": "训练数据：{} 个句子，{} 个词元，共 {} 个文件",
     "reading {} files": "读取 {} 个文件",
@@ -682,6 +694,7 @@ SAID = {
     "the letters are {}, and no sentence breaks the rules of {}; ambiguous: {} would fit as well, the strictest is "
     "taken": "字母为 {}，没有句子违反 {} 的规则；{} 也同样符合，取最严格的",
     "labels     {}": "标签    {}",
+    "seldom     fewer than {} times: {}": "少见    不到 {} 次：{}",
     "entities   {}": "实体    {}",
     "words      {}, {} characters on average": "词      {}，平均 {} 个字",
     "labels      {}: {}": "标签    {}：{}",
@@ -731,6 +744,27 @@ ERRORS = {
     "Invalid value for {}: {} is not in the range {}.": "{} 的值 {} 不在范围 {} 内。",
     "give it behind the option": "请写在选项后面",
     "this needs the package {}; install it with: {}": "这需要软件包 {}；安装命令：{}",
+    "{}: {} is also read, as {}; name another file to write": "{0}：{1} 也是要读取的文件（{2}）；请另写一个文件名",
+    "{}: {} is also written, as {}; name another file to write": "{0}：{1} 也由 {2} 写入；请另写一个文件名",
+    "{}: {} is a folder, not a file; name a file in it": "{}：{} 是目录，不是文件；请写出目录中的文件名",
+    "{}: there is no folder {}; make it first": "{}：没有目录 {}；请先建立",
+    "{}: {} is not a folder; choose another place": "{}：{} 不是目录；请另选位置",
+    "{}: {} cannot be written: {}; {}": "{}：无法写入 {}：{}；{:t}",
+    "--keep: {} cannot be a folder: {}; name another place": "--keep：{} 不能作为目录：{}；请另选位置",
+    "{}: this looks like text, a sentence a line; name a file with a token and its tags a line": (
+        "{}：这像是文本（一行一句）；请给出一行一个词元及其标签的文件"
+    ),
+    "standard output: cannot be written: {}; {}": "标准输出：无法写入：{}；{:t}",
+    "{}: the last column has tags, but the one before it does not have such tags: there are no predictions to score; "
+    "name a second file with them, or tag this one first: tagline tag -m MODEL FILE | tagline eval -": (
+        "{}：最后一列是标签，但前一列不是同类标签，没有可评测的预测；请给出带预测的第二个文件，或先标注："
+        "tagline tag -m MODEL FILE | tagline eval -"
+    ),
+    "{}: comma-separated values are not read as sentences: write a token a line, its columns with tabs between them "
+    "and a blank line behind each sentence; or name the format, --format columns, if it is that": (
+        "{}：逗号分隔的表格不能按句子读取：请一行写一个词元，列之间用制表符，句子之间空一行；"
+        "若确是列格式，请加 --format columns"
+    ),
     # Parts of errors, which are "place: expected …, got …; what to do".
     "one of {}": "{} 之一",
     "a file": "文件",
@@ -778,8 +812,13 @@ ERRORS = {
     "name a file in it": "请写出目录中的文件名",
     "name a file": "请写出文件名",
     "name both": "请给出两个文件",
-    "make its folder first": "请先建立目录",
     "make {} first": "请先建立 {}",
+    "make room there or choose another place": "请腾出空间或另选位置",
+    "make room there or ask for a larger quota": "请腾出空间或申请更大的配额",
+    "raise the limit of file sizes (ulimit -f) or choose another place": "请提高文件大小的上限（ulimit -f）或另选位置",
+    "choose another place": "请另选位置",
+    "choose another place or see who may write there": "请另选位置，或查看谁可以写入",
+    "see whether the disk is sound": "请检查磁盘是否完好",
     "choose another": "请另选",
     "there is no such file": "没有这个文件",
     "use --as jsonl": "请用 --as jsonl",
@@ -788,10 +827,13 @@ ERRORS = {
     "the file is damaged": "文件已损坏",
     "fit a new model": "请训练新的模型",
     "name the right encoding": "请指定正确的编码",
-    "name the right encoding, such as encoding='gb18030'": "请指定正确的编码，例如 gb18030",
+    "name the right encoding, such as --encoding gb18030": "请指定正确的编码，例如 --encoding gb18030",
     "name the column of the tags with --tag-column, counted from 0": "请用 --tag-column 指定标签列，从 0 数起",
     "say --format text (a sentence a line) or --format columns (a token a line)": (
         "请加 --format text（一行一句）或 --format columns（一行一个词元）"
+    ),
+    "the model looks at {} columns of each token: say --format columns if these are such": (
+        "模型读取每个词元的 {} 列：若确是如此，请加 --format columns"
     ),
     "this looks like segmented text, a sentence a line with blanks between words: say --format words": (
         "这像是分好词的文本（一行一句，词间空格）：请加 --format words"

@@ -113,11 +113,9 @@ def _counted(block: list[int], totals: Counter[int]) -> tuple[IntArray, IntArray
 
 def brown_merges(counts: Counts, num_classes: int, progress: Progress | None = None) -> IntArray:
     """Return all V − 1 merges, ``[V − 1, 2]``: two classes by the numbers of their most frequent words."""
-    compiled.require()
-    assert compiled.core is not None
     check_whole("count", num_classes, 1, wanted="1 or more")
     _check_memory(min(num_classes, len(counts.words)))
-    core = compiled.core.Brown(counts.counts, counts.firsts, counts.seconds, counts.numbers, num_classes)
+    core = compiled.require().Brown(counts.counts, counts.firsts, counts.seconds, counts.numbers, num_classes)
     V = len(counts.words)
     total, done, more = V + min(V, num_classes) - 1, 0, V > 0
     while more:

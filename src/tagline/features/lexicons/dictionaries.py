@@ -204,6 +204,35 @@ class Dictionary:
             table.append(UNKNOWN if tag == "O" else numbers[tag])
         return np.array(table or [UNKNOWN], np.int64)[tags.ids]
 
+    def check_labels(self, labels: Sequence[str], scheme: str | Scheme) -> None:
+        """Raise where a match may need a label that a model does not have: of another type, or in another letter.
+
+        Arguments:
+            labels, scheme: as for `known`.
+
+        >>> Dictionary({"New York": "LOC"}, priority="over").check_labels(["O", "B-LOC", "I-LOC"], "IOB2")
+        """
+        tag_scheme = scheme_of(scheme)
+        if not tag_scheme.typed and self.priority == "under":
+            raise InputError(
+                f'dictionary: priority "under" adds spans where a model says O, and {tag_scheme.name} has no O; take '
+                'priority "over" or "feature"'
+            )
+        phrases: dict[tuple[str, int], tuple[str, ...]] = {}  # by type and length: of 3 tokens or more, tags are alike
+        for phrase, kind in self.entries().items():
+            phrases.setdefault((kind, min(len(phrase), 3)), phrase)
+        for (kind, _), phrase in phrases.items():
+            try:
+                self.known(Corpus.from_sentences([{TOKEN: list(phrase)}]), labels, scheme)
+            except InputError:
+                types = sorted({name for name in tag_codes(labels, tag_scheme).names if name})
+                raise InputError(
+                    f"dictionary: its phrase {shown_value(' '.join(phrase))} of type {kind} needs a label that no "
+                    f"training sentence has. The labels are {', '.join(labels)!s:.200}, of the types "
+                    f"{', '.join(types)!s:.200}. Leave out such phrases, give them one of these types, label some "
+                    'sentences so, or take priority "feature"'
+                ) from None
+
     def allowed(
         self, corpus: Corpus, labels: Sequence[str], scheme: str | Scheme = "BIOES", column: str = TOKEN
     ) -> BoolArray:

@@ -91,9 +91,12 @@ def _convert(text_model: str, model: str) -> None:
     from pathlib import Path
 
     from tagline.interop.crfpp import binary, text
+    from tagline.interop.formats import refuse_others
     from tagline.writing import open_new
 
-    data = binary.write_model(text.read_model(Path(text_model).read_bytes(), text_model))
+    data = Path(text_model).read_bytes()
+    refuse_others(data, "crfpp-text", text_model)
+    data = binary.write_model(text.read_model(data, text_model))
     with open_new(model) as file:
         file.write(data)
 

@@ -117,7 +117,11 @@ def _check(crf: CRF) -> Template:
     p, extraction = crf._fitted(), crf._extraction
     template = extraction.template
     if template is None:
-        raise _refused("features of a template", "features that a program makes")
+        raise _refused("features of a template", "those of a program, or of the sentences themselves")
+    if crf._first is not None:
+        raise _refused("one stage", "two; train with stages=1")
+    if template.dialect != "crfpp":
+        raise _refused("a template of its own", "patterns of Wapiti; train with a template of CRF++")
     if not template.is_crfpp:
         line = next(line for line in template.lines if not all(macro.is_crfpp for macro in line.macros))
         raise _refused("a template of CRF++", f"an extension in {line.text!r}")

@@ -50,13 +50,25 @@ def read_all(text: str, source: str) -> Sentences:
     """Read a whole file, whose lines must have as many columns as the first one."""
     sentences = _parse(text.split("\n"), 1, source, 1)
     columns = len(sentences.rows[0]) if sentences.rows else 0
-    wrong = next((row for row in sentences.rows if len(row) != columns), None)
+    wrong = next((k for k, row in enumerate(sentences.rows) if len(row) != columns), None)
     if wrong is not None:
+        lines = text.split("\n")
+        number = [n for n, line in enumerate(lines, 1) if _has_token(line)][wrong]
+        if lines[number - 1] == "\r":
+            raise InputError(
+                f"{source}:{number}: the lines end in CR LF, which makes this one a token for CRF++, not the end of a "
+                "sentence; convert the file to LF (dos2unix), or use tagline train, which reads both"
+            )
+        got = sentences.rows[wrong]
         raise InputError(
-            f"{source}: expected {columns} columns in each line, as in the first, got {len(wrong)} "
-            f"({' '.join(wrong)[:60]!r}: inconsistent column size)"
+            f"{source}:{number}: expected {columns} columns in each line, as in the first, got {len(got)} "
+            f"({' '.join(got)[:60]!r}: inconsistent column size)"
         )
     return sentences
+
+
+def _has_token(line: str) -> bool:
+    return bool(line) and line[0] not in " \t"
 
 
 def read_blocks(stream: IO[bytes], source: str, least: int) -> Iterator[Sentences]:
@@ -91,7 +103,7 @@ def _parse(lines: Sequence[str], first: int, source: str, least: int) -> Sentenc
     lengths: list[int] = []
     begun = 0
     for number, line in enumerate(lines, first):
-        if not line or line[0] in " \t":
+        if not _has_token(line):
             if len(rows) > begun:
                 lengths.append(len(rows) - begun)
             begun = len(rows)

@@ -28,11 +28,9 @@ def build(keys: Sequence[bytes], values: ArrayLike) -> bytes:
     >>> read(build([b"B", b"U00:cat"], [0, 4]))
     ([b'B', b'U00:cat'], array([0, 4], dtype=int32))
     """
-    compiled.require()
-    assert compiled.core is not None
     offsets = offsets_of(np.fromiter(map(len, keys), np.int64, len(keys)))
     try:
-        units = compiled.core.build_double_array(b"".join(keys), offsets, np.ascontiguousarray(values, np.int32))
+        units = compiled.require().build_double_array(b"".join(keys), offsets, np.ascontiguousarray(values, np.int32))
     except ValueError as error:
         raise InputError(f"double array: {error}") from None
     return np.asarray(units).astype("<i4", copy=False).tobytes()
@@ -40,12 +38,10 @@ def build(keys: Sequence[bytes], values: ArrayLike) -> bytes:
 
 def read(data: bytes) -> tuple[list[bytes], NDArray[np.int32]] | None:
     """List the keys and values of an array; None where it is none."""
-    compiled.require()
-    assert compiled.core is not None
     if len(data) % UNIT or not data:
         return None
     units = np.frombuffer(data, "<i4").reshape(-1, 2).astype(np.int32, copy=False)
-    found = compiled.core.read_double_array(units, max(LEAST_BYTES, BYTES_A_UNIT * len(units)))
+    found = compiled.require().read_double_array(units, max(LEAST_BYTES, BYTES_A_UNIT * len(units)))
     if found is None:
         return None
     held, offsets, values = found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tagline.errors import InputError
+from tagline.errors import InputError, StorageError
 from tagline.interop.crfpp import binary
 from tagline.interop.crfpp.arguments import Arguments
 from tagline.interop.crfpp.scoring import Scoring
+from tagline.interop.formats import refuse_others
 
 
 def open_scoring(given: Arguments) -> Scoring:
@@ -15,6 +16,11 @@ def open_scoring(given: Arguments) -> Scoring:
     path = given.text("model")
     if not path:
         raise InputError("--model: expected a model file, got none; crf_test -m model files")
-    scoring = Scoring(binary.read_model(Path(path).read_bytes(), path), path)
+    data = Path(path).read_bytes()
+    try:
+        scoring = Scoring(binary.read_model(data, path), path)
+    except StorageError:
+        refuse_others(data, "crfpp", path)
+        raise
     scoring.cost_factor = given.positive("cost-factor")
     return scoring

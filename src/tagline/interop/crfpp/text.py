@@ -38,7 +38,9 @@ def write_crf(model: CRF) -> bytes:
 
 def read_model(data: bytes, source: str) -> CRFPPModel:
     """Read a text file, or say what is wrong with it."""
-    parts = data.split(b"\n\n", 4)
+    parts = data.split(b"\n\n", 3)
+    last = parts.pop() if len(parts) == 4 else b""
+    parts += [b"", last[1:]] if last[:1] == b"\n" else last.split(b"\n\n", 1)  # a model may have no features
     if len(parts) < 5:
         raise bad_model(source, "header, labels, template, features and weights", f"{len(parts)} of these sections")
     fields = _header(parts[0], source)
@@ -91,7 +93,7 @@ def _whole(value: bytes | None, name: bytes, source: str) -> int:
 
 def _features(text: bytes, source: str) -> tuple[tuple[bytes, ...], NDArray[np.int32]]:
     """The feature strings, ascending, and their numbers."""
-    rows = [_FEATURE.fullmatch(line) for line in text.split(b"\n")]
+    rows = [_FEATURE.fullmatch(line) for line in (text.split(b"\n") if text else ())]
     pairs = sorted((row[2], int(row[1])) for row in rows if row is not None)
     if None in rows or any(number >= 2**31 for _, number in pairs):
         raise bad_model(source, "a number and a feature in each line", "something else")

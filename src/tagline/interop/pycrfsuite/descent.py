@@ -23,11 +23,10 @@ class _Descent:
     """The core's descent from 0 on."""
 
     def __init__(self, lesson: Lesson) -> None:
-        assert compiled.core is not None
         part, self._zeros = lesson.part, lesson.no_weights()
         targets = Targets(part.labels, None, part.weights)
         likelihood = Likelihood(lesson.structure, part.features, targets, None, "float64")
-        self._core: Any = compiled.core.Descent64(likelihood.core, 0.0, lesson.parameters["c2"])
+        self._core: Any = compiled.require().Descent64(likelihood.core, 0.0, lesson.parameters["c2"])
         self.decay = 2 * lesson.parameters["c2"] / lesson.num_sentences
         self.weights = self._zeros
         self._B = lesson.num_sentences

@@ -30,9 +30,7 @@ class _Shuffles:
         self.begin(1)
 
     def begin(self, number: int) -> None:
-        compiled.require()
-        assert compiled.core is not None
-        self._random = compiled.core.LibraryRandom(number)
+        self._random = compiled.require().LibraryRandom(number)
 
     def shuffled(self, order: IntArray) -> IntArray:
         """Return the sentences in their next order."""
@@ -90,7 +88,6 @@ def _is_enough(loss: float, epsilon: float, algorithm: str) -> bool:
 
 def _learner(lesson: Lesson) -> Any:
     """Return the core's learner; None where there is nothing to learn from."""
-    assert compiled.core is not None
     if not lesson.num_sentences:
         return None
     part, structure, values = lesson.part, lesson.structure, lesson.parameters.values
@@ -99,7 +96,7 @@ def _learner(lesson: Lesson) -> Any:
         # CRFsuite takes every other number for 0.
         kind = values["type"] if values["type"] in (1, 2) else 0
         settings |= {"type": kind, "error_sensitive": bool(values["error_sensitive"])}
-    return compiled.core.FlatOnline(
+    return compiled.require().FlatOnline(
         structure.num_labels,
         structure.state_offsets,
         structure.state_labels,

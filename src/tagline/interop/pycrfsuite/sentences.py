@@ -40,9 +40,7 @@ class LabelledSentences:
     """All sentences so far; attributes and labels are numbered in the order of their first use."""
 
     def __init__(self) -> None:
-        compiled.require()
-        assert compiled.core is not None
-        self._rows = compiled.core.SequenceRows()
+        self._rows = compiled.require().SequenceRows()
         self._numbers: dict[str, int] = {}
         self._labels, self._lengths, self._groups, self._weights = array("i"), array("q"), array("q"), array("d")
 

@@ -209,10 +209,8 @@ class _NoLabels:
 
 
 def _tagger_of(model: CRFsuiteModel) -> Any:
-    compiled.require()
-    assert compiled.core is not None
     order = np.lexsort((model.state_labels, model.state_attributes))
-    return compiled.core.SequenceTagger(
+    return compiled.require().SequenceTagger(
         Vocabulary.of(model.attributes).parts,
         row_offsets(model.state_attributes[order], len(model.attributes)),
         model.state_labels[order].astype(np.int32),

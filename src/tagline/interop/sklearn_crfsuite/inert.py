@@ -1,8 +1,11 @@
 """Pickles read without running them: the opcodes are walked, and whatever would be an object is an inert `Made`.
 
 Unpickling imports what a stream names and calls it. Here nothing is imported and nothing is called: a class is a name,
-an object the name with arguments and state, and a name that was not allowed ends the reading. Memory is bounded by the
-length of the stream, for no opcode that copies values, or makes more of them than it has bytes, is among those known.
+an object the name with arguments and state, and a name that was not allowed ends the reading.
+
+Memory and time are in proportion to the stream. Values are shared, never copied: the bytes that protocol 2 writes as
+text are the only ones made anew, and all of them together may not be longer than the stream. Containers take up to 100
+bytes for each opcode, of which there may be `MOST_OPCODES`, and messages show no value but a name.
 """
 
 from __future__ import annotations
@@ -15,11 +18,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tagline.errors import StorageError
+from tagline.readers.sources import shown_value
 
 Global: TypeAlias = tuple[str, str]
 """A module and a name in it."""
 
 ENCODE: Global = ("_codecs", "encode")  # how protocol 2 writes bytes: text, to be encoded as Latin-1
+
+MOST_OPCODES = 1 << 22  # 400 MB of containers at most; a log of 1,000 iterations and 100 labels has 3 million
+LONGEST_KEY = 4096  # characters: two long keys that are equal are compared each time
 
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 VALUES = frozenset(
@@ -31,7 +38,7 @@ VALUES = frozenset(
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Made:
     """What unpickling would make by calling something.
 
@@ -46,7 +53,7 @@ class Made:
     state: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Name:
     """A class or function, by name alone."""
 
@@ -65,11 +72,16 @@ def read_inert(data: bytes, source: str, allowed: Collection[Global]) -> Any:
         source: where it comes from, for messages.
         allowed: names that may stand in it.
     """
-    walk = _Walk(allowed)
+    walk = _Walk(allowed, len(data))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python's word on odd escapes in names
-            for opcode, argument, _ in pickletools.genops(data):
+            for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+                if number >= MOST_OPCODES:
+                    raise _RefusedError(
+                        f"the pickle has more than {MOST_OPCODES:,} opcodes; set training_log_ to None and pickle the "
+                        "CRF again"
+                    )
                 walk.take(opcode.name, argument)
         return walk.pop()
     except _RefusedError as reason:
@@ -81,8 +93,9 @@ def read_inert(data: bytes, source: str, allowed: Collection[Global]) -> Any:
 class _Walk:
     """The stack of values, the marks on it, and the values that are remembered by number."""
 
-    def __init__(self, allowed: Collection[Global]) -> None:
+    def __init__(self, allowed: Collection[Global], size: int) -> None:
         self._allowed = allowed
+        self._affordable = size  # bytes that may still be made of text
         self._stack: list[Any] = []
         self._below: list[list[Any]] = []  # the stacks under each mark
         self._memo: dict[int, Any] = {}
@@ -150,8 +163,8 @@ class _Walk:
         self._set_all(self._to_mark())
 
     def _set_all(self, values: list[Any]) -> None:
-        if not all(isinstance(key, str) for key in values[::2]):
-            raise _RefusedError("expected strings as keys, got others")
+        if not all(isinstance(key, str) and len(key) <= LONGEST_KEY for key in values[::2]):
+            raise _RefusedError(f"expected strings of up to {LONGEST_KEY:,} characters as keys, got others")
         self._top(dict).update(zip(values[::2], values[1::2], strict=True))
 
     def _global(self, name: str) -> None:
@@ -162,10 +175,12 @@ class _Walk:
         self._name(module, name)
 
     def _name(self, module: Any, name: Any) -> None:
-        if not (isinstance(module, str) and isinstance(name, str) and (module, name) in self._allowed):
+        if not (isinstance(module, str) and isinstance(name, str)):  # not shown: they may be as deep as the stream
+            raise _RefusedError("expected the name of a class, got another value")
+        if (module, name) not in self._allowed:
             raise _RefusedError(
-                f"expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names {module!s:.60}."
-                f"{name!s:.60}, which was not imported; pickle the CRF by itself"
+                "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names "
+                f"{shown_value(f'{module:.60}.{name:.60}')[1:-1]}, which was not imported; pickle the CRF by itself"
             )
         self._stack.append(_Name((module, name)))
 
@@ -173,7 +188,16 @@ class _Walk:
         arguments, what = self._stack.pop(), self._stack.pop()
         if not isinstance(arguments, tuple) or not isinstance(what, _Name):
             raise _RefusedError("expected a name and arguments for an object, got others")
-        self._stack.append(_bytes_of(arguments) if what.of == ENCODE else Made(what.of, arguments))
+        self._stack.append(self._bytes_of(arguments) if what.of == ENCODE else Made(what.of, arguments))
+
+    def _bytes_of(self, arguments: tuple[Any, ...]) -> bytes:
+        """Encode text as protocol 2 wants it; a text that is made into bytes again and again is refused."""
+        if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] != "latin1":
+            raise _RefusedError("expected bytes as Latin-1, got others")
+        self._affordable -= len(arguments[0])
+        if self._affordable < 0:
+            raise _RefusedError("the pickle makes more bytes than it has; it is damaged, or made to fill memory")
+        return arguments[0].encode("latin1")
 
     def _build(self, _: Any) -> None:
         state = self._stack.pop()
@@ -185,12 +209,6 @@ class _Walk:
                 f"expected a {kind.__name__.lower()} to go on with, got {type(self._stack[-1]).__name__}"
             )
         return self._stack[-1]
-
-
-def _bytes_of(arguments: tuple[Any, ...]) -> bytes:
-    if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] != "latin1":
-        raise _RefusedError("expected bytes as Latin-1, got others")
-    return arguments[0].encode("latin1")
 
 
 def _nothing(walk: _Walk, argument: Any) -> None:

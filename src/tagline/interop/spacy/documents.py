@@ -37,6 +37,8 @@ UNIVERSAL = frozenset(IDS) - {""}
 
 BLANK: dict[Attribute, str] = {"tag": "_SP", "pos": "SPACE"}  # what whitespace is tagged with
 PROBABILITY = "probability"
+_KEPT = "tagline_probability"  # what was written to which attributes, and the probability of it
+_OF_SPANS = ("label_", "id_")  # by which an entity of another component differs from ours
 NO_TYPE = "SPAN"  # the label of entities whose tags have no types: spaCy's must have one
 
 
@@ -66,10 +68,32 @@ class Found:
 
 
 def declare() -> None:
-    """Make ``span._.probability`` and ``token._.probability`` known, unless somebody has done so."""
+    """Make ``span._.probability`` and ``token._.probability`` known, unless somebody has done so.
+
+    spaCy keeps values by place, whatever is written there later. Ours are kept with what they are of, and an entity or
+    a tag that another component put in the place of ours has none.
+    """
     for owner in (Span, Token):
+        if not owner.has_extension(_KEPT):
+            owner.set_extension(_KEPT, default=None)
         if not owner.has_extension(PROBABILITY):
-            owner.set_extension(PROBABILITY, default=None)
+            owner.set_extension(PROBABILITY, getter=_probability_of, setter=_keep_probability)
+
+
+def keep(what: Span | Token, names: Sequence[str], probability: float | None) -> None:
+    """Keep the probability of what was written to attributes of an entity or a token."""
+    what._.set(_KEPT, [{name: getattr(what, name) for name in names}, probability])
+    if type(what).get_extension(PROBABILITY)[2] is not _probability_of:
+        what._.set(PROBABILITY, probability)
+
+
+def _keep_probability(what: Span | Token, probability: float | None) -> None:
+    keep(what, _OF_SPANS if isinstance(what, Span) else ("tag_", "pos_"), probability)
+
+
+def _probability_of(what: Span | Token) -> float | None:
+    facts, probability = what._.get(_KEPT) or ({}, None)
+    return probability if all(getattr(what, name) == value for name, value in facts.items()) else None
 
 
 def words_of(doc: Doc) -> Iterator[list[int]]:
@@ -116,7 +140,7 @@ def set_entities(doc: Doc, found: Sequence[Found], overwrite: bool) -> None:
     for entity in found:
         if taken.isdisjoint(range(entity.start, entity.end)):
             span = Span(doc, entity.start, entity.end, label=entity.type or NO_TYPE)
-            span._.set(PROBABILITY, entity.probability)
+            keep(span, _OF_SPANS, entity.probability)
             kept.append(span)
     doc.set_ents(kept, blocked=blocked, default="outside")
 
@@ -133,7 +157,7 @@ def set_tags(doc: Doc, found: Iterable[tuple[int, str, float]], attribute: Attri
         token = doc[i]
         if overwrite or not getattr(token, name):
             setattr(token, name, label)
-            token._.set(PROBABILITY, chance)
+            keep(token, (name,), chance)
     for token in doc:
         if token.is_space and (overwrite or not getattr(token, name)):
             setattr(token, name, BLANK[attribute])

@@ -15,6 +15,7 @@ from tagline.interop.torchcrf import scripted
 from tagline.nn import checks, packing
 from tagline.nn.decoded import lists_of
 from tagline.nn.packing import Packing
+from tagline.nn.scripted import compiled, tracing
 
 REMEDY = "mask such tokens"
 
@@ -108,6 +109,10 @@ class CRF(nn.Module):
 
     @torch.jit.unused
     def _engine_log_likelihood(self, emissions: Tensor, tags: Tensor, counts: Tensor) -> Tensor:
+        if tracing():
+            parts = (self.transitions, self.start_transitions, self.end_transitions)
+            traced: Tensor = compiled(scripted.log_likelihood)(emissions, tags, counts, parts)
+            return traced
         places = packing.by_mask(counts)
         chain, gold = self._chain(places, emissions), places.pack(tags).long()
         if checks.looks(emissions.device, False):
@@ -154,6 +159,7 @@ class CRF(nn.Module):
 
     @torch.jit.unused
     def _chain(self, places: Packing, emissions: Tensor) -> TensorChain:
+        checks.check_not_traced("script the layer instead: torch.jit.script")
         common = _common_type(emissions, self.transitions)
         dtype = common if common == torch.float64 else torch.float32
         rows = places.pack(emissions).to(dtype)

@@ -3,14 +3,7 @@
 import torch
 from torch import Tensor
 
-
-def compact(emissions: Tensor, tags: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Move the tokens that count to the front of each sentence."""
-    order = (~counts).long().argsort(dim=1, stable=True)
-    moved = emissions.gather(1, order.unsqueeze(2).expand_as(emissions))
-    lengths = counts.sum(1)
-    inside = torch.arange(counts.size(1), device=counts.device) < lengths.unsqueeze(1)
-    return moved, torch.where(inside, tags.gather(1, order), torch.zeros_like(tags)), inside
+from tagline.nn.scripted import best, compact
 
 
 def log_likelihood(emissions: Tensor, tags: Tensor, counts: Tensor, parts: tuple[Tensor, Tensor, Tensor]) -> Tensor:
@@ -31,21 +24,7 @@ def log_likelihood(emissions: Tensor, tags: Tensor, counts: Tensor, parts: tuple
 
 def decode(emissions: Tensor, counts: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> list[list[int]]:
     """Find the best tags of each sentence."""
-    moved, _, inside = compact(emissions, counts.long(), counts)
-    best = start + moved[:, 0]
-    pointers: list[Tensor] = []
-    for t in range(1, moved.size(1)):
-        onward, came_from = (best.unsqueeze(2) + transitions).max(1)
-        best = torch.where(inside[:, t].unsqueeze(1), onward + moved[:, t], best)
-        pointers.append(came_from)
-    label = (best + end).argmax(1)
-    path = [label]
-    for step in range(len(pointers)):
-        t = len(pointers) - 1 - step
-        before = pointers[t].gather(1, label.unsqueeze(1)).squeeze(1)
-        label = torch.where(inside[:, t + 1], before, label)
-        path.append(label)
-    table = torch.stack(path, 1).flip([1])
+    table, inside, _ = best(emissions, counts, transitions, start, end)
     lengths: list[int] = inside.sum(1).tolist()
     paths: list[list[int]] = []
     for b in range(len(lengths)):

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from tagline import compiled
 from tagline.errors import InputError, visible
+from tagline.interop.formats import refuse_others
 from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, Options, parse
 from tagline.interop.wapiti.sentences import Block, joined, read_blocks
 from tagline.interop.wapiti.text import TYPES, WapitiModel, compacted, read_model
@@ -128,7 +129,9 @@ def _update(options: Options) -> int:
 
 def _read(path: str | None) -> WapitiModel:
     with _input(path) as stream:
-        return read_model(stream.read(), path or "<stdin>")
+        data = stream.read()
+    refuse_others(data, "wapiti", path or "<stdin>")
+    return read_model(data, path or "<stdin>")
 
 
 def _read_data(path: str | None) -> Block:

@@ -129,6 +129,8 @@ def _expressible(crf: CRF) -> Parameters:
         problem = "a model without rules", f"the rules of {p.scheme}; train with scheme=None"
     elif p.order == 2:
         problem = "a model without label triples", "one of order 2; train with order=1"
+    elif crf._first is not None:
+        problem = "a model of one stage", "one of two; train with stages=1"
     elif crf._extraction.dictionary is not None:
         problem = "a model without a dictionary", "one with"
     elif crf._extraction.function is not None:

@@ -184,10 +184,8 @@ def _quarks(data: bytes, at: int, place: str) -> tuple[list[str], int]:
 
 
 def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, Float64Array]:
-    compiled.require()
-    assert compiled.core is not None
     try:
-        numbers, values = compiled.core.read_weight_lines(data, at)
+        numbers, values = compiled.require().read_weight_lines(data, at)
     except ValueError:
         raise bad_model(source, "weights as number=weight", "something else") from None
     if len(numbers) != count:
@@ -217,9 +215,7 @@ def write_model(model: WapitiModel, highest_column: int = 0) -> bytes:
         f"#qrk#{len(model.observations)}\n".encode(),
         *map(_string, model.observations),
     ]
-    compiled.require()
-    assert compiled.core is not None
-    lines = compiled.core.write_weight_lines(
+    lines = compiled.require().write_weight_lines(
         np.ascontiguousarray(model.features, np.int64), np.ascontiguousarray(model.weights, np.float64)
     )
     return b"".join([*parts, lines])

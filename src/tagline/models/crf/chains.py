@@ -19,7 +19,7 @@ from tagline.models.answers import MOST_TOKENS
 from tagline.models.crf.parameters import Parameters
 from tagline.ragged import blocks_of, entries_of, take_rows
 from tagline.readers.corpus import Corpus
-from tagline.types import Chain, Float64Array, FloatArray, IntArray
+from tagline.types import Chain, Float64Array, FloatArray, IntArray, sealed
 
 
 def feature_chains(scorer: Scorer, features: Features) -> Iterator[Chain]:
@@ -58,7 +58,7 @@ def exact_chains(parameters: Parameters, features: Features) -> Iterator[Chain]:
         if block.edges is not None and len(s.edge_pairs):
             pairs = s.edge_pairs[:, 0].astype(np.int64) * L + s.edge_pairs[:, 1]
             matrices = _sums(block.edges, s.edge_offsets, pairs, p.part("edges"), L * L).reshape(-1, L, L) + transitions
-        yield Chain(emissions, matrices, start, end, block.offsets)
+        yield Chain(sealed(emissions), sealed(matrices), start, end, block.offsets)
 
 
 def _sums(

@@ -88,7 +88,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         passes: of stochastic and online algorithms.
         options: further arguments of the algorithm, by name.
         precision: "float32", "float64", or "auto": float64 for up to 5,000 tokens.
-        warm_start: begin `fit` from the weights of the last one; new labels and features are added to them.
+        warm_start: begin `fit` from the weights of the last one; new labels and features are added to them. The
+            sentences of that fit count no more: give old and new ones together, or the old are forgotten.
         random_state: seed of stochastic algorithms; None for another in each fit, which `training_.seed` keeps.
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line a pass elsewhere.
         callbacks: called with a `TrainingState` after each pass; True stops.
@@ -112,6 +113,12 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         "_first",
         "_triples",
         "_pruner",
+    )
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("features", "dictionary", "clusters", "vectors", "vector_scale", "hash_bits", "scheme"),
+        *("order", "prune", "stages", "mentions", "algorithm", "c1", "c2", "label_weights"),
+        *("min_frequency", "min_feature_frequency", "all_possible_states", "all_possible_transitions"),
+        *("start_end", "edge_pairs"),
     )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
@@ -362,6 +369,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
     def _fitted(self) -> Parameters:
         if "parameters_" not in vars(self):  # to ask scikit-learn takes longer than to score a short sentence
             check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
 
     # Files.
@@ -397,9 +405,9 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         out.clusters, vectors = list(saved.knowledge.clusters) or None, saved.knowledge.vectors
         with reading(file):
             out.vectors = None if vectors is None else replace(vectors, scale=float(out.vector_scale))
-            out._adopt(saved, way)
             if saved.first is not None and isinstance(way, Template):
                 out.features = without_documents(way)  # `fit` adds the lines of the second stage again
+            out._adopt(saved, way)
         return out
 
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
@@ -413,6 +421,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         """Take over what was learned, and how."""
         self._take_over(fitted.parameters, fitted.extraction, fitted.training, fitted.first)
         self.training_log_ = fitted.history
+        self._keep_trained()
 
     def _with(self, parameters: Parameters) -> Self:
         """A copy with other weights."""

@@ -56,6 +56,7 @@ from tagline.models.files import (
     scheme_of,
     settings_of,
 )
+from tagline.models.sizes import affordable_candidates, candidates
 from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
 from tagline.types import IntArray
@@ -148,6 +149,12 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
             arrays[f"{part}.names.{name}"] = array
     arrays |= phrases
     if s.triples is not None:
+        left, size = candidates(len(p.labels), p.prune), sum(array.nbytes for array in arrays.values())
+        if left > affordable_candidates(size):
+            raise InputError(
+                f"save: expected weights of {left} labels for a token of a second-order model, got {size} bytes; "
+                "nearly all weights are 0: train with a smaller penalty or with prune="
+            )
         own["prune"], arrays["triples"] = p.prune, smallest(s.triples)
     if p.pruner is not None:
         arrays["pruner"] = p.pruner.astype(np.float32)
@@ -204,6 +211,9 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
     prune, pruner = _pruner(file, structure)
+    left, most = candidates(len(labels), prune), affordable_candidates(file.size)
+    if structure.triples is not None and left > most:
+        raise bad_file(file, f"up to {most} labels for a token of a second-order model in {file.size} bytes", left)
     parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
     _ = parameters.rules  # labels that are not of the scheme
     return parameters

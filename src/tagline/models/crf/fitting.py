@@ -34,6 +34,7 @@ from tagline.models.labelled import (
     read_labels,
     scheme_of,
     used_labels,
+    warn_of_forgotten,
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
@@ -133,6 +134,8 @@ def fit_crf(
         sample_weight=sample_weight,
         label_weights=crf.label_weights,
     )
+    if before is not None and not increment and teaching is None:
+        warn_of_forgotten(lesson.labelled, before.labels)
     features = take_sentences(numbered.features, lesson.sentences)
     if not crf.chained:
         features = Features(features.offsets, features.states)
@@ -252,13 +255,8 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
             'got none; pass scheme="auto" or its name'
         )
     labels = complete_labels({*used_labels(labelled), *more}, scheme)
-    if dictionary is not None and dictionary.priority == "under":
-        known = sorted({label[2:] for label in labels if label[1:2] in ("-", "_")})
-        if strange := [kind for kind in dictionary.types if kind not in known]:
-            raise InputError(
-                f'dictionary: expected types that labels have (priority "under"), {", ".join(known) or "here none"}, '
-                f"got {strange[0]}; leave its phrases out, or label some sentences with it"
-            )
+    if dictionary is not None and dictionary.priority != "feature" and scheme is not None:
+        dictionary.check_labels(labels, scheme)
     return labels
 
 

@@ -49,17 +49,6 @@ class CRFRecipe(Recipe):
         """Where the template comes from."""
         return None if self.chosen is None else self.chosen.source
 
-    def reads(self) -> dict[str, Any]:
-        """Return the files of the template, of clusters, of vectors, of dictionaries, of a teacher, of documents."""
-        tables = {f"--clusters {name}": name for name in self.settings.get("clusters") or ()}
-        tables |= {f"--dictionary {name}": name for name in self.run.get("dictionary") or ()}
-        named = {f"--{name}": self.run.get(name) for name in ("template", "teacher", "unlabelled")}
-        return {**named, **tables, "--vectors": self.settings.get("vectors"), **super().reads()}
-
-    def writes(self) -> dict[str, Any]:
-        """Return the folder of compiled data, and what a run leaves on the way."""
-        return {"--cache": self.run.get("cache"), **super().writes()}
-
     def check(self, tell: Reporter) -> None:
         """Refuse a template that is not there, and options that exclude each other."""
         self.check_files()
@@ -221,7 +210,8 @@ def read_unlabelled(path: str, teacher: Model) -> Corpus:
     if form == "conllu":
         return joined_corpus([read(path, form)])
     cut = cut_for(teacher)
-    how = StreamFormat(form, sure=False, by_character=len(cut("\u4e2d\u6587")) == 2, encoding="auto", split=True)
+    single, columns = len(cut("\u4e2d\u6587")) == 2, teacher.input_.columns
+    how = StreamFormat(form, sure=False, by_character=single, encoding="auto", split=True, columns=columns)
     blocks = [block.corpus for block in read_stream(path, how, cut)]
     if not blocks:
         raise InputError(f"{path}: expected sentences, got none")

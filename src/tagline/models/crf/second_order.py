@@ -16,14 +16,16 @@ import numpy as np
 
 from tagline import chain as first_order
 from tagline.chain import second_order
+from tagline.chain.rivals import Stretch
 from tagline.chain.second_order import SecondOrderChain, Triples
+from tagline.chain.second_order.rivals import PairLattice, SecondOrderScores
 from tagline.features.attributes import Features
 from tagline.models.crf.explaining import Weights
 from tagline.models.crf.parameters import Parameters
 from tagline.models.entities import FoundSpans, Reading
-from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling
+from tagline.models.explanations import Contribution, Explanation, explain_labelling, label_rivals
 from tagline.models.questions import Questions
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths, sealed
 
 
 def triples_of(parameters: Parameters) -> Triples:
@@ -113,7 +115,7 @@ def _with_span(chain: Chain, b: int, first: int, last: int, members: IntArray, c
     for t in (first, last):  # a span begins here, or has ended before
         if 0 < t < T:
             transitions[t, continues] = -np.inf
-    return Chain(emissions, transitions, chain.start.astype(np.float64), chain.end.astype(np.float64))
+    return Chain(sealed(emissions), sealed(transitions), chain.start.astype(np.float64), chain.end.astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -182,23 +184,19 @@ def explain_second_order(
     parameters: Parameters, scored: SecondOrderChain, features: Features, tokens: Sequence[str]
 ) -> Explanation:
     """Explain the best labelling of one sentence by its features, transitions and triples."""
+    if not tokens:
+        return Explanation(())
     weights, names, triples = Weights(parameters), parameters.labels, scored.triples
     best = second_order.viterbi(scored).labels
 
-    def differences(other: IntArray) -> Iterator[Contribution]:
-        yield from weights.differences(features, best, other)
-        for n in range(2, len(best)):
-            a, b = best[n - 2 : n + 1], other[n - 2 : n + 1]
-            labels = tuple(names[label] for label in a), tuple(names[label] for label in b)
-            yield Contribution("transition", "", n, *labels, float((triples.of_labels(a) - triples.of_labels(b))[0]))
+    def differences(stretch: Stretch) -> Iterator[Contribution]:
+        yield from weights.differences(features, stretch)
+        for n in stretch.tokens:
+            if n >= 2:
+                a, b = zip(*(stretch.labels(m) for m in (n - 2, n - 1, n)), strict=True)
+                amount = float(triples.of_labels(np.array(a))[0] - triples.of_labels(np.array(b))[0])
+                labels = tuple(names[label] for label in a), tuple(names[label] for label in b)
+                yield Contribution("transition", "", n, *labels, amount)
 
-    def rival(t: int) -> Rival | None:
-        allowed = np.ones((len(best), scored.num_labels), np.bool_)
-        allowed[t, best[t]] = False
-        bound = second_order.constrain(scored, allowed=allowed)
-        if not np.isfinite(second_order.log_partition(bound, allow_no_path=True)[0]):
-            return None
-        other = second_order.viterbi(bound).labels
-        return int(other[t]), differences(other)
-
-    return explain_labelling(best, second_order.marginals(scored).nodes, names, tokens, rival)
+    others = label_rivals(PairLattice(SecondOrderScores(scored)), best, differences)
+    return explain_labelling(best, second_order.marginals(scored).nodes, names, tokens, others)

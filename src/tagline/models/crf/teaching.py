@@ -32,7 +32,7 @@ from tagline.readers.rules import legal
 from tagline.readers.sources import shown_value
 from tagline.training.checks import check_number
 from tagline.training.likelihood import Targets
-from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
+from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, sealed
 
 ALGORITHMS = ("auto", "lbfgs", "owlqn", "gd")
 """The algorithms that minimise the objective itself; the others look at one labelling at a time."""
@@ -207,9 +207,9 @@ def _scheme(name: str | None, teacher: Any, X: Any, y: Any, complete: bool) -> s
 
 def _ordered(chain: Chain, order: IntArray) -> Chain:
     """A chain with its labels in another order, in float64."""
-    pairs = chain.transitions[..., order[:, None], order]
-    emissions = chain.emissions[:, order].astype(np.float64)
-    return Chain(emissions, pairs.astype(np.float64), chain.start[order], chain.end[order], chain.offsets)
+    pairs = sealed(chain.transitions[..., order[:, None], order].astype(np.float64))
+    emissions = sealed(chain.emissions[:, order].astype(np.float64))
+    return Chain(emissions, pairs, chain.start[order], chain.end[order], chain.offsets)
 
 
 def _best(chains: Sequence[Chain], labels: Sequence[str]) -> list[list[str]]:

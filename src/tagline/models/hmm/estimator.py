@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +18,11 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.models.crf.estimator import CRF
 from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
-from tagline.models.hmm.conversion import crf_of
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
-from tagline.models.hmm.fitting import FittedHMM, fit_hmm
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm, warn_unconverged
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.remote import climb_remote, count_remote
@@ -39,6 +37,9 @@ from tagline.training.running.checkpoints import SECONDS
 from tagline.training.running.progress import Budget, narrating
 from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
+
+if TYPE_CHECKING:
+    from tagline.models.crf.estimator import CRF
 
 
 class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
@@ -78,7 +79,8 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     whose columns are what is observed, with ``groups=``. None and NaN are missing.
 
     After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
-    `stop_reason_`, `objective_`, `notes_`.
+    `stop_reason_`, `objective_`, `notes_`. Where a limit ended EM before it converged, `fit` warns with scikit-learn's
+    `ConvergenceWarning`; not where `warm_start` goes on, nor with a tolerance below 0.
 
     >>> X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"]]
     >>> HMM(k=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V", "D", "N"]]).predict([["the", "dog", "barks"]])
@@ -87,6 +89,10 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
     kind: ClassVar[str] = "hmm"
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("n_states", "emission", "algorithm", "smoothing", "k", "covariance", "n_components", "topology", "scheme"),
+        *("start_prior", "transition_prior", "emission_prior", "min_variance", "emission_options", "frozen", "tied"),
+    )
     parameters_: HMMParameters
     training_: TrainingFacts
     training_log_: list[Pass]
@@ -224,7 +230,9 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         how = Fitting.of(self)
         files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
         if isinstance(X, RemoteCorpus):
-            return self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
+            fitted = self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
+            warn_unconverged(fitted, how.limits)
+            return self
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
@@ -232,9 +240,11 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
+        if before is None:
+            warn_unconverged(fitted, how.limits)
         return self
 
-    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> Self:
+    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> FittedHMM:
         """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
         labelled = X.labelled
         if more or not (groups is None or (isinstance(groups, str) and not labelled)):
@@ -243,12 +253,13 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
                 "groups, got some"
             )
         if labelled:
-            self._become(count_remote(self, how, X))
+            fitted = count_remote(self, how, X)
         else:
             with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-                self._become(climb_remote(self, how, X, groups, tell, files))
+                fitted = climb_remote(self, how, X, groups, tell, files)
+        self._become(fitted)
         self._record(X)
-        return self
+        return fitted
 
     def select(
         self,
@@ -357,10 +368,13 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
 
         It takes the same sentences as X, as lists. Its weights are float32. Mixtures are not log-linear and have none.
         """
+        from tagline.models.hmm.conversion import crf_of  # and with it the CRF, which nothing else of an HMM needs
+
         return crf_of(self._fitted())
 
     def _fitted(self) -> HMMParameters:
         check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
 
     def __sklearn_tags__(self) -> Any:
@@ -385,6 +399,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     def _become(self, fitted: FittedHMM) -> None:
         """Take over what was learned."""
         self.parameters_, self.training_, self.training_log_ = fitted.parameters, fitted.training, list(fitted.history)
+        self._keep_trained()
 
     def _packed(self) -> Packed:
         return pack(SavedHMM(self._fitted(), self.training_, self._settings()))

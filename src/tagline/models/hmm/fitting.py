@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
 
 from tagline import chain as engine
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
-from tagline.models.hmm.baum_welch import Place, Problem, learn, random_chain
+from tagline.models.hmm.baum_welch import Limits, Place, Problem, learn, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_emission
 from tagline.models.hmm.emissions import Categorical
 from tagline.models.hmm.lessons import ObservedLesson, observed_lesson
@@ -91,6 +93,24 @@ def fit_hmm(
         return _count(how, lesson, passed) if lesson.complete else _climb(how, lesson, before, passed, checkpoint)
 
     return watched(hmm, how, tell, files, facts, run)
+
+
+def warn_unconverged(fitted: FittedHMM, limits: Limits) -> None:
+    """Warn the caller of `fit` where EM was ended by a limit; a tolerance below 0 asks for just so many steps."""
+    setting = {"max_iterations": "max_iterations", "time budget": "max_seconds"}.get(fitted.training.reason)
+    if setting is None or not fitted.history or limits.tolerance < 0:
+        return
+    rose = ""
+    if len(fitted.history) > 1:
+        gain = fitted.history[-1].objective - fitted.history[-2].objective
+        rose = f"; its last step raised the objective by {gain:.4g}, and tolerance is {limits.tolerance:g}"
+    warnings.warn(
+        f"{setting}: EM of {fitted.parameters.num_states} states had not converged after "
+        f"{len(fitted.history)} steps, when {setting}={getattr(limits, setting)} ended it{rose}; raise {setting} or "
+        "tolerance",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def watched(

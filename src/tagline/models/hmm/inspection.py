@@ -127,7 +127,7 @@ class HMMViews:
         """Draw the probabilities of the transitions as a heat map; needs the extra ``plot``.
 
         Arguments:
-            path: of a PNG file to write; None to write none.
+            path: of a file to write (.png, .svg or .pdf); None to write none.
             ax: axes of matplotlib to draw into; new ones where left out.
 
         Returns:
@@ -143,7 +143,7 @@ class HMMViews:
 
         Arguments:
             X, inputs: observations, as for `predict`.
-            path: of a PNG file to write; None to write none.
+            path: of a file to write (.png, .svg or .pdf); None to write none.
             ax: axes of matplotlib to draw into; new ones where left out.
 
         Returns:

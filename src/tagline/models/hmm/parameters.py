@@ -20,7 +20,7 @@ from tagline.models.hmm.emissions.discrete import check_rows, log, probabilities
 from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import Topology
 from tagline.readers.rules import Rules, legal
-from tagline.types import Chain, Float64Array, IntArray
+from tagline.types import Chain, Float64Array, IntArray, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class HMMParameters:
     def chain(self, observations: NDArray[Any], offsets: IntArray) -> Chain:
         """Score sentences: a float64 chain whose log Z is log P(O)."""
         emitted = self.emission.log_likelihood(observations)
-        return Chain(emitted, self.log_transitions, self.log_start, self.log_end, offsets)
+        return Chain(sealed(emitted), self.log_transitions, self.log_start, self.log_end, offsets)
 
     def symbol_chain(self, observations: NDArray[Any], offsets: IntArray) -> SymbolChain | None:
         """The same without an array of a row for each observation; None where emissions have no table of symbols."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,13 +121,17 @@ class HMMRecipe(Recipe):
 
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Count, or learn by EM; Ctrl-C before the first step is done is a `KeyboardInterrupt`."""
+        from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+
         data = material.data
         if self.settings.get("n_states") is None:
             return super().fit(material, dev, tell)
         files = self.files(tell)
         tell.stage("learning")
         model: Any = self.model.set_params(callbacks=(tell.passed,))
-        model.fit(data.table if isinstance(data, SeriesData) else data, groups=self.run.get("group"), **files)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the command says itself why training ended
+            model.fit(data.table if isinstance(data, SeriesData) else data, groups=self.run.get("group"), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         fitted: Model = model

@@ -87,7 +87,7 @@ class Selection:
         """Draw the criteria by the number of states, the chosen one marked; needs the extra ``plot``.
 
         Arguments:
-            path: of a PNG file to write; None to write none.
+            path: of a file to write (.png, .svg or .pdf); None to write none.
             ax: axes of matplotlib to draw into; new ones where left out.
 
         Returns:

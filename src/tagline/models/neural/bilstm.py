@@ -133,6 +133,10 @@ class BiLSTMCRF(NeuralTagger):
     """
 
     kind: ClassVar[str] = "bilstm"
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("embeddings", "word_dim", "min_frequency", "characters", "char_dim", "char_size", "case_dim", "bigram_dim"),
+        *("hidden", "layers", "head", "scheme", "label_weights"),
+    )
 
     def __init__(
         self,

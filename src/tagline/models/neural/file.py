@@ -74,6 +74,7 @@ class StoredNetwork(StoredModel):
     def _take(self, file: ModelFile) -> None:
         with reading(file):
             self.network_, self.training_ = self._unpacked(file, device_of(self.device)), facts_of(file)
+        self._keep_trained()
 
     # What a kind of tagger says.
 

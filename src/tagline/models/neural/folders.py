@@ -100,6 +100,7 @@ class FolderModel(StoredNetwork):
             )
         model.check()
         model.network_, model.training_, model.training_log_ = model._begun(place), TrainingFacts(), ()
+        model._keep_trained()
         begun: Self = model
         return begun
 

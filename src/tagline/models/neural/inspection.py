@@ -88,7 +88,7 @@ class NetworkViews:
         """Draw the scores of a CRF's transitions as a heat map; needs the extra ``plot``.
 
         Arguments:
-            path: of a PNG file to write; None to write none.
+            path: of a file to write (.png, .svg or .pdf); None to write none.
             ax: axes of matplotlib to draw into; new ones where left out.
 
         Returns:

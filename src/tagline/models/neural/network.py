@@ -23,7 +23,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.processes import local_device
-from tagline.types import Chain, FloatArray, IntArray
+from tagline.types import Chain, FloatArray, IntArray, sealed
 
 PADDED = 8192  # tokens of a batch that is scored, padding counted
 MOST_ON_GPU = 1 << 18  # tokens between two waits for a GPU
@@ -105,7 +105,7 @@ class Network:
         transitions, start, end = self.tagger.head.scores()
         for first, last in blocks_of(everything, MOST_TOKENS if self.device.type == "cpu" else MOST_ON_GPU):
             offsets = everything[first : last + 1] - everything[first]
-            yield Chain(self._emissions(coded, first, offsets, batch_size), transitions, start, end, offsets)
+            yield Chain(sealed(self._emissions(coded, first, offsets, batch_size)), transitions, start, end, offsets)
 
     @torch.inference_mode()
     def _emissions(self, coded: Coded, first: int, offsets: IntArray, batch_size: int | None) -> FloatArray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
 from tagline.models.remote import RemoteCorpus
@@ -22,10 +20,6 @@ class NetworkRecipe(Recipe):
     def budget(self) -> Budget:
         """The limit of epochs and seconds."""
         return Budget(self.settings.get("epochs"), self.settings.get("max_seconds"))
-
-    def reads(self) -> dict[str, Any]:
-        """Return the file of word vectors, and those that say where documents are."""
-        return {"--embeddings": self.settings.get("embeddings"), **super().reads()}
 
     def check(self, tell: Reporter) -> None:
         """Refuse files that cannot be meant, and let the estimator check its settings."""

@@ -19,7 +19,7 @@ from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
-from tagline.models.explanations import Explanation, explain_chain
+from tagline.models.explanations import Explanation
 from tagline.models.files import Exported, TrainingFacts
 from tagline.models.labelled import (
     LabelledTokens,
@@ -30,8 +30,9 @@ from tagline.models.labelled import (
     read_labels,
     scheme_of,
     used_labels,
+    warn_of_forgotten,
 )
-from tagline.models.neural.explaining import word_differences
+from tagline.models.neural.explaining import check_size, explain_words
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
@@ -164,6 +165,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         drawn = descent.seed if self.random_state is None else 0
         done = len(trained.history)
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
+        self._keep_trained()
         self._record(X, y)
         if dev is not None:
             inputs = {} if documents_dev is None else {"documents": documents_dev}
@@ -260,6 +262,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             label_weights=self.label_weights,
             skip_empty=True,
         )
+        if before is not None:
+            warn_of_forgotten(lesson.labelled, before.labels)
         if lesson.labelled.sets and self.smoothing:
             raise InputError("smoothing: expected 0 where labels are unknown or sets, got more")
         return lesson
@@ -307,19 +311,21 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """Say for each token of a sentence which words made its label win over the runner-up.
 
         The difference of the emissions is dealt out to the words of the sentence by integrated gradients; what is left
-        (what the network says of nothing) is named so. Transitions, start and end stand for themselves.
+        (what the network says of nothing) is named so. Transitions, start and end stand for themselves. Each word takes
+        gradients of the whole sentence, so that the time grows with the square of the length.
 
         Arguments:
-            sentence: one, as in X.
+            sentence: one of up to 256 words, as in X.
             known: labels of this sentence that are known.
         """
         network, X = self._fitted(), as_sentences([sentence])
         corpus = tokens_as_corpus(X)
         words = corpus.tokens[0] if len(corpus) else []
+        check_size(len(words))
         chains = list(self.chains(X, known=None if known is None else [known]))
         if not words:
             return Explanation(())
-        return explain_chain(chains[0], network.labels, words, word_differences(network, corpus, chains[0]))
+        return explain_words(network, corpus, chains[0])
 
     def export(self, folder: Path, *, opset: int | None = None, force: bool = False) -> Exported:
         """Write the network as ONNX, with what numbers words and a program that needs onnxruntime and NumPy alone.
@@ -359,6 +365,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
     def _fitted(self) -> Network:
         check_is_fitted(self, "network_")
+        self._refuse_changed()
         network: Network = self.network_
         return network
 

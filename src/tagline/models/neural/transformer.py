@@ -141,6 +141,9 @@ class TransformerCRF(FolderModel, NeuralTagger):
     """
 
     kind: ClassVar[str] = "transformer"
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("encoder", "pooling", "max_length", "stride", "head", "scheme", "label_weights"),
+    )
 
     def __init__(
         self,

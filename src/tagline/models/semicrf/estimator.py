@@ -88,6 +88,10 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     explains: ClassVar[bool] = True
     finds_spans: ClassVar[bool] = True
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction")
+    _TRAINED: ClassVar[Sequence[str]] = (
+        *("features", "segment_features", "max_length", "scheme", "c1", "c2", "label_weights"),
+        *("min_frequency", "min_segment_frequency"),
+    )
     _questions: ClassVar[Questions] = SegmentQuestions()
     parameters_: Parameters
     training_log_: Sequence[Pass]
@@ -189,9 +193,11 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         """Take over what was learned, and how."""
         self.parameters_, self._extraction = fitted.parameters, fitted.extraction
         self.training_, self.training_log_ = fitted.training, fitted.history
+        self._keep_trained()
 
     def _fitted(self) -> Parameters:
         check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
 
     @property

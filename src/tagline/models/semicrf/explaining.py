@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from tagline.chain import segments
-from tagline.chain.segments import Segmentation
-from tagline.chain.segments.types import listed
+from tagline.chain.segments.rivals import Segment, SegmentStretch, segment_rivals
 from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling
 from tagline.models.semicrf.parameters import Numbered, Parameters
 from tagline.models.semicrf.questions import SegmentQuestions, TaggedSegments
@@ -33,21 +30,20 @@ def explain_segments(
     """
     if not tokens:
         return Explanation(())
-    ask, terms = SegmentQuestions(), _Terms(parameters, numbered)
-    best = segments.viterbi(block.chain)
+    terms, best = _Terms(parameters, numbered), segments.viterbi(block.chain)
     mine = block.written(best.labels, best.begins)
 
-    def rival(t: int) -> Rival | None:
-        allowed = np.ones((len(tokens), len(parameters.labels)), bool)
-        allowed[t, mine[t]] = False
-        bound = ask.constrain(block, allowed)
-        if not np.isfinite(ask.log_partition(bound, allow_no_path=True)[0]):
-            return None
-        other = segments.viterbi(bound.chain)
-        tags = block.written(other.labels, other.begins)
-        return int(tags[t]), terms.differences((best, mine), (other, tags))
+    def others() -> Iterator[Rival | None]:
+        for t, stretch in enumerate(segment_rivals(block.chain, best, block.tags.roles, mine)):
+            if stretch is None:
+                yield None
+                continue
+            tags = block.tags.written(stretch.rival)
+            label = tags[t - stretch.tokens.start]
+            yield Rival(label, terms.differences(stretch, mine, tags), stretch.tokens, stretch.whole, stretch.margin)
 
-    return explain_labelling(mine, ask.marginals(block).nodes, parameters.labels, tokens, rival)
+    nodes = SegmentQuestions().marginals(block).nodes
+    return explain_labelling(mine, nodes, parameters.labels, tokens, others())
 
 
 class _Terms:
@@ -56,12 +52,16 @@ class _Terms:
     def __init__(self, parameters: Parameters, numbered: Numbered) -> None:
         self.p, self.numbered = parameters, numbered
 
-    def differences(
-        self, mine: tuple[Segmentation, IntArray], other: tuple[Segmentation, IntArray]
-    ) -> Iterator[Contribution]:
-        """The terms of two segmentations, each with its tags ``[T]``, that may differ."""
+    def differences(self, stretch: SegmentStretch, mine: IntArray, tags: Sequence[int]) -> Iterator[Contribution]:
+        """The terms of two segmentations that may differ.
+
+        Arguments:
+            mine: ``[T]``, the tags of the best segmentation.
+            tags: those of the rival, of the tokens of the stretch.
+        """
         p, attributes = self.p, self.numbered.states
-        for n, (a, b) in enumerate(zip(mine[1].tolist(), other[1].tolist(), strict=True)):
+        for n, b in zip(stretch.tokens, tags, strict=True):
+            a = int(mine[n])
             if a == b:
                 continue
             here = (p.labels[a],), (p.labels[b],)
@@ -72,20 +72,26 @@ class _Terms:
                 amounts[p.states[int(attributes.ids[k])]] += value * float(row[a] - row[b])  # type: ignore[assignment]
             for name, amount in amounts.items():
                 yield Contribution("state", name, n, *here, amount)
-        ours, theirs = self._whole(mine[0]), self._whole(other[0])
+        ours, theirs = (self._whole(way, stretch.before, len(mine)) for way in (stretch.best, stretch.rival))
         for term in {**ours, **theirs}:
             name, n, label = term
             sides = tuple((label,) if term in side else () for side in (ours, theirs))
             yield Contribution("segment", name, n, sides[0], sides[1], ours.get(term, 0.0) - theirs.get(term, 0.0))
 
-    def _whole(self, way: Segmentation) -> dict[Term, float]:
-        """What whole segments, and the steps between them, add to the score of a segmentation."""
+    def _whole(self, way: Sequence[Segment], before: int | None, T: int) -> dict[Term, float]:
+        """What segments, and the steps to them, add to the score of a segmentation.
+
+        Arguments:
+            way: the segments, neighbours.
+            before: the label of the segment before them: −1 where the sentence begins, None where it is left out.
+            T: tokens of the sentence.
+        """
         p, t, out = self.p, self.p.tables, {}
-        before = -1
-        for first, last, label in listed(way.labels, way.begins):
+        for first, last, label in way:
             name, size, n = p.tags.types[label], last - first, last - 1
-            step = f"start:{name}" if before < 0 else f"transition:{p.tags.types[before]} → {name}"
-            out[step, first, name] = float(t.start[label] if before < 0 else t.transitions[before, label])
+            if before is not None:
+                step = f"start:{name}" if before < 0 else f"transition:{p.tags.types[before]} → {name}"
+                out[step, first, name] = float(t.start[label] if before < 0 else t.transitions[before, label])
             before = label
             out[f"length:{size}", n, name] = float(t.length[size - 1, label])
             if self.numbered.seen is not None:
@@ -95,7 +101,7 @@ class _Terms:
                 )
             for number in self._attributes(n, size - 1):
                 out[p.names.names[number], n, name] = float(t.segments[number, label])
-            if last == len(way.labels):
+            if last == T:
                 out[f"end:{name}", n, name] = float(t.end[label])
         return out
 

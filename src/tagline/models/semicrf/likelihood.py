@@ -187,9 +187,8 @@ class _Sums:
         self, scores: Float64Array, tables: Tables, offsets: IntArray, weights: Float64Array | None, sign: float
     ) -> Float64Array:
         """Add sign · log Z to the value and sign · expected counts to the sums; return those of segments."""
-        assert compiled.core is not None
         segments, transitions, start, end, log_z = call_core(
-            compiled.core.segment_counts,
+            compiled.require().segment_counts,
             scores,
             tables.transitions,
             tables.start,

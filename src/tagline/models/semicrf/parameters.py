@@ -159,9 +159,7 @@ class Numbered:
 
 def row_sums(offsets: IntArray, ids: NDArray[np.int32], values: Any, table: Float64Array) -> Float64Array:
     """Sum the rows of a table that ids name, in each of the rows that offsets make."""
-    compiled.require()
-    assert compiled.core is not None
-    sums: Float64Array = compiled.core.row_sums(offsets, ids, values, np.ascontiguousarray(table))
+    sums: Float64Array = compiled.require().row_sums(offsets, ids, values, np.ascontiguousarray(table))
     return sums
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.chain import segments
+from tagline.chain.memory import memory
 from tagline.chain.segments import SegmentChain
+from tagline.chain.segments.dispatch import log_counts
 from tagline.errors import InputError
 from tagline.models.entities import FoundSpans, Reading
 from tagline.models.questions import Questions
-from tagline.models.ranking import memory
 from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import offsets_of
 from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
@@ -119,12 +120,7 @@ class SegmentQuestions(Questions):
 
     def log_counts(self, scored: TaggedSegments) -> Float64Array:
         """Compute the logarithm of the number of legal segmentations of each sentence, ``[B]``."""
-        chain = scored.chain
-        scores, transitions, start, end = (
-            np.where(np.isneginf(part), part, 0.0) for part in (chain.scores, chain.transitions, chain.start, chain.end)
-        )
-        legal = SegmentChain(scores, transitions, start, end, chain.offsets)
-        return segments.log_partition(legal, allow_no_path=True)
+        return log_counts(scored.chain)
 
 
 @dataclass(frozen=True, eq=False)

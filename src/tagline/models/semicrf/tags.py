@@ -99,6 +99,15 @@ class SegmentTags:
         role = np.where(begins, np.where(ends, 0, 1), np.where(ends, 3, 2))
         return np.asarray(self.roles[role, labels])
 
+    def written(self, segments: Iterable[tuple[int, int, int]]) -> list[int]:
+        """Write neighbouring segments (first token, token after the last, label) as the tags of their tokens."""
+        out: list[int] = []
+        for first, last, label in segments:
+            single, opening, inner, closing = self.roles[:, label].tolist()
+            size = last - first
+            out += [single] if size == 1 else [opening, *[inner] * (size - 2), closing]
+        return out
+
     def segment_scores(self, emissions: Float64Array, max_length: int) -> Float64Array:
         """Add up the scores of tags ``[N, K]`` over the tokens of each segment: ``[N, D, L]``."""
         N, D, S = len(emissions), max_length, self.spans

@@ -13,13 +13,11 @@ can be asked about it; `TrigramTagger` itself answers faster, by recursions over
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.models.explanations import Contribution, Explanation, explain_chain
 from tagline.models.trigram.parameters import CandidateLists, TrigramParameters
 from tagline.types import Chain, IntArray
 
@@ -66,29 +64,3 @@ def pair_chain(parameters: TrigramParameters, lists: CandidateLists, words: NDAr
     first = pairs[:, 0] == S
     start = np.where(first, table[rows[S, S]][pairs[:, 1]], -np.inf)
     return PairChain((emissions, transitions, start, following[:, S]), pairs, len(p.labels))
-
-
-def explain_pairs(parameters: TrigramParameters, chain: PairChain, tokens: Sequence[str]) -> Explanation:
-    """Explain the best labelling: log P(word | state) of each token, log p of each trigram."""
-    names, S = parameters.names, parameters.counts.num_states
-
-    def trigram(labels: IntArray, n: int) -> tuple[str, ...]:
-        """The labels of a trigram that ends at token n, without the boundary."""
-        states = [*chain.pairs[labels[n - 1]].tolist(), int(chain.pairs[labels[n], 1])]
-        return tuple(names[state] for state in states if state != S)
-
-    def differences(mine: IntArray, other: IntArray) -> Iterator[Contribution]:
-        last = len(tokens) - 1
-        for n in range(len(tokens)):
-            a, b = int(mine[n]), int(other[n])
-            here = (names[chain.pairs[a, 1]],), (names[chain.pairs[b, 1]],)
-            yield Contribution("state", tokens[n], n, *here, float(chain.emissions[n, a] - chain.emissions[n, b]))
-            if n == 0:
-                yield Contribution("start", "", n, *here, float(chain.start[a] - chain.start[b]))
-            else:
-                amount = chain.transitions[mine[n - 1], a] - chain.transitions[other[n - 1], b]
-                yield Contribution("transition", "", n, trigram(mine, n), trigram(other, n), float(amount))
-            if n == last:
-                yield Contribution("end", "", n, *here, float(chain.end[a] - chain.end[b]))
-
-    return explain_chain(chain, parameters.labels, tokens, differences, chain.labels)

@@ -30,7 +30,8 @@ from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
 from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
-from tagline.models.trigram.chains import PairChain, explain_pairs, pair_chain
+from tagline.models.trigram.chains import PairChain, pair_chain
+from tagline.models.trigram.explaining import CandidateScores, explain_trigrams
 from tagline.models.trigram.file import SavedTrigrams, pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
 from tagline.models.trigram.parameters import (
@@ -96,6 +97,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     explains: ClassVar[bool] = True
     finds_spans: ClassVar[bool] = False
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
+    _TRAINED: ClassVar[Sequence[str]] = ("capitals", "rare", "longest_ending", "ratio")
     parameters_: TrigramParameters
     training_: TrainingFacts
     training_log_: ClassVar[tuple[()]] = ()
@@ -148,14 +150,9 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         self, counts: TaggedCounts, labels: Sequence[str], sentences: int, begun: float, X: Any, y: Any
     ) -> TrigramTagger:
         """Take over what counts show."""
-        self.parameters_ = learn(
-            counts,
-            labels,
-            rare=self.rare,
-            longest=min(int(self.longest_ending), LONGEST_ENDING),
-            ratio=float(self.ratio),
-        )
-        self.training_ = TrainingFacts(sentences, 1, reason="counted")
+        longest = min(int(self.longest_ending), LONGEST_ENDING)
+        parameters = learn(counts, labels, rare=self.rare, longest=longest, ratio=float(self.ratio))
+        self._become(parameters, TrainingFacts(sentences, 1, reason="counted"))
         done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
         told(self.callbacks, TrainingState.of(done, self._copied))
         self._record(X, y)
@@ -191,7 +188,13 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _fitted(self) -> TrigramParameters:
         check_is_fitted(self, "parameters_")
+        self._refuse_changed()
         return self.parameters_
+
+    def _become(self, parameters: TrigramParameters, training: TrainingFacts) -> None:
+        """Take over what was learned."""
+        self.parameters_, self.training_ = parameters, training
+        self._keep_trained()
 
     def predict(self, X: Any, *, known: Any = None) -> list[list[str]]:  # type: ignore[override]
         """Return the most probable tags of each sentence.
@@ -256,9 +259,11 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             sentence: one, as in X.
             known: labels of this sentence that are known.
         """
-        X = as_sentences([sentence])
-        chain = next(self.chains(X, known=None if known is None else [known]))
-        return explain_pairs(self._fitted(), chain, tokens_as_corpus(X).tokens[0])
+        p, X = self._fitted(), as_sentences([sentence])
+        asked = self._question(X, None if known is None else [known])
+        states, _ = p.trigrams.best(*asked.arguments)
+        scores = CandidateScores(p, asked.lists, asked.words)
+        return explain_trigrams(p, scores, states, self._nodes(asked)[0], tokens_as_corpus(X).tokens[0])
 
     def marginal_arrays(self, X: Any, *, known: Any = None) -> list[NDArray[Any]]:  # type: ignore[override]
         """Return for each sentence the probabilities ``[T, L]``, tags in the order of `labels_`."""
@@ -348,7 +353,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         saved = unpack(file)
         out = cls()
         out._set(saved.settings)
-        out.parameters_, out.training_ = saved.parameters, saved.training
+        out._become(saved.parameters, saved.training)
         return out
 
     def _packed(self) -> Packed:
@@ -356,7 +361,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _take(self, file: ModelFile) -> None:
         saved = unpack(file)
-        self.parameters_, self.training_ = saved.parameters, saved.training
+        self._become(saved.parameters, saved.training)
 
 
 def _used(column: Column) -> tuple[list[str], IntArray]:

@@ -40,7 +40,7 @@ class CandidateLists:
 
     def core(self, num_states: int) -> Any:
         """Give them to the compiled core."""
-        return _core().Candidates(self.offsets, self.states, self.scores, num_states)
+        return compiled.require().Candidates(self.offsets, self.states, self.scores, num_states)
 
 
 LONGEST_ENDING = 2**31 - 1  # characters
@@ -78,7 +78,7 @@ class TrigramParameters:
     @cached_property
     def trigrams(self) -> Any:
         """Log p(c | a, b) in the compiled core."""
-        return _core().Trigrams(*self.log_table)
+        return compiled.require().Trigrams(*self.log_table)
 
     @cached_property
     def lists(self) -> Any:
@@ -88,7 +88,7 @@ class TrigramParameters:
     @cached_property
     def lexicon(self) -> Any:
         """Words and endings in the compiled core."""
-        return _core().Lexicon(self.words.parts, *(names.parts for names in self.endings), self.longest)
+        return compiled.require().Lexicon(self.words.parts, *(names.parts for names in self.endings), self.longest)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -227,8 +227,3 @@ def _candidates(
     shifts = np.concatenate([shift, np.repeat([0, high, 0, high], [*sizes, 1, 1])])
     states = lists.labels + np.repeat(shifts, np.diff(lists.offsets))
     return CandidateLists(lists.offsets, states.astype(np.int32), np.log(lists.shares).astype(np.float32))
-
-
-def _core() -> Any:
-    compiled.require()
-    return compiled.core

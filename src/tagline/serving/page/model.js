@@ -53,7 +53,7 @@ function heatCell(x, most, title) {
   if (x === null) return make("td", { class: "forbidden", title }, make("span", { class: "quiet" }, "×"));
   const cell = make("td", { title }, x.toFixed(1).replace("-", "−"));
   const share = Math.round(55 * Math.min(1, Math.abs(x) / most));
-  cell.style.background = `color-mix(in srgb, var(${x >= 0 ? "--c0" : "--c1"}) ${share + (share ? 40 : 0)}%, transparent)`;
+  cell.style.background = `color-mix(in srgb, var(${x >= 0 ? "--more" : "--less"}) ${share + (share ? 40 : 0)}%, transparent)`;
   return cell;
 }
 

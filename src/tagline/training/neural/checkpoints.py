@@ -15,7 +15,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from tagline.training.neural.journal import Epoch
 from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Steps, Totals
-from tagline.training.running.checkpoints import DAMAGED, KIND, check_facts, opened, read_number, written
+from tagline.training.running.checkpoints import DAMAGED, KIND, check_facts, entries_of, opened, written
 from tagline.types import IntArray
 
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -154,20 +154,10 @@ def _standing(file: ModelFile, facts: Mapping[str, Any], module: Module) -> Stan
 
 def _history(file: ModelFile, count: int) -> list[Epoch]:
     """The epochs that are done, one after the other."""
-    types = get_type_hints(Epoch)
-    history: list[Epoch] = []
-    try:
-        for row in file.setting("history", list):
-            entries = {name: read_number(value) for name, value in row.items()}
-            for name, value in entries.items():
-                if not isinstance(value, types[name]):
-                    raise TypeError(f"{name} {value!r:.60}")
-            history.append(Epoch(**entries))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{file.source}: expected epochs in the history, got: {error!s:.200}; {DAMAGED}") from None
-    if [epoch.number for epoch in history] != list(range(1, count + 1)):
-        raise _damaged(file, f"{count} epochs in the history, in order", f"{len(history)}")
-    return history
+    rows = file.setting("history", list)
+    if not all(isinstance(row, dict) for row in rows) or len(rows) != count:
+        raise _damaged(file, f"{count} epochs in the history", f"{len(rows)} entries")
+    return list(entries_of(Epoch, rows, file.source))
 
 
 def _counted(file: ModelFile, number: int, what: str, least: int = 0, most: int = 2**62) -> int:

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
+from tagline.errors import StorageError
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import as_weights
-from tagline.training.running.checkpoints import State, restored_generator
+from tagline.training.running.checkpoints import DAMAGED, State, restored_generator
 from tagline.types import Float64Array
 
 PASSES = 100
+LARGEST = 1e100  # weights of a checkpoint, whose sums are finite then
 
 
 def learn(
@@ -63,8 +65,8 @@ class _Lessons:
     def __init__(
         self, likelihood: Likelihood, rule: str, averaged: bool, seed: int, settings: Mapping[str, Any]
     ) -> None:
-        assert compiled.core is not None
-        kind = compiled.core.Online32 if likelihood.precision == "float32" else compiled.core.Online64
+        core = compiled.require()
+        kind = core.Online32 if likelihood.precision == "float32" else core.Online64
         self.core: Any = kind(likelihood.core, rule, **settings)
         self.B, self.size, self.averaged = likelihood.num_sentences, likelihood.size, averaged
         self.random = np.random.default_rng(seed)
@@ -89,5 +91,8 @@ class _Lessons:
 
     def restore(self, state: State, weights: Float64Array) -> None:
         restored_generator(self.random, state, "random")
-        self.core.restore(state.array("values", np.float64, 3, self.size), state.value("seen", float))
+        values = state.array("values", np.float64, 3, self.size, finite=True)
+        if np.abs(values).max(initial=0) > LARGEST:
+            raise StorageError(f"{state.source}: values has numbers beyond {LARGEST:g}; {DAMAGED}")
+        self.core.restore(values, state.value("seen", float))
         self.passed, self.wrong = state.value("passed", int), state.value("wrong", int)

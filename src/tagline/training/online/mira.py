@@ -58,8 +58,7 @@ def mira(
         passes: at most.
         report: called after each.
     """
-    assert compiled.core is not None
-    learner = compiled.core.Mira(likelihood.core, c)
+    learner = compiled.require().Mira(likelihood.core, c)
     right = np.zeros(likelihood.num_sentences, np.int64)
     quiet = 0
     weights: Float64Array = np.asarray(learner.weights())

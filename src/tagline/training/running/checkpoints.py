@@ -14,9 +14,9 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,6 +24,8 @@ from numpy.typing import DTypeLike, NDArray
 from tagline.errors import InputError, StorageError
 from tagline.storage import ModelFile, Path, read, write
 from tagline.training.checks import check_number
+from tagline.training.running.callbacks import Progress
+from tagline.writing import check_writable
 
 logger = logging.getLogger("tagline.training")
 
@@ -63,11 +65,21 @@ class State:
         value = self.values.get(name)
         if kind is float and value in ("nan", "inf", "-inf"):
             return float(value)
-        return ModelFile(self.values, {}, source=self.source).setting(name, kind)
+        value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
+        if not _is_sized(value):
+            raise StorageError(f"{self.source}: {name} is out of range: {value!r:.60}; {DAMAGED}")
+        return value
 
-    def array(self, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
-        """Return a copy of an array that must be there, with this dtype and shape (None: any length)."""
-        return ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
+    def array(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = False) -> NDArray[Any]:
+        """Return a copy of an array that must be there, with this dtype and shape (None: any length).
+
+        Arguments:
+            finite: whether all its numbers must be finite.
+        """
+        array = ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
+        if finite and not np.isfinite(array).all():
+            raise StorageError(f"{self.source}: {name} has numbers that are not finite; {DAMAGED}")
+        return array
 
     def part(self, name: str) -> State:
         """Return the state that `joined` put in under a name."""
@@ -81,6 +93,9 @@ class State:
         """Return this state with another in it, under a name."""
         arrays = {f"{name}/{key}": array for key, array in other.arrays.items()}
         return State({**self.values, name: other.values}, {**self.arrays, **arrays}, self.source)
+
+
+Entry = TypeVar("Entry", bound=Progress)
 
 
 class Stateful(Protocol):
@@ -103,9 +118,8 @@ class Checkpoint:
         resume: go on from the file; from the start where there is none yet.
         clock: seconds, for tests.
 
-    A file that is not there, or is no checkpoint, or is one of other facts, is an error at once: no pass is lost to it.
-    Where the first write fails, that is an error, too; a later one only warns, for a full disk must not cost what was
-    learned.
+    A file that is no checkpoint, or is one of other facts, and a place that cannot be written, are errors at once: no
+    pass is lost to them. A write that fails later only warns, for a full disk must not cost what was learned.
 
     Attributes:
         state: what to go on from; None where a run begins.
@@ -129,6 +143,7 @@ class Checkpoint:
         if path is None:
             return
         if resume and os.path.exists(path):
+            check_writable(path)
             self.state = _load(path, self.facts)
         else:
             check_place(path)
@@ -148,8 +163,6 @@ class Checkpoint:
         try:
             write(self.path, {"model": KIND, "facts": self.facts, "state": written(state.values)}, state.arrays)
         except StorageError as error:
-            if self._written is None:
-                raise
             logger.warning("%s; training goes on without it", error)
         self._written = self.clock()
 
@@ -162,7 +175,8 @@ def check_run(checkpoint: Path | None, resume: bool, save_every: float = SECONDS
 
 
 def check_place(path: Path) -> None:
-    """Raise where a file that is no checkpoint would be overwritten."""
+    """Raise where nothing can be written, or a file that is no checkpoint would be overwritten."""
+    check_writable(path)
     with contextlib.suppress(StorageError):
         if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
             return
@@ -225,9 +239,38 @@ def written(value: Any) -> Any:
     return value
 
 
+def _is_sized(value: Any) -> bool:
+    """Whether an integer is one that arrays and the core can hold."""
+    return not isinstance(value, int) or abs(value) < 2**62
+
+
 def read_number(value: Any) -> Any:
     """Return a value that `written` wrote: a string is a number that is not finite."""
     return float(value) if isinstance(value, str) else value
+
+
+def entries_of(kind: type[Entry], rows: Iterable[Mapping[str, Any]], source: str) -> tuple[Entry, ...]:
+    """Return the entries of a history; a value that is not of its field's type is an error.
+
+    Arguments:
+        kind: of an entry, a dataclass that is a `Progress`.
+        rows: the values of its fields by name, as `written` wrote them.
+        source: the file they come from, for messages.
+    """
+    types = get_type_hints(kind)
+    entries: list[Entry] = []
+    try:
+        for row in rows:
+            values = {name: read_number(value) for name, value in row.items()}
+            for name, value in values.items():
+                if isinstance(value, bool) or not isinstance(value, types[name]) or not _is_sized(value):
+                    raise TypeError(f"{name} {value!r:.60}")
+            entries.append(kind(**values))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{source}: expected numbers in the history, got: {error!s:.200}; {DAMAGED}") from None
+    if [entry.number for entry in entries] != list(range(1, len(entries) + 1)):
+        raise StorageError(f"{source}: expected {kind.plural} numbered 1, 2, … in the history, got others; {DAMAGED}")
+    return tuple(entries)
 
 
 def restored_generator(random: np.random.Generator, state: State, name: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tagline.errors import StorageError
 from tagline.training.passes import Pass, Point
-from tagline.training.running.checkpoints import DAMAGED, State, read_number
+from tagline.training.running.checkpoints import DAMAGED, State, entries_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +74,16 @@ def history_state(history: Sequence[Pass]) -> dict[str, list[Any]]:
 
 def history_of(state: State) -> tuple[Pass, ...]:
     """Return the passes that `history_state` made columns of."""
-    columns = state.value("history", dict)
-    try:
-        unknown = [None] * len(columns["iteration"])  # a gap, in a checkpoint of an older version
-        columns = {"gap": unknown, **columns}
-        rows = list(zip(*[columns[entry.name] for entry in fields(Pass)], strict=True))
-        numbers = [[read_number(value) for value in row] for row in rows]
-        if odd := [value for row in numbers for value in row if value is not None and type(value) not in (int, float)]:
-            raise TypeError(f"{odd[0]!r:.60}")
-        if [row[0] for row in numbers] != list(range(1, len(rows) + 1)):
-            raise ValueError("passes that are not numbered 1, 2, …")
-        return tuple(Pass(*row) for row in numbers)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{state.source}: expected passes in the history, got: {error!r:.100}; {DAMAGED}") from None
+    columns = dict(state.value("history", dict))
+    names = [entry.name for entry in fields(Pass)]
+    lengths = {len(column) for column in columns.values() if isinstance(column, list)}
+    if len(lengths) != 1 or not all(isinstance(column, list) for column in columns.values()):
+        raise StorageError(f"{state.source}: expected columns of one length in the history, got others; {DAMAGED}")
+    columns.setdefault("gap", [None] * lengths.pop())  # which a checkpoint of an older version does not have
+    if missing := [name for name in names if name not in columns]:
+        raise StorageError(f"{state.source}: expected {missing[0]} in the history, got none; {DAMAGED}")
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return entries_of(Pass, rows, state.source)
 
 
 def _point_state(point: Point) -> State:
@@ -95,9 +92,7 @@ def _point_state(point: Point) -> State:
 
 
 def _point(state: State, size: int) -> Point:
-    weights = state.array("weights", np.float64, size)
-    if not np.isfinite(weights).all():
-        raise StorageError(f"{state.source}: expected finite weights, got others; {DAMAGED}")
+    weights = state.array("weights", np.float64, size, finite=True)
     numbers = {name: state.value(name, float) for name in ("objective", "gradient_norm", "weight_norm")}
     counts = {name: state.value(name, int) for name in ("active", "evaluations")}
     step, gap = (None if state.values.get(name) is None else state.value(name, float) for name in ("step", "gap"))

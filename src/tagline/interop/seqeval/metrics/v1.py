@@ -22,13 +22,19 @@ def unique_labels(
     return sorted(Entities(y_true, scheme, suffix).unique_tags | Entities(y_pred, scheme, suffix).unique_tags)
 
 
+class LengthsError(InputError):
+    """Sentences of other lengths on one side, in seqeval's own three lines."""
+
+    one_line = False
+
+
 def check_consistent_length(y_true: list[list[str]], y_pred: list[list[str]]) -> None:
     """Refuse what is no list of lists, or not of the same lengths on both sides."""
     if {*map(type, y_true), *map(type, y_pred)} != {list}:
         raise TypeError("Found input variables without list of list.")
     lengths, others = [*map(len, y_true)], [*map(len, y_pred)]
     if lengths != others:
-        raise InputError(f"Found input variables with inconsistent numbers of samples:\n{lengths}\n{others}")
+        raise LengthsError(f"Found input variables with inconsistent numbers of samples:\n{lengths}\n{others}")
 
 
 def precision_recall_fscore_support(

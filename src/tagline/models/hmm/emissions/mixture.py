@@ -96,11 +96,6 @@ class Mixture(Emission):
             raise InputError(f"state {k}: {error}") from None
 
     @property
-    def num_components(self) -> int:
-        """M."""
-        return int(self.means.shape[1])
-
-    @property
     def num_dimensions(self) -> int:
         """D."""
         return int(self.means.shape[2])

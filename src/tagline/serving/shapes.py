@@ -1,0 +1,135 @@
+"""Parts of an answer as JSON, looked at with care: what answers may not be the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Part:
+    """A part of an answer, and where it is.
+
+    Arguments:
+        value: as JSON has it.
+        fail: makes the error from what is wrong.
+        place: such as ``results[0].sentences``.
+
+    >>> part = Part({"labels": ["O", 3]}, ValueError)
+    >>> [label.text for label in part["labels"].rows]
+    Traceback (most recent call last):
+    ValueError: labels[1] is 3, not a text
+    """
+
+    __slots__ = ("fail", "place", "value")
+
+    def __init__(self, value: Any, fail: Callable[[str], Exception], place: str = "") -> None:
+        self.value, self.fail, self.place = value, fail, place
+
+    def wrong(self, wanted: str) -> Exception:
+        """Return the error for a value that is something else."""
+        return self.fail(f"{self.place or 'the answer'} is {shown(self.value)}, not {wanted}")
+
+    def __contains__(self, name: str) -> bool:
+        """Whether an object has a member."""
+        return name in self.members
+
+    def __getitem__(self, name: str) -> Part:
+        """Return a member of an object."""
+        if name not in self.members:
+            raise self.fail(f"{self.place or 'the answer'} has no {name!r}")
+        return Part(self.value[name], self.fail, f"{self.place}.{name}" if self.place else name)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """An object, as it is."""
+        if not isinstance(self.value, dict):
+            raise self.wrong("an object")
+        return self.value
+
+    @property
+    def rows(self) -> list[Part]:
+        """The entries of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong("a list")
+        return [Part(value, self.fail, f"{self.place}[{n}]") for n, value in enumerate(self.value)]
+
+    @property
+    def one(self) -> Part:
+        """The only entry of a list."""
+        rows = self.rows
+        if len(rows) != 1:
+            raise self.fail(f"{self.place} has {len(rows)} entries, not 1")
+        return rows[0]
+
+    @property
+    def text(self) -> str:
+        """A text."""
+        if not isinstance(self.value, str):
+            raise self.wrong("a text")
+        return self.value
+
+    @property
+    def texts(self) -> list[str]:
+        """A list of texts."""
+        return [row.text for row in self.rows]
+
+    @property
+    def whole(self) -> int:
+        """A whole number, 0 or more."""
+        if type(self.value) is not int or self.value < 0:
+            raise self.wrong("a whole number")
+        return self.value
+
+    @property
+    def number(self) -> float:
+        """A number; null is what JSON has for one that is not finite."""
+        if self.value is None:
+            return float("nan")
+        if type(self.value) not in (int, float):
+            raise self.wrong("a number")
+        return float(self.value)
+
+    def numbers(self, count: int) -> list[float]:
+        """So many numbers."""
+        rows = self.rows
+        if len(rows) != count:
+            raise self.fail(f"{self.place} has {len(rows)} entries, not {count}")
+        return [row.number for row in rows]
+
+    @property
+    def flag(self) -> bool:
+        """Yes or no."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false")
+        return self.value
+
+    def within(self, start: Part, end: Part, size: int) -> tuple[int, int]:
+        """Return two places of something that is so long."""
+        first, last = start.whole, end.whole
+        if not first <= last <= size:
+            raise self.fail(f"{self.place} goes from {first} to {last}, beyond {size}")
+        return first, last
+
+
+def shown(value: Any) -> str:
+    """Write the beginning of a value in one line."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def parts_of(data: bytes, fail: Callable[[str], Exception]) -> Part:
+    """Read an answer."""
+    try:
+        return Part(json.loads(data), fail)
+    except (ValueError, RecursionError):
+        begin = " ".join(data[:200].decode(errors="replace").split())[:80]
+        raise fail(f"the answer is no JSON: {begin!r}") from None
+
+
+def lines_of(data: bytes, fail: Callable[[str], Exception]) -> Iterator[Part]:
+    """Read an answer that has an object in each line."""
+    for line in data.splitlines():
+        part = parts_of(line, fail)
+        _ = part.members
+        yield part
