@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import webbrowser
 from typing import Annotated
 
 from tagline.cli.arguments import option
@@ -78,6 +77,8 @@ def command(
     def announce(address: str) -> None:
         say(f"{address}  (Ctrl-C ends it)", err=True)
         if show:
+            import webbrowser
+
             webbrowser.open(address)
 
     raise SystemExit(serve(named_models(model), settings, host, port, log=log, announce=announce))
