@@ -70,12 +70,12 @@ class TaglineError(Exception):
     transitions: expected shape [2, 2] or [1, 2, 2] to match the emissions, got [1, 1]
     """
 
-    one_line: ClassVar[bool] = True
+    _one_line: ClassVar[bool] = True
     """Whether a line break in a message, which comes from what it quotes, is shown as an escape, too."""
 
     def __str__(self) -> str:
         text = visible(super().__str__())
-        return text.replace("\n", "\\n") if self.one_line else text
+        return text.replace("\n", "\\n") if self._one_line else text
 
 
 class InputError(TaglineError, ValueError):

@@ -264,10 +264,10 @@ STATES: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], Any], str]] =
     "an epoch before the first": (lambda config, arrays: config.update(epoch=0), "1 to 4 as the epoch, got 0"),
     "an epoch after the last": (lambda config, arrays: config.update(epoch=9), "1 to 4 as the epoch, got 9"),
     "a step of no epoch": (lambda config, arrays: config.update(step=-1), "0 to 3 as the step, got -1"),
-    "a short history": (lambda config, arrays: config.update(history=[]), "1 epochs in the history, in order, got 0"),
+    "a short history": (lambda config, arrays: config.update(history=[]), "1 epochs in the history, got 0"),
     "a loss that is a list": (
         lambda config, arrays: config["history"][0].update(loss=[1]),
-        "epochs in the history, got: loss",
+        "in the history, got: loss",
     ),
     "a best epoch to come": (lambda config, arrays: config["best"].update(epoch=7), "as the best epoch, got 7"),
     "updates below 0": (lambda config, arrays: config.update(updates=-9), "as updates of the mean, got -9"),

@@ -122,7 +122,8 @@ def rivals(lattice: Lattice, best: Sequence[int], groups: IntArray | None = None
 
 
 def _forward(lattice: Lattice) -> tuple[list[Float64Array], list[NDArray[np.integer]]]:
-    deltas, back = [lattice.opening()], [np.empty(0, np.int64)]
+    deltas = [lattice.opening()]
+    back: list[NDArray[np.integer]] = [np.empty(0, np.int64)]
     for t in range(1, len(lattice)):
         delta, before = lattice.into(t, deltas[-1])
         deltas.append(delta)

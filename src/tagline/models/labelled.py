@@ -336,7 +336,7 @@ def _broken_ends(labelled: LabelledTokens, ids: NDArray[Any], rules: Rules) -> B
     """Say of each token whether its known label may not end its sentence, which it does, ``[N]``."""
     last = np.zeros(len(ids) + 1, bool)
     last[labelled.offsets[1:]] = True  # one past the last token
-    return last[1:] & (ids >= 0) & ~rules.end[ids]
+    return np.asarray(last[1:] & (ids >= 0) & ~rules.end[ids])
 
 
 def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:

@@ -117,7 +117,7 @@ class SecondOrderScores:
     def __init__(self, scored: SecondOrderChain) -> None:
         self.chain, self.table, self.boundary = scored.chain, scored.triples, scored.num_labels
         self.emissions = self.chain.emissions.astype(np.float64)
-        self.candidates = [np.flatnonzero(row > -np.inf) for row in self.emissions]
+        self.candidates: Sequence[IntArray] = [np.flatnonzero(row > -np.inf) for row in self.emissions]
 
     @cached_property
     def _all(self) -> Float64Array:

@@ -37,9 +37,9 @@ def centred(chain: SegmentChain) -> tuple[SegmentChain, Float64Array]:
         near[:, d] = _kept(exact, scores[:, d])
     sums = np.concatenate([[0.0], np.cumsum(tokens)])[chain.offsets]
     tables = (chain.transitions, a), (chain.start, first), (chain.end, last)
-    parts = (_kept(table - most, table) for table, most in tables)
+    transitions, start, end = (_kept(table - most, table) for table, most in tables)
     total = np.where(chain.lengths > 0, np.diff(sums) + first + last - a, 0.0)
-    return SegmentChain(near, *parts, chain.offsets), total
+    return SegmentChain(near, transitions, start, end, chain.offsets), total
 
 
 def _tokens(best: Float64Array, chain: SegmentChain) -> Float64Array:

@@ -104,12 +104,13 @@ def viterbi(chain: SegmentChain) -> Segmentation:
     >>> segments.viterbi(chain).segments(chain.offsets)
     [[(0, 2, 0)]]
     """
-    return _answer(
+    best: Segmentation = _answer(
         chain,
         _backend().viterbi,
         lambda best: best.scores,
         lambda best, taken: replace(best, scores=best.scores + taken),
     )
+    return best
 
 
 def expected_counts(chain: SegmentChain) -> SegmentCounts:
@@ -120,12 +121,13 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
     ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
     """
-    return _answer(
+    counts: SegmentCounts = _answer(
         chain,
         _backend().expected_counts,
         lambda counts: counts.log_z,
         lambda counts, taken: replace(counts, log_z=counts.log_z + taken),
     )
+    return counts
 
 
 def marginals(chain: SegmentChain) -> SegmentMarginals:

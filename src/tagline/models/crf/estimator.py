@@ -266,7 +266,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
         inputs = staged_inputs(self, documents, documents_dev)
         dev = None
-        if check_dev(X_dev, y_dev, self.patience):
+        if check_dev(X_dev, y_dev, self.patience, edges_dev=edges_dev, documents_dev=documents_dev):
             seen, sizes = with_stage(staged, X_dev, documents_dev)
             dev = Sentences(seen, y_dev, as_sentences(edges_dev), sizes)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None

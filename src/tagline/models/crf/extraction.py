@@ -95,6 +95,7 @@ class Extraction:
 
     def build(self, X: Any, edges: Any = None, min_frequency: float = 0) -> Expanded:
         """Number the attributes of sentences and keep their names."""
+        self.refuse_edges(edges)
         if self.looking is not None:
             least = min(max(1, math.ceil(min_frequency)), MOST_COUNT)
             corpus = self.corpus(X)
@@ -122,6 +123,14 @@ class Extraction:
         if self.looking is None or vectors is None:
             return expanded
         return add_vectors(expanded, self.looking.vector_lines, vectors, corpus, known)
+
+    def refuse_edges(self, edges: Any) -> None:
+        """Raise where edge attributes are given beside a template, which has its own."""
+        if edges is not None and self.looking is not None:
+            raise InputError(
+                "edges: a template makes edge attributes itself, by its B lines; give edges beside features of your "
+                "own alone"
+            )
 
     def refuse_mentions(self, what: str) -> None:
         """Raise where the template looks at other mentions of words, and documents are not known."""

@@ -173,6 +173,7 @@ class CRFTagger(ChainModel):
     def _score(self, X: Any, edges: Any) -> Iterator[Chain]:
         """Score sentences that have what their documents say of words."""
         p, dictionary = self._fitted(), self._extraction.dictionary
+        self._extraction.refuse_edges(edges)
         if self._words is None or _is_empty(X):
             chains = feature_chains(self._scorer, self._look_up(X, edges))
         else:

@@ -93,6 +93,8 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
     if teacher is None:
         if unlabelled is not None:
             raise InputError("unlabelled: expected a teacher to label them, got none; pass teacher=")
+        if weight != 1.0:
+            raise InputError(f"teacher_weight: there is no teacher that {shown_value(weight)} weighs; pass teacher=")
         return
     if crf.local:
         raise InputError(f"teacher: expected None for {type(crf).__name__}, got one; a CRF learns from label pairs")

@@ -223,6 +223,8 @@ class HMMAnswers(ChainModel):
         """The names of states that should be there, and of those that are predicted."""
         p = self._fitted()
         X, y, inputs = self._without_tables(X, y, inputs)
+        if odd := sorted(inputs.keys() - {"lengths", "known"}):
+            raise TypeError(f"an HMM has no input {odd[0]!r}; expected lengths, groups or known")
         observed = self._observe(X, inputs.get("lengths"))
         states = read_states(X, y, observed.offsets)
         labelled = read_labels(X, y) if states is None else states.labelled

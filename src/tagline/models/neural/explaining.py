@@ -110,7 +110,7 @@ def _word_amounts(
                     amounts[t] += by_word[:, :T].double().sum(0).cpu().numpy()
     batch = reader.batch(np.zeros(1, np.int64), network.device)
     with torch.no_grad():
-        scores = tagger.head.emissions(tagger.encoder(batch))[0].double()  # type: ignore[operator]
+        scores = tagger.head.emissions(tagger.encoder(batch))[0].double()
     for t, stretch in enumerate(stretches):
         if stretch is not None:
             totals[t] = float(difference(scores, stretch))

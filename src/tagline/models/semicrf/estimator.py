@@ -266,7 +266,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
 
     # Sentences to segments.
 
-    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
+    def _scored(self, X: Any, *, known: Any = None) -> Iterator[Any]:  # type: ignore[override]
         X = as_sentences(X)
         blocks = self._blocks(X)
         if known is None:
@@ -288,13 +288,13 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         features = self._extraction.look_up(X, (p.states, None)).features
         return number(p, Features(corpus.offsets, features.states), reader)
 
-    def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[SegmentStates]:
+    def chains(self, X: Any, *, known: Any = None) -> Iterator[SegmentStates]:  # type: ignore[override]
         """Score sentences: a first-order chain over places in segments for each, with the same distribution.
 
         Arguments:
             X, known: as for `predict`.
         """
-        for block in self._scored(X, known=known, **inputs):
+        for block in self._scored(X, known=known):
             for b in range(block.num_sentences):
                 yield SegmentStates(block.chain, b, block.tags)
 

@@ -214,11 +214,18 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         states, _ = p.trigrams.best(*asked.arguments)
         return label_lists(states % len(p.labels), asked.offsets, p.labels)
 
-    def answer(
-        self, X: Any, *, marginals: bool = False, k_best: int = 0, known: Any = None, **others: Any
+    def answer(  # type: ignore[override]
+        self,
+        X: Any,
+        *,
+        marginals: bool = False,
+        spans: bool = False,
+        k_best: int = 0,
+        min_probability: float = 0.0,
+        known: Any = None,
     ) -> list[Answer]:
         """Answer several questions about sentences; see `ChainModel.answer`."""
-        if others.get("spans"):
+        if spans:
             self.predict_spans(X)
         check_asked(k_best)
         if not (marginals or k_best):
@@ -228,9 +235,11 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
         ranked: Any = self._ranked(asked, Ranks(k_best, "k_best")) if k_best else repeat(None)
         return list(map(Answer, self._best(asked), nodes, repeat(None), ranked))
 
-    def answer_arrays(self, X: Any, *, marginals: bool = False, known: Any = None, **others: Any) -> AnswerArrays:
+    def answer_arrays(  # type: ignore[override]
+        self, X: Any, *, marginals: bool = False, spans: bool = False, min_probability: float = 0.0, known: Any = None
+    ) -> AnswerArrays:
         """Answer about many sentences at once; see `ChainModel.answer_arrays`."""
-        if others.get("spans"):
+        if spans:
             self.predict_spans(X)
         if not marginals:
             return super().answer_arrays(X, known=known)

@@ -26,7 +26,7 @@ class CandidateScores:
         self.table, self.rows = parameters.log_table
         self.boundary = parameters.counts.num_states
         ranges = [slice(lists.offsets[word], lists.offsets[word + 1]) for word in words.tolist()]
-        self.candidates = [lists.states[entries].astype(np.int64) for entries in ranges]
+        self.candidates: Sequence[IntArray] = [lists.states[entries].astype(np.int64) for entries in ranges]
         self.words = [lists.scores[entries].astype(np.float64) for entries in ranges]
 
     def opening(self) -> Float64Array:
@@ -41,11 +41,11 @@ class CandidateScores:
     def triples(self, t: int, first: IntArray, before: IntArray) -> Float64Array:
         """Log p(c | a, b)."""
         rows = self.rows[first[:, None], before]
-        return self.table[rows[:, :, None], self.candidates[t]].astype(np.float64)
+        return np.asarray(self.table[rows[:, :, None], self.candidates[t]], np.float64)
 
     def closing(self, before: IntArray) -> Float64Array:
         """Log p(S | a, b)."""
-        return self.table[self.rows[before[:, None], self.candidates[-1]], self.boundary].astype(np.float64)
+        return np.asarray(self.table[self.rows[before[:, None], self.candidates[-1]], self.boundary], np.float64)
 
 
 def explain_trigrams(

@@ -25,7 +25,7 @@ def unique_labels(
 class LengthsError(InputError):
     """Sentences of other lengths on one side, in seqeval's own three lines."""
 
-    one_line = False
+    _one_line = False
 
 
 def check_consistent_length(y_true: list[list[str]], y_pred: list[list[str]]) -> None:
