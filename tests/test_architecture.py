@@ -41,6 +41,7 @@ LIBRARIES = {
     ),
     "ray": ("scale",),
     "rich": ("training", "cli"),
+    "click": ("cli",),
 }
 
 

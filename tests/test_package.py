@@ -105,7 +105,7 @@ def test_without_the_core_numpy_answers_after_one_warning(tmp_path: Path) -> Non
     command = "import sys; from tagline.cli import main; sys.argv[1:] = ['tag', '-m', 'x', 'y']; main()"
     cli = run(command, "-S", PYTHONPATH=f"{tmp_path}{os.pathsep}{packages}")
     assert cli.returncode == 1
-    assert "this needs the package rich; install it with: pip install rich" in cli.stderr
+    assert "this needs the package click; install it with: pip install click" in cli.stderr
 
 
 @pytest.mark.parametrize("variable", ["TAGLINE_CPU", "TAGLINE_THREADS", "TAGLINE_ENGINE"])

@@ -11,27 +11,23 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 from tagline.cli import foreign, language
-from tagline.cli.app import COMMANDS, PROGRAM, command_named
-from tagline.cli.arguments import Command, Parameter
-from tagline.cli.usage import call_of
+from tagline.cli.app import COMMANDS, Program, command_named
+from tagline.cli.arguments import Argument, Option
 
 WORDS = {
     "en": {
-        "Arguments": "Arguments",
-        "Options": "Options",
         "default": "Default: ",
         "required": "Required.",
         "repeated": "May be repeated.",
         "others": foreign.PANEL,
     },
     "zh": {
-        "Arguments": "参数",
-        "Options": "选项",
         "default": "默认：",
         "required": "必须给出。",
         "repeated": "可以重复。",
@@ -70,9 +66,11 @@ class Commands(Directive):
             language.use("en")
 
     def sections(self) -> Iterator[nodes.Node]:
-        yield from self.parameters(PROGRAM, "tagline")
-        for name in COMMANDS:
-            yield self.section(name, self.command(command_named(name), name))
+        program = Program()
+        with click.Context(program, info_name="tagline") as context:
+            yield from self.parameters(program)
+            for name in COMMANDS:
+                yield self.section(name, self.command(click.Context(command_named(name), context, name)))
         others = [self.section(name, self.tool(name)) for name in foreign.TOOLS]
         yield self.section("", others, title=self.words["others"], identifier="other-tools")
 
@@ -84,35 +82,34 @@ class Commands(Directive):
         self.state.document.note_explicit_target(section)
         return section
 
-    def command(self, command: Command, name: str) -> Iterator[nodes.Node]:
-        yield code(call_of(command))
-        yield from paragraphs(language.paragraphs(command.help))
-        yield from self.parameters(command, name)
+    def command(self, context: click.Context) -> Iterator[nodes.Node]:
+        command = context.command
+        yield code(" ".join([context.command_path, *command.collect_usage_pieces(context)]))
+        yield from paragraphs(command.help or "")
+        yield from self.parameters(command)
 
-    def parameters(self, command: Command, name: str) -> Iterator[nodes.Node]:
+    def parameters(self, command: click.Command) -> Iterator[nodes.Node]:
         """List the arguments, then the options by the panels in which ``--help`` shows them."""
-
-        def panel(parameter: Parameter) -> str:
-            usual = "Options" if parameter.flags else "Arguments"
-            return language.phrase(parameter.panel) or self.words[usual]
-
-        order = list(dict.fromkeys(map(panel, command.parameters)))
-        for title, parameters in groupby(sorted(command.parameters, key=lambda p: order.index(panel(p))), panel):
+        listed = [parameter for parameter in command.params if isinstance(parameter, Option | Argument)]
+        shown = [parameter for parameter in listed if parameter.opts != ["--help"]]
+        order = list(dict.fromkeys(parameter.panel for parameter in shown))
+        for title, parameters in groupby(sorted(shown, key=lambda p: order.index(p.panel)), lambda p: p.panel):
             yield nodes.rubric(text=title)
-            yield nodes.definition_list("", *(self.option(parameter, name) for parameter in parameters))
+            yield nodes.definition_list("", *(self.option(parameter, command.name) for parameter in parameters))
 
-    def option(self, parameter: Parameter, command: str) -> nodes.definition_list_item:
-        spellings = sorted([*parameter.flags, *parameter.off], key=lambda name: -len(name)) or [parameter.shown]
+    def option(self, parameter: Option | Argument, command: str) -> nodes.definition_list_item:
+        is_option = isinstance(parameter, Option)
+        spellings = sorted([*parameter.opts, *parameter.secondary_opts], key=lambda name: -len(name))
         term = nodes.term("", "", ids=[f"{command}-{parameter.name}".replace("_", "-")], classes=["option"])
-        for place, spelling in enumerate(spellings):
+        for place, spelling in enumerate(spellings if is_option else [parameter.human_readable_name]):
             term += [*([nodes.Text(", ")] if place else []), nodes.literal(text=spelling)]
-        if parameter.flags and parameter.shown:
-            term += [nodes.Text(" "), nodes.emphasis(text=parameter.shown)]
-        definition = nodes.definition("", *paragraphs_of_option(language.phrase(parameter.help)))
+        if is_option and parameter.metavar:
+            term += [nodes.Text(" "), nodes.emphasis(text=parameter.metavar)]
+        definition = nodes.definition("", *(nodes.paragraph(text=line) for line in (parameter.help or "").split("\n")))
         facts = nodes.paragraph(classes=["facts"])
         if parameter.required:
             facts += nodes.Text(self.words["required"])
-        elif parameter.default not in (None, False, ""):
+        elif parameter.expose_value and parameter.default not in (None, False, ""):
             facts += [nodes.Text(self.words["default"]), nodes.literal(text=str(parameter.default))]
         if facts.children:
             definition += facts
@@ -124,14 +121,6 @@ class Commands(Directive):
         yield code(help_of(name, ["-h"]))
         for part in SUBCOMMANDS.get(name, ()):
             yield code(help_of(name, [part, "-h"]))
-
-
-def paragraphs_of_option(text: str) -> list[nodes.Node]:
-    blocks = [" ".join(block.split()) for block in text.replace("\b", "").split("\n\n")]
-    lines = [line for block in text.split("\n\n") if block.startswith("\b") for line in block.strip("\b\n").split("\n")]
-    if lines:
-        blocks = [" ".join(block.split()) for block in text.split("\n\n") if not block.startswith("\b")] + lines
-    return [nodes.paragraph(text=block) for block in blocks if block]
 
 
 def help_of(name: str, arguments: list[str]) -> str:

@@ -14,8 +14,9 @@ from string import Formatter
 import pytest
 
 import tagline
-from tagline.cli.app import COMMANDS, PROGRAM, command_named, lists
-from tagline.cli.arguments import HELP
+from tagline.cli.app import COMMANDS, Program, command_named
+from tagline.cli.arguments import Argument, Option
+from tagline.cli.foreign import PANEL, TOOLS
 from tagline.cli.language import asked_for, wrapped
 from tagline.cli.language.tables import Table
 from tagline.cli.language.zh import TEXTS
@@ -29,13 +30,14 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 def test_every_help_text_has_a_translation() -> None:
-    texts = [HELP.help, *(title for title, _ in lists()), *(text for _, text in list(lists())[1][1])]
-    for command in (PROGRAM, *map(command_named, COMMANDS)):
-        paragraphs = command.help.split("\n\n")
+    texts = ["Commands", PANEL, *(text for _, _, text in TOOLS.values())]
+    for command in (Program(), *map(command_named, COMMANDS)):
+        paragraphs = str(command.help).split("\n\n")
         texts += [" ".join(paragraph.split()) for paragraph in paragraphs if not paragraph.startswith("\b")]
         texts += [line for paragraph in paragraphs for line in paragraph.split("\n") if re.fullmatch(r"\w+:", line)]
-        for parameter in command.parameters:
-            texts += [parameter.help, parameter.panel]
+        for parameter in command.params:
+            assert isinstance(parameter, Option | Argument)
+            texts += [str(parameter.help).replace("\n", "\n\n"), parameter.panel]
     texts += [kind.advice for kind in kinds().values()]
     assert len(texts) > 80
     missing = sorted({text for text in texts if text} - set(TEXTS))

@@ -6,10 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 
 import tagline as package
 from tagline.cli.app import COMMANDS, command_named
+from tagline.cli.arguments import Argument, Option
 from tagline.cli.overwriting import check_apart
 from tagline.errors import InputError, StorageError
 
@@ -98,8 +100,9 @@ def test_of_every_option_it_is_known_whether_it_names_files() -> None:
     undeclared = {
         f"{name}.{parameter.name}"
         for name in COMMANDS
-        for parameter in command_named(name).parameters
-        if parameter.type is str and not parameter.file and parameter.name not in no_files.split()
+        for parameter in command_named(name).params
+        if isinstance(parameter, Option | Argument) and parameter.type is click.STRING
+        if not parameter.declared.file and parameter.name not in no_files.split()
     }
     assert undeclared == {*only_read.split(), *makes_its_own.split()}
 

@@ -26,7 +26,7 @@ def main() -> None:
         if shell:
             from tagline.cli.completion import answer
 
-            return answer(shell, words)
+            sys.exit(answer(shell))
         from tagline.cli.app import run
 
         run(words)
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 # What commands need, and what pip installs for it; the base package has rich, but source files alone do not.
-_SOURCES = {"torch": "'tagline[torch]'", "rich": "rich"}
+_SOURCES = {"torch": "'tagline[torch]'", "rich": "rich", "click": "click"}
 _SOURCES |= dict.fromkeys(("transformers", "tokenizers"), "'tagline[transformers]'")
 
 

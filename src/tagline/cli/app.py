@@ -7,95 +7,139 @@ import logging
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
 
 import tagline
 from tagline.cli import foreign
-from tagline.cli.arguments import HELP, Command, UsageError, option, scan, unknown
+from tagline.cli.arguments import Command, at_once, command_of, files, option
+from tagline.cli.language import phrase
 from tagline.cli.speech import put, say
 from tagline.cli.usage import complain, show_help
 from tagline.errors import DataWarning
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = (
     *("train", "tag", "inspect", "explain", "export", "serve", "demo", "doctor", "info"),
     *("tune", "describe", "eval", "cluster", "convert-tags", "convert-model"),
 )
-A_WORD = re.compile("[^-].*")
+SHELLS = ("bash", "zsh", "fish")
 
 
-def program(
-    version: Annotated[bool, option("--version", help="Print the version and stop.")] = False,
-    install_completion: Annotated[
-        str | None,
-        option(
-            help="Let bash, zsh or fish complete commands and options; left out: $SHELL.",
-            metavar="[SHELL]",
-            alone=A_WORD,
-        ),
-    ] = None,
-    show_completion: Annotated[
-        str | None, option(help="Print what --install-completion writes.", metavar="[SHELL]", alone=A_WORD)
-    ] = None,
-) -> None:
+class Program(Command, click.Group):
     """Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs."""
-    if version:
-        say(f"tagline {tagline.__version__}")
-    elif install_completion is not None or show_completion is not None:
-        from tagline.cli import completion
 
-        if show_completion is not None:
-            put(completion.script_for(show_completion))
-        else:
-            for path in completion.install(install_completion or ""):
-                say(f"wrote {path}", err=True)
-            say("completion works in shells that are started from now on", err=True)
-    else:
-        return
-    raise SystemExit(0)
+    def __init__(self) -> None:
+        install = "Let bash, zsh or fish complete commands and options; left out: $SHELL."
+        show = "Print what --install-completion writes."
+        shell: dict[str, Any] = {"metavar": "[SHELL]", "alone": re.compile("[^-].*"), "values": SHELLS}
+        options = (
+            at_once(option("--version", help="Print the version and stop."), _show_version),
+            at_once(option("--install-completion", help=install, **shell), _install_completion),
+            at_once(option("--show-completion", help=show, **shell), _show_completion),
+        )
+        super().__init__(
+            "tagline",
+            params=options,
+            help=Program.__doc__ or "",
+            subcommand_metavar=phrase("COMMAND [ARGS]..."),
+            no_args_is_help=False,
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List our commands and those of other tools."""
+        return [*COMMANDS, *foreign.TOOLS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command that there is."""
+        return command_named(cmd_name) if cmd_name in self.list_commands(ctx) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or those with names like it."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = ", ".join(map(repr, get_close_matches(name, known)))
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {near}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, the commands, and those of other tools."""
+        super().format_options(ctx, formatter)
+        for title, names in (("Commands", COMMANDS), (foreign.PANEL, foreign.TOOLS)):
+            with formatter.section(phrase(title)):
+                formatter.write_dl([(name, command_named(name).get_short_help_str()) for name in names])
 
 
-PROGRAM = Command("tagline", program)
+class Tool(click.Command):
+    """A command of another tool, which reads its words itself."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, short_help=phrase(foreign.TOOLS[name][2]), add_help_option=False)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave words as they are."""
+        ctx.args = args
+        return args
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Let names of files be completed."""
+        return files(ctx, self, incomplete)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command."""
+        raise SystemExit(foreign.run(str(self.name), ctx.args))
 
 
-def command_named(name: str) -> Command:
-    """Return a command; those of models that were registered have their options in it."""
-    if name not in COMMANDS:
-        raise unknown("command", name, (*COMMANDS, *foreign.TOOLS))
+def command_named(name: str) -> click.Command:
+    """Import a command, ours or another tool's; those of models that were registered have their options in it."""
+    if name in foreign.TOOLS:
+        return Tool(name)
     module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
-    return Command(f"tagline {name}", module.make() if hasattr(module, "make") else module.command)
+    return command_of(name, module.make() if hasattr(module, "make") else module.command)
 
 
-def lists() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """List the commands and those of other tools, with what each does."""
-    yield "Commands", [(name, command_named(name).help) for name in COMMANDS]
-    yield foreign.PANEL, [(name, text) for name, (_, _, text) in foreign.TOOLS.items()]
+def _show_version(_: click.Context, __: bool) -> None:
+    say(f"tagline {tagline.__version__}")
+
+
+def _install_completion(_: click.Context, shell: str) -> None:
+    from tagline.cli.completion import install
+
+    for path in install(shell):
+        say(f"wrote {path}", err=True)
+    say("completion works in shells that are started from now on", err=True)
+
+
+def _show_completion(_: click.Context, shell: str) -> None:
+    from tagline.cli.completion import script_for
+
+    put(script_for(shell))
 
 
 def run(words: Sequence[str]) -> None:
-    """Do what words say: run a command, or show help; words that cannot be meant end it with exit code 2."""
+    """Run a command, or show help; words that cannot be meant end it with exit code 2."""
     prepare()
-    command = PROGRAM
+    program = Program()
     try:
-        if not words:
-            show_help(PROGRAM, lists())
-            raise SystemExit(2)
-        _, rest = scan([*PROGRAM.parameters, HELP], words, until_word=True)
-        if not PROGRAM.run(words[: len(words) - len(rest)]):
-            show_help(PROGRAM, lists())
-            return
-        if not rest:
-            raise UsageError("Missing command.")
-        name, *own = rest
-        if name in foreign.TOOLS:
-            raise SystemExit(foreign.run(name, own))
-        command = command_named(name)
-        if not command.run(own):
-            show_help(command)
-    except UsageError as error:
-        complain(command, str(error), of_commands=command is PROGRAM)
+        with program.make_context("tagline", list(words)) as context:
+            if not words:
+                show_help(context)
+                raise SystemExit(2)
+            program.invoke(context)
+    except click.UsageError as error:
+        complain(error)
         raise SystemExit(2) from None
+    except click.exceptions.Exit as end:
+        raise SystemExit(end.exit_code) from None
 
 
 class _Warnings(logging.Handler):

@@ -1,11 +1,8 @@
-"""Commands from functions: an annotation says how a parameter stands on the command line; words become its value.
+"""Commands from functions: what a signature declares becomes a command of click, which reads words and finds mistakes.
 
-``Annotated[int, option("-k", help="How many.")]`` is an option, ``Annotated[str, argument(help="A file.")]`` a word by
-itself. Types are str, int, float and bool, which is a switch; each ``| None``; and lists, for what may be repeated.
-
-Options stand anywhere: ``--name value``, ``--name=value``, ``-k5``, ``-qk 5``; ``--`` ends them. The word behind an
-option is its value whatever it begins with, as -1 does, and names are not shortened, so that a new option breaks no
-script. argparse does neither, and differs between versions of Python in where options may stand.
+``Annotated[int, option("-k", help="How many.")]`` is an option, ``Annotated[str, argument(help="A file.")]`` is an
+argument. Types are str, int, float and bool, which is a switch; each ``| None``; and lists, for what may be repeated.
+Texts are translated when a command is made.
 """
 
 from __future__ import annotations
@@ -13,270 +10,288 @@ from __future__ import annotations
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+import click
+
+from tagline.cli.language import paragraphs, phrase
 from tagline.cli.overwriting import STREAM, check_apart
+from tagline.cli.usage import show_help
 from tagline.errors import InputError
 from tagline.models.options import FILLED, READ, WRITTEN
 from tagline.writing import check_writable
 
-NAMES = {str: "TEXT", int: "NUMBER", float: "FLOAT", bool: ""}
-WANTED = {int: "a whole number", float: "a number"}
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
-
-class UsageError(Exception):
-    """Words that a command does not take: the exit code is 2."""
+Values = Callable[[], Iterable[str]] | Iterable[str]
+METAVARS = {str: "TEXT", int: "NUMBER", float: "FLOAT"}
 
 
 class Named(tuple[str, ...]):
-    """The parameters whose options stand on the command line, for a command that has a parameter of this type."""
+    """The parameters whose options are on the command line, for a command that has a parameter of this type."""
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """An option of a command, or an argument.
+class Declaration:
+    """What an annotation says about a parameter; the signature has its name, type and default.
 
     Attributes:
-        flags: how an option is written, ``("-o", "--output")``; an argument has none.
-        off: what turns a switch off, ``("--no-date",)``.
-        help, panel: its sentence, and the part of the help in which it stands.
-        metavar: what its value is called in the help; its type where left out.
+        flags: how an option is written; an argument has none.
+        help, panel: its sentence, and the section of the help that shows it.
+        metavar: what its value is called in the help; its type if left out.
         between: the least and the greatest number.
-        alone: what a value looks like of an option that may also stand alone, and is empty text then.
+        alone: what a value looks like of an option that may also be given without one, and is empty text then.
+        values: what shells complete; names of files if left out.
         file: `READ`, `WRITTEN` or `FILLED` (a folder) where the value names files: a command does not write over
             what it reads, and files that cannot be written are refused before it begins.
-        name, type, default, required, repeated: of the function's parameter.
     """
 
     flags: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
     help: str = ""
     panel: str = ""
     metavar: str = ""
     between: tuple[int, int] | None = None
     alone: re.Pattern[str] | None = None
+    values: Values = ()
     file: str = ""
-    name: str = ""
-    type: type = bool
-    default: Any = None
-    required: bool = False
-    repeated: bool = False
 
     @property
-    def shown(self) -> str:
-        """What its value is called: nothing for a switch."""
-        return self.metavar or (NAMES[self.type] if self.flags else self.name.upper().replace("_", "-"))
+    def text(self) -> str:
+        """The sentence in the language that is used; each of its paragraphs is a line."""
+        return re.sub("\n+", "\n", phrase(self.help))
 
-    @property
-    def place(self) -> str:
-        """How errors name it: its long form, or the name of the argument."""
-        return self.flags[-1] if self.flags else self.shown
 
-    def value(self, texts: Sequence[str | bool]) -> Any:
-        """Return the value that texts stand for; the last one counts, unless it may be repeated."""
-        values = [self._converted(text) for text in texts]
-        return values if self.repeated else values[-1]
+def option(*flags: str, **rest: Any) -> Declaration:
+    """Declare an option; without `flags` it is ``--`` and the parameter's name. ``"--on/--off"`` is a pair."""
+    return Declaration(flags or ("--",), **rest)
 
-    def _converted(self, text: str | bool) -> Any:
-        if self.type not in WANTED:
-            return text
-        wanted = WANTED[self.type] + (", {} to {}".format(*self.between) if self.between else "")
+
+def argument(**rest: Any) -> Declaration:
+    """Declare an argument."""
+    return Declaration(**rest)
+
+
+class Option(click.Option):
+    """An option as it was declared."""
+
+    def __init__(self, flags: Sequence[str], declared: Declaration, **rest: Any) -> None:
+        super().__init__(flags, help=declared.text, **rest)
+        self.declared = declared
+        self.panel = phrase(declared.panel or "Options")
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the flags and metavar, and the text of the help."""
+        names, _ = super().get_help_record(ctx) or ("", "")
+        return names, _described(self)
+
+
+class Argument(click.Argument):
+    """An argument as it was declared, which the help describes as it describes options."""
+
+    def __init__(self, name: str, declared: Declaration, **rest: Any) -> None:
+        super().__init__([name], **rest)
+        self.declared = declared
+        self.help = declared.text  # click before 8.5 has no texts of arguments
+        self.panel = phrase("Arguments")
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return how usage shows it."""
+        name = self.human_readable_name
+        return [(name if self.required else f"[{name}]") + "..." * (self.nargs == -1)]
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the name and the text of the help."""
+        return self.human_readable_name, _described(self)
+
+
+def _described(parameter: click.Parameter) -> str:
+    """Return the text of a parameter and, after a tab, its range and its default, or that it is required."""
+    default, facts = parameter.default, []
+    if isinstance(parameter.type, click.IntRange):
+        facts.append(f"[{parameter.type.min} to {parameter.type.max}]")
+    if parameter.required:
+        facts.append("[required]")
+    elif parameter.secondary_opts:
+        facts.append(f"[default: {(parameter.opts if default else parameter.secondary_opts)[-1].lstrip('-')}]")
+    elif parameter.expose_value and default is not None and default is not False and default != "":
+        facts.append(f"[default: {default}]")
+    return f"{parameter.help}\t{' '.join(map(phrase, facts))}"
+
+
+def at_once(declared: Declaration, act: Callable[[click.Context, Any], None]) -> Option:
+    """Make an option after which nothing else is done, such as ``--help``; with a metavar it has a value."""
+
+    def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None and value is not False and not context.resilient_parsing:
+            act(context, value)
+            context.exit()
+
+    kind: dict[str, Any] = {"is_flag": True}
+    if declared.metavar:
+        kind = {"metavar": declared.metavar, "shell_complete": _completing(declared.values)}
+    return Option(declared.flags, declared, callback=callback, is_eager=True, expose_value=False, **kind)
+
+
+class Command(click.Command):
+    """A command whose help has the panels of its options."""
+
+    def __init__(self, name: str, *, params: Iterable[click.Parameter], help: str, **rest: Any) -> None:
+        """Make a command.
+
+        Arguments:
+            help: English paragraphs; one that begins with a backspace is shown as it is.
+        """
+        asks = at_once(option("--help", help="Show this message and exit."), lambda context, _: show_help(context))
+        super().__init__(
+            name,
+            params=[*params, asks],
+            help=paragraphs(help),
+            short_help=phrase(" ".join(help.split("\n\n", 1)[0].split())),
+            options_metavar=phrase("[OPTIONS]"),
+            add_help_option=False,
+            **rest,
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read words; a mistake in them knows the command that it was made in."""
         try:
-            number = self.type(text)
-        except ValueError:
-            number = None
-        if number is None or (self.between and not self.between[0] <= number <= self.between[1]):
-            raise UsageError(f"{self.place}: expected {wanted}, got {text!r}")
-        return number
+            return super().parse_args(ctx, list(self._with_values(args)))
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def _with_values(self, words: Sequence[str]) -> Iterator[str]:
+        """Write ``--ray`` as ``--ray=`` where the next word cannot be its value: click would take any word."""
+        options = {flag: p for p in self.params if isinstance(p, Option) and not p.is_flag for flag in p.opts}
+        rest = deque(words)
+        while rest:
+            word = rest.popleft()
+            taking = options.get(word)
+            alone = taking.declared.alone if taking is not None else None
+            if alone is not None and not (rest and alone.fullmatch(rest[0])):
+                yield f"{word}="
+                continue
+            yield word
+            if taking is not None and rest:
+                yield rest.popleft()
+            elif word == "--":
+                yield from rest
+                return
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write how the command is called."""
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), f"{phrase('Usage:')} ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write arguments, options, and the options of each panel."""
+        panels: dict[str, list[tuple[str, str]]] = {phrase("Arguments"): [], phrase("Options"): []}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, Option | Argument):
+                panels.setdefault(parameter.panel, []).append(parameter.get_help_record(ctx))
+        for title, rows in panels.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: they are among the panels."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """List options, each with the first line of its help: shells have no room for more."""
+        items = super().shell_complete(ctx, incomplete)
+        for item in items:
+            item.help = (item.help or "").partition("\n")[0]
+        return items
 
 
-def option(*flags: str, help: str, panel: str = "", metavar: str = "", **rest: Any) -> Parameter:
-    """Describe an option; without `flags` it is ``--`` and the parameter's name. ``"--on/--off"`` is a pair.
+def command_of(name: str, function: Callable[..., None]) -> Command:
+    """Make a command of a function, whose documentation is the help."""
+    signature = inspect.signature(function, eval_str=True).parameters.values()
+    parameters = [_parameter(parameter) for parameter in signature if parameter.annotation is not Named]
+    options = [parameter for parameter in parameters if isinstance(parameter, Option)]
+    wants_named = [parameter.name for parameter in signature if parameter.annotation is Named]
 
-    Arguments:
-        rest: `between`, `alone` and `file` of `Parameter`.
-    """
-    pairs = [flag.partition("/") for flag in flags]
-    on, off = tuple(pair[0] for pair in pairs), tuple(pair[2] for pair in pairs if pair[2])
-    return Parameter(on or ("--",), off, help, panel, metavar, **rest)
+    def run(**values: Any) -> None:
+        _check_files(parameters, values)
+        source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
+        names = {parameter.name for parameter in options}
+        named = Named(name for name in values if name in names and source(name) is typed)
+        try:
+            function(**values, **dict.fromkeys(wants_named, named))
+        except InputError as error:
+            error.args = (_with_options(str(error), options),)
+            raise
+
+    return Command(name, params=parameters, help=inspect.cleandoc(function.__doc__ or ""), callback=run)
 
 
-def argument(*, help: str, metavar: str = "", file: str = "") -> Parameter:
-    """Describe a word that stands by itself."""
-    return Parameter(help=help, metavar=metavar, file=file)
+def _check_files(parameters: Iterable[Option | Argument], values: dict[str, Any]) -> None:
+    """Raise where a command would write over what it reads, or cannot write."""
+    paths: dict[str, dict[str, Any]] = {"": {}, READ: {}, WRITTEN: {}, FILLED: {}}
+    for parameter in parameters:
+        place = parameter.opts[-1] if isinstance(parameter, Option) else parameter.human_readable_name
+        paths[parameter.declared.file][place] = values[parameter.name]
+    check_apart(paths[READ], paths[WRITTEN] | paths[FILLED])
+    for place, path in paths[WRITTEN].items():
+        if path not in (None, STREAM):
+            check_writable(path, place)
 
 
-HELP = Parameter(("--help",), help="Show this message and exit.", name="help")
+def _with_options(message: str, options: Iterable[Option]) -> str:
+    """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
+    for option in options:
+        place = option.opts[-1]
+        argument = rf"(?:{'|'.join(map(re.escape, {option.name, place.removeprefix('--').replace('-', '_')}))})"
+        message = re.sub(rf"^{argument}: ", f"{place}: ", message)
+        message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{place} \1", message)
+    return message
 
 
-def _completed(parameter: inspect.Parameter) -> Parameter:
-    """Add to a description what the function's signature says."""
-    kind: Any
-    described: Parameter
-    kind, described = get_args(parameter.annotation)
+def _parameter(parameter: inspect.Parameter) -> Option | Argument:
+    """Make an option or an argument of a parameter of a function."""
+    declared: Declaration
+    kind, declared = get_args(parameter.annotation)
     if isinstance(kind, UnionType):
         kind = next(part for part in get_args(kind) if part is not NoneType)
     repeated = get_origin(kind) is list
     type_ = get_args(kind)[0] if repeated else kind
-    flags, off, dashed = described.flags, described.off, parameter.name.replace("_", "-")
+    flags, dashed = declared.flags, parameter.name.replace("_", "-")
+    settings: dict[str, Any] = {"type": click.IntRange(*declared.between) if declared.between else type_}
+    if parameter.default is parameter.empty:
+        settings["required"] = True
+    else:
+        settings |= {"required": False, "default": parameter.default}
+    if repeated:
+        settings["callback"] = lambda _, parameter, values: list(values or ()) or parameter.default
+    if type_ is str:
+        settings["shell_complete"] = _completing(declared.values)
+    if not flags:
+        metavar = declared.metavar or dashed.upper()
+        return Argument(parameter.name, declared, metavar=metavar, nargs=-1 if repeated else 1, **settings)
     if flags == ("--",):
-        flags, off = (f"--{dashed}",), (f"--no-{dashed}",) if type_ is bool else ()
-    required = parameter.default is inspect.Parameter.empty
-    default = None if required else parameter.default
-    return replace(
-        described, flags=flags, off=off, name=parameter.name, type=type_, default=default, required=required,
-        repeated=repeated,
-    )  # fmt: skip
+        flags = (f"--{dashed}/--no-{dashed}" if type_ is bool else f"--{dashed}",)
+    if type_ is bool:
+        settings["is_flag"] = True
+    else:
+        settings |= {"metavar": declared.metavar or METAVARS[type_], "multiple": repeated}
+    return Option([*flags, parameter.name], declared, **settings)
 
 
-@dataclass(frozen=True)
-class Command:
-    """A function as a command.
+def files(_: click.Context, __: object, incomplete: str) -> list[CompletionItem]:
+    """Let a shell complete names of files."""
+    from click.shell_completion import CompletionItem
 
-    Attributes:
-        name: as it is called, ``tagline tag``.
-        function: its parameters are options and arguments, its documentation the help.
-    """
-
-    name: str
-    function: Callable[..., None]
-
-    @cached_property
-    def signature(self) -> list[inspect.Parameter]:
-        """The parameters of the function."""
-        return list(inspect.signature(self.function, eval_str=True).parameters.values())
-
-    @cached_property
-    def parameters(self) -> list[Parameter]:
-        """The options and arguments in the order of the signature."""
-        return [_completed(parameter) for parameter in self.signature if parameter.annotation is not Named]
-
-    @property
-    def arguments(self) -> list[Parameter]:
-        """What stands by itself."""
-        return [parameter for parameter in self.parameters if not parameter.flags]
-
-    @property
-    def help(self) -> str:
-        """The documentation of the function; a paragraph that begins with a backspace is shown as it stands."""
-        return inspect.cleandoc(self.function.__doc__ or "")
-
-    def run(self, words: Sequence[str]) -> bool:
-        """Call the function with what words say; return False, and call nothing, where they ask for help."""
-        texts, loose = scan([*self.parameters, HELP], words)
-        if HELP.name in texts:
-            return False
-        named = Named(texts)
-        for parameter in self.arguments:
-            count = len(loose) if parameter.repeated else 1
-            if loose:
-                texts[parameter.name], loose = [*loose[:count]], loose[count:]
-        if loose:
-            raise UsageError(f"Got unexpected extra argument ({' '.join(loose)})")
-        values = {parameter.name: self._value(parameter, texts) for parameter in self.parameters}
-        check_apart(self._files(values, READ), self._files(values, WRITTEN, FILLED))
-        for place, path in self._files(values, WRITTEN).items():
-            if path not in (None, STREAM):
-                check_writable(path, place)
-        values |= {parameter.name: named for parameter in self.signature if parameter.annotation is Named}
-        try:
-            self.function(**values)
-        except InputError as error:
-            error.args = (self._with_options(str(error)),)
-            raise
-        return True
-
-    def _with_options(self, message: str) -> str:
-        """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
-        for parameter in self.parameters:
-            if parameter.flags:
-                names = {parameter.name, parameter.place.removeprefix("--").replace("-", "_")}
-                argument = rf"(?:{'|'.join(map(re.escape, names))})"
-                message = re.sub(rf"^{argument}: ", f"{parameter.place}: ", message)
-                message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{parameter.place} \1", message)
-        return message
-
-    def _files(self, values: dict[str, Any], *roles: str) -> dict[str, Any]:
-        """The values of the parameters that name files with which this is done."""
-        return {parameter.place: values[parameter.name] for parameter in self.parameters if parameter.file in roles}
-
-    def _value(self, parameter: Parameter, texts: dict[str, list[str | bool]]) -> Any:
-        if parameter.name in texts:
-            return parameter.value(texts[parameter.name])
-        if parameter.required:
-            what = "option" if parameter.flags else "argument"
-            raise UsageError(f"Missing {what} {' / '.join(parameter.flags) or parameter.shown}.")
-        return parameter.default
+    return [CompletionItem(incomplete, type="file")]
 
 
-def scan(
-    parameters: Iterable[Parameter], words: Sequence[str], *, until_word: bool = False
-) -> tuple[dict[str, list[str | bool]], list[str]]:
-    """Part words into the texts of options, by the names of parameters, and the words that stand by themselves.
+def _completing(values: Values) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """Return what completes a value."""
 
-    Arguments:
-        until_word: what follows the first word that stands by itself is left as it is.
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+        return [value for value in (values() if callable(values) else values) if value.startswith(incomplete)]
 
-    >>> size = Parameter(("-k", "--size"), name="size", type=int)
-    >>> scan([size, HELP], ["a", "-k-5", "--size", "-6", "b", "--", "--help"])
-    ({'size': ['-5', '-6']}, ['a', 'b', '--help'])
-    """
-    options = {flag: parameter for parameter in parameters for flag in (*parameter.flags, *parameter.off)}
-    texts: dict[str, list[str | bool]] = {}
-    loose: list[str] = []
-    rest = deque(words)
-    while rest:
-        word = rest.popleft()
-        if word == "--":
-            return texts, [*loose, *rest]
-        if word == "-" or not word.startswith("-"):
-            loose.append(word)
-            if until_word:
-                return texts, [*loose, *rest]
-            continue
-        flag, text = _parted(word)
-        parameter = options.get(flag)
-        if parameter is None:
-            raise unknown("option", flag, options)
-        texts.setdefault(parameter.name, []).append(_text_of(parameter, flag, text, rest))
-    return texts, loose
-
-
-def _parted(word: str) -> tuple[str, str | None]:
-    """Part an option from the value in the same word."""
-    if not word.startswith("--"):
-        return word[:2], word[2:] or None
-    flag, equals, text = word.partition("=")
-    return flag, text if equals else None
-
-
-def _text_of(parameter: Parameter, flag: str, text: str | None, rest: deque[str]) -> str | bool:
-    """Find the value of an option; of a switch, whether it is on. Letters behind that of a switch are options, too."""
-    if parameter.type is bool:
-        if text is not None and (flag.startswith("--") or text.startswith("-")):
-            raise UsageError(f"Option {flag} takes no value.")
-        if text is not None:
-            rest.appendleft(f"-{text}")
-        return flag in parameter.flags
-    if text is not None:
-        return text
-    if parameter.alone is not None:
-        return rest.popleft() if rest and parameter.alone.fullmatch(rest[0]) else ""
-    if not rest:
-        raise UsageError(f"Option {flag} needs a value.")
-    return rest.popleft()
-
-
-def unknown(what: str, word: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a word that is not known, with those that are near it."""
-    import difflib  # which takes its time
-
-    names = list(known)
-    near = [name for name in names if name.startswith(word)] if len(word) > 2 else []
-    near = near or difflib.get_close_matches(word, names, 3, 0.7)
-    meant = f"; did you mean {', '.join(near[:4])}?" if near else ""
-    return UsageError(f"No such {what}: {word}{meant}")
+    return complete if values else files

@@ -14,7 +14,7 @@ from tagline import compiled
 from tagline.errors import TaglineError
 from tagline.models.registry import is_installed
 
-BASE = ("numpy", "scikit-learn", "rich")
+BASE = ("numpy", "scikit-learn", "rich", "click")
 EXTRAS = {
     "torch": ("torch",),
     "transformers": ("transformers", "tokenizers"),

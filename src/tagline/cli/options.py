@@ -51,7 +51,8 @@ Tokens = Annotated[
                 "How text is cut; auto: as the tokens were that the model learned from.",
                 *(f"{name}: {example}" for name, example in TOKENIZERS.items()),
             ]
-        )
+        ),
+        values=("auto", *TOKENIZERS),
     ),
 ]
 
@@ -89,7 +90,13 @@ def with_options(function: Callable[..., None], options: Iterable[Option], befor
 
 
 def _parameter(setting: Option) -> inspect.Parameter:
-    described = option(*setting.flags or (setting.flag,), help=setting.help, panel=setting.panel, file=setting.file)
+    described = option(
+        *setting.flags or (setting.flag,),
+        help=setting.help,
+        panel=setting.panel,
+        file=setting.file,
+        values=setting.possible if setting.choices else (),
+    )
     annotation = setting.type if setting.default is not None else setting.type | None
     return inspect.Parameter(
         setting.name,

@@ -8,7 +8,7 @@ is not in the table can bring its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -63,6 +63,10 @@ class Option:
         """
         return self.flags[-1] if self.flags else "--" + self.name.replace("_", "-")
 
+    def possible(self) -> Sequence[str]:
+        """List what text may be; nothing where it may be anything."""
+        return list(_resolved(self.choices)) if isinstance(self.choices, str) else self.choices
+
     def checked(self, value: Any) -> Any:
         """Return the setting that a value on the command line stands for; raise where it cannot be meant.
 
@@ -77,7 +81,7 @@ class Option:
                 span = f"{self.least:g} or more" if most == math.inf else f"{self.least:g} to {most:g}"
                 raise InputError(f"{self.flag}: expected a number, {span}, got {value}")
             return value
-        choices = _resolved(self.choices) if isinstance(self.choices, str) else self.choices
+        choices = self.possible()
         if choices and value not in choices:
             raise InputError(f"{self.flag}: expected one of {', '.join(choices)}, got {value!r}")
         return value if self.parse is None else self.parse(value)

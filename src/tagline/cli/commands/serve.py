@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import webbrowser
 from typing import Annotated
 
 from tagline.cli.arguments import option
@@ -96,6 +95,8 @@ def command(
         else:
             log_start(address)
         if show:
+            import webbrowser
+
             webbrowser.open(address)
 
     raise SystemExit(serve(named_models(model), settings, host, port, log=log, announce=announce))

@@ -52,7 +52,7 @@ def train(
         ),
     ],
     output: Annotated[str, option("-o", "--output", help="The model to write.", file=WRITTEN)],
-    model: Annotated[str, option("--model", help="What to train: one of the models below.")] = "crf",
+    model: Annotated[str, option("--model", help="What to train: one of the models below.", values=kinds)] = "crf",
     dev: Annotated[
         str | None, option(help="Labelled sentences to score after each pass; the best weights are kept.", file=READ)
     ] = None,
