@@ -18,8 +18,8 @@ WRONG_LABELS: dict[str, tuple[Any, str]] = {
     "too few": ([0, 1, 2], r"labels: expected shape \[4\], one label a token, got \[3\]"),
     "by sentence": ([[0, 1, 2], [1]], r"labels: expected one flat array over all sentences, got sentences"),
     "a matrix": ([[0, 1, 2, 1]], r"labels: expected shape \[4\], one label a token, got \[1, 4\]"),
-    "too large": ([0, 1, 3, 0], r"labels\[2\]: expected 0 to 2, got 3"),
-    "negative": ([0, -1, 0, 0], r"labels\[1\]: expected 0 to 2, got -1"),
+    "too large": ([0, 1, 3, 0], r"labels\[2\] \(sentence 0, token 2\): expected 0 to 2, got 3"),
+    "negative": ([0, -1, 0, 0], r"labels\[1\] \(sentence 0, token 1\): expected 0 to 2, got -1"),
     "numbers with a point": ([0.0, 1.0, 2.0, 0.0], r"labels: expected integers, got dtype float64"),
     "booleans": ([True, False, True, True], r"labels: expected integers, got dtype bool"),
     "names": (["O", "B", "I", "O"], r"labels: expected integers, got dtype <U1"),
@@ -133,7 +133,10 @@ WRONG_RULES: dict[str, tuple[dict[str, Any], str]] = {
         {"known": [0, 1]},
         r"known: expected integers of shape \[4\], negative where unknown, got int64 \[2\]",
     ),
-    "known too large": ({"known": [0, 1, 3, -1]}, r"known\[2\]: expected labels up to 2, got 3"),
+    "known too large": (
+        {"known": [0, 1, 3, -1]},
+        r"known\[2\] \(sentence 0, token 2\): expected labels up to 2, got 3",
+    ),
     "known with a point": (
         {"known": [0.0, 1.0, 1.0, -1.0]},
         r"known: expected integers of shape \[4\].*, got float64 \[4\]",

@@ -201,7 +201,7 @@ def test_a_file_of_ones_own_is_never_overwritten(folder: Path, tmp_path: Path) -
         ("[bilstm]\nscheme = 3\n", "", "scheme: expected one of IO, "),
         ("[bilstm]\n", "--model crf", "--config: expected an option of --model crf ("),
         ("[bilstm]\n", "--epochs 0", "--epochs: expected a number, 1 or more, got 0"),
-        ("[bilstm]\n", "--learning-rate 0", "learning_rate: expected a number above 0, got 0.0"),
+        ("[bilstm]\n", "--learning-rate 0", "--learning-rate: expected a number above 0, got 0.0"),
         ("[bilstm]\n", "--encoder x", "--encoder: expected an option of --model bilstm ("),
         ("[bilstm]\n", "--c2 1", "--c2: expected an option of --model bilstm ("),
         ("[bilstm]\n", "--device abacus", 'device: expected "auto", "cpu" or a GPU'),

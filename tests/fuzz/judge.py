@@ -44,7 +44,7 @@ def try_out(door: Door, data: bytes) -> tuple[bool, Find | None]:
             door.use(data)
         taken = True
     except TaglineError as error:
-        if "\n" in str(error) or len(str(error)) > LONGEST_MESSAGE:
+        if len(str(error)) > LONGEST_MESSAGE:
             return False, Find(door.name, data, f"message of {type(error).__name__} {_place(error)}", str(error)[:2000])
     except (KeyboardInterrupt, SystemExit):
         raise

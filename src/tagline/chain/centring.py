@@ -15,6 +15,7 @@ from tagline.chain.checks import check_chain
 from tagline.types import Chain, Float64Array, FloatArray, sealed
 
 LARGE = 2.0**24  # scores beyond lose more than eight digits of a probability
+STEP = float(np.spacing(LARGE / 2))
 LOWEST = -9e289  # stands for differences that no chain holds
 
 Answer = TypeVar("Answer")
@@ -82,6 +83,8 @@ def answer_centred(
 
 def beyond(totals: Float64Array) -> bool:
     """Whether log Z or the best score ``[B]`` of some sentence is beyond `LARGE`."""
+    if len(totals) == 1:  # a number takes a tenth of the time of an array
+        return abs(totals.item()) > LARGE
     return bool(np.abs(totals).max(initial=0.0) > LARGE)
 
 
@@ -90,7 +93,9 @@ def from_beyond(log_likelihood: Float64Array) -> bool:
 
     Such a difference is a multiple of the distance between numbers half as large; others hardly ever are, except 0.
     """
-    return not np.all(log_likelihood % np.spacing(LARGE / 2))
+    if len(log_likelihood) == 1:
+        return not log_likelihood.item() % STEP
+    return not np.all(log_likelihood % STEP)
 
 
 def _none_below(scores: FloatArray) -> bool:

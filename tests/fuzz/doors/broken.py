@@ -26,7 +26,7 @@ class Broken(Door):
         if fault == 1:
             raise KeyError("raw")
         if fault == 2:
-            raise InputError("two\nlines")
+            raise InputError("long" * 2000)
         if fault == 3:
             ensure(False, "nonsense")
         if fault == 4:

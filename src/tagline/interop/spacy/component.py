@@ -222,10 +222,7 @@ class TaglineComponent(Pipe):
         return {} if self.device is None else {"device": self.device}
 
     def _read(self, path: str | Path) -> Model:
-        try:
-            return load(path, **self._options())
-        except TypeError:
-            raise InputError(f"device: expected null for {path}, which is no network, got {self.device!r}") from None
+        return load(path, **self._options())
 
     def _settled(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in SETTLED}
