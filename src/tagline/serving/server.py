@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
@@ -28,6 +29,7 @@ from tagline.serving.shelf import Shelf
 
 LOG = logging.getLogger("tagline.serving")
 COLLECTED = (50_000, 20, 100)  # answers are many small objects that never hang together
+ARENAS = -8, 2  # M_ARENA_MAX of glibc
 LOCK_SECONDS = 0.0005  # after which a thread that computes gives Python's lock to the event loop; else it is 0.005
 
 
@@ -142,6 +144,7 @@ def serve(
     )
     server = Server(config, service, settings, announce)
     config.timeout_graceful_shutdown = max(0.0, settings.drain - server.last)  # type: ignore[assignment]
+    share_arenas()
     sys.setswitchinterval(LOCK_SECONDS)
     gc.collect()
     gc.freeze()  # what is loaded stays: looking at it again and again held requests up for 100 ms
@@ -153,6 +156,12 @@ def serve(
     if server.started:
         LOG.info("stopped")
     return 0 if server.started else 1
+
+
+def share_arenas() -> None:
+    """Let the threads share two arenas of glibc: what one has freed, another one can use."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(*ARENAS)
 
 
 def write_log(level: str) -> None:
