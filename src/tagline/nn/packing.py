@@ -71,6 +71,11 @@ class Packing:
         """Make the chain of rows of emissions ``[N, L]``."""
         return TensorChain(emissions, self.first, self.lengths, self.shape[1], transitions, start, end, free)
 
+    def steps(self) -> Tensor:
+        """Return the sentence and the step of each row, ``[N, 2]``."""
+        grid = torch.stack(torch.meshgrid(*map(torch.arange, self.shape), indexing="ij"), 2)
+        return self.pack(grid.to(self.first.device))
+
     def num_tokens(self) -> Tensor:
         """Return how many tokens count."""
         return self.lengths.sum()

@@ -105,7 +105,7 @@ class PaddedLayer(TransitionModule):
         free = checked and not self.constrained and allowed is None and transitions is None  # as `_look` will find
         chain = places.chain(rows, pairs, start, end, free)
         if checked:
-            chain = self._look(chain, labels, lambda: places.pack(_steps(emissions)))
+            chain = self._look(chain, labels, places.steps)
         return LayerInput(places, chain, labels, checked, dtype)
 
     def _as_it_lies(
@@ -173,12 +173,6 @@ class PaddedLayer(TransitionModule):
     def _axes(self, values: Tensor, batch_axis: int = 0) -> Tensor:
         """Return values ``[…, batch, steps, …]`` with the axes in the order that the layer was made for."""
         return values if self.batch_first else values.transpose(batch_axis, batch_axis + 1)
-
-
-def _steps(emissions: Tensor) -> Tensor:
-    """The sentence and the step of each of the ``[B, T]`` tokens, ``[B, T, 2]``."""
-    B, T = emissions.shape[:2]
-    return torch.cartesian_prod(torch.arange(B), torch.arange(T)).view(B, T, 2).to(emissions.device)
 
 
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:

@@ -116,15 +116,16 @@ class CRF(nn.Module):
         places = packing.by_mask(counts)
         chain, gold = self._chain(places, emissions), places.pack(tags).long()
         if checks.looks(emissions.device, False):
-            checks.check_values(chain, gold, REMEDY)
+            checks.check_values(chain, gold, REMEDY, places.steps)
         return tensors.log_likelihood(chain, gold).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
     def _decode(self, emissions: Tensor, counts: Tensor) -> list[list[int]]:
         with torch.no_grad():
-            chain = self._chain(packing.by_mask(counts), emissions)
+            places = packing.by_mask(counts)
+            chain = self._chain(places, emissions)
             if checks.looks(emissions.device, False):
-                checks.check_values(chain, None)
+                checks.check_values(chain, None, steps=places.steps)
             labels, _ = tensors.viterbi(chain)
         return lists_of(chain, labels)
 
@@ -134,15 +135,16 @@ class CRF(nn.Module):
         places = self._places(emissions, tags, mask)
         chain, gold = self._chain(places, emissions.transpose(0, 1)), places.pack(tags.transpose(0, 1)).long()
         if checks.looks(emissions.device, False):
-            checks.check_values(chain, gold, REMEDY)
+            checks.check_values(chain, gold, REMEDY, places.steps)
         return tensors.path_score(chain, gold).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
     def _compute_normalizer(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """Return log Z of emissions ``(sequence, batch, num_tags)``, whatever `batch_first` is: ``(batch,)``."""
-        chain = self._chain(self._places(emissions, None, mask), emissions.transpose(0, 1))
+        places = self._places(emissions, None, mask)
+        chain = self._chain(places, emissions.transpose(0, 1))
         if checks.looks(emissions.device, False):
-            checks.check_values(chain, None)
+            checks.check_values(chain, None, steps=places.steps)
         return tensors.log_partition(chain).to(_common_type(emissions, self.transitions))
 
     @torch.jit.unused
