@@ -12,8 +12,8 @@ import pytest
 import tagline as package
 from tagline.cli.app import COMMANDS, command_named
 from tagline.cli.arguments import Argument, Option
-from tagline.cli.overwriting import check_apart
 from tagline.errors import InputError, StorageError
+from tagline.writing import check_apart
 
 from .commands import line_of, tagline
 
@@ -140,3 +140,28 @@ def test_no_command_begins_that_cannot_write(home: Path, words: str, monkeypatch
     before = sorted(home.rglob("*"))
     assert line_of(tagline(*words.split())).startswith(("--", "TARGET: "))
     assert sorted(home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "crf_learn t c c",
+        "crf_learn t c t",
+        "crf_learn -C c ./c",
+        "crf_test -m p c -o c",
+        "crf_test -m p c -o c.hard",
+        "crfsuite learn -m c c",
+        "wapiti train -p t c c",
+        "wapiti train -p t c t",
+        "wapiti label -m p c c",
+        "wapiti label -m p c p",
+        "wapiti dump p p",
+    ],
+)
+def test_commands_of_other_tools_neither(home: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    (home / "t").write_text("U00:%x[0,0]\n")
+    (home / "p").write_text("a model of theirs")
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    assert "is also read, as " in line_of(tagline(*words.split()))
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import click
 
 from tagline.cli.language import paragraphs, phrase
-from tagline.cli.overwriting import STREAM, check_apart
 from tagline.cli.usage import show_help
 from tagline.errors import InputError
 from tagline.models.options import FILLED, READ, WRITTEN
-from tagline.writing import check_writable
+from tagline.writing import STREAM, check_apart, check_writable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

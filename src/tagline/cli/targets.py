@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from tagline.cli.overwriting import check_apart
 from tagline.cli.speech import put
 from tagline.errors import InputError, TaglineError
 from tagline.readers.packing import plain_name
 from tagline.readers.sources import open_target
+from tagline.writing import check_apart
 
 ENDINGS = {
     **{"columns": ".txt", "jsonl": ".jsonl", "brackets": ".txt", "html": ".html"},

@@ -16,7 +16,6 @@ from typing import Any
 
 from tagline.cli.configuration import save_config, settled
 from tagline.cli.outcome import Training
-from tagline.cli.overwriting import check_apart
 from tagline.cli.plans import Plan
 from tagline.cli.progress import Silent
 from tagline.errors import StorageError
@@ -28,7 +27,7 @@ from tagline.models.recipes import Reporter
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
-from tagline.writing import check_writable
+from tagline.writing import check_apart, check_writable
 
 
 def train_file(plan: Plan, tell: Reporter | None = None) -> Training:

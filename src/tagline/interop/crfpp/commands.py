@@ -14,6 +14,7 @@ from tagline import __version__
 from tagline.errors import InputError
 from tagline.interop.crfpp import VERSION
 from tagline.interop.crfpp.arguments import Arguments, Option, help_of, parse
+from tagline.writing import check_apart
 
 LEARN = (
     Option("freq", "f", "1", "INT", "leave out features that occur less often (default 1)"),
@@ -50,10 +51,14 @@ def learn(arguments: Sequence[str]) -> int:
         wanted = "textmodel model" if given.has("convert") else "template train model"
         raise InputError(f"files: expected {wanted}, got {' '.join(given.files) or 'none'}")
     if given.has("convert"):
+        check_apart({"textmodel": given.files[0]}, {"model": given.files[1]})
         _convert(*given.files)
         return 0
     from tagline.interop.crfpp.learning import run
 
+    template, train, model = given.files
+    texts = f"{model}.txt" if given.has("textmodel") else None
+    check_apart({"template": template, "train": train}, {"model": model, "--textmodel": texts})
     run(given, sys.stdout)
     return 0
 
@@ -67,6 +72,7 @@ def test(arguments: Sequence[str]) -> int:
     from tagline.interop.crfpp.data import BYTES, read_blocks
     from tagline.interop.crfpp.opening import open_scoring
 
+    check_apart({"--model": given.text("model"), "files": given.files}, {"--output": given.text("output")})
     scoring = open_scoring(given)
     wish = Wish(given.whole("nbest", 0), given.whole("verbose", 0))
     with _output(given.text("output")) as target:

@@ -24,6 +24,7 @@ from tagline.interop.crfsuite.tagging import open_data
 from tagline.interop.pycrfsuite.online import shuffles
 from tagline.interop.pycrfsuite.parameters import ALGORITHMS as PARAMETERS
 from tagline.readers.sources import name_of
+from tagline.writing import check_apart
 
 ALGORITHMS = {  # as -a takes them, and as the log and the names of its files have them
     "lbfgs": "lbfgs",
@@ -73,6 +74,7 @@ def learn(arguments: Sequence[str]) -> int:
         return 0
     if not chosen.files:
         raise InputError("crfsuite learn: expected files of data, got none; - is standard input")
+    check_apart({"data": chosen.files}, {"--model": chosen.last("model")})
     pycrfsuite.seed()  # a program begins with the same random numbers each time
     with _log(chosen) as log:
         trainer.log = log

@@ -17,7 +17,7 @@ from tagline.interop.formats import refuse_others
 from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, Options, parse
 from tagline.interop.wapiti.sentences import Block, joined, read_blocks
 from tagline.interop.wapiti.text import TYPES, WapitiModel, compacted, read_model
-from tagline.writing import open_new
+from tagline.writing import check_apart, open_new
 
 HELP = """usage: tagline wapiti train|label|dump|update [switches] [input] [output]
 
@@ -37,6 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         tell("Tagline's wapiti, as Wapiti v1.5.0\n")
         return 0
     options = parse(arguments)
+    # Training and updates may go on with a model and write it anew.
+    names = ("model",) if options.mode == "label" else ("devel", "pattern")
+    read = {f"--{name}": options.values.get(name) for name in names}
+    check_apart({"input": options.input, **read}, {"output": options.output})
     return {"train": _train, "label": _label, "dump": _dump, "update": _update}[options.mode](options)
 
 
