@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set, check_chain
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, LabelSet, as_array, place_of, sealed
+from tagline.types import BoolArray, Chain, LabelSet, place_of, sealed
 
 
 def constrain(

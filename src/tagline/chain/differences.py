@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 
 @dataclass(frozen=True, eq=False)

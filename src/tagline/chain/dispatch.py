@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
-from tagline.chain.checks import as_count, check_chain, draw_uniforms
+from tagline.chain.checks import check_chain, draw_uniforms
 from tagline.chain.choice import EngineChoice
 from tagline.chain.memory import check_ranked, check_room
+from tagline.checks import as_count, random_generator, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import random_generator
-from tagline.readers.sources import shown_value
 from tagline.types import (
     Chain,
     Counts,

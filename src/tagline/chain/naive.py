@@ -19,14 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.chain.checks import (
-    as_count,
-    as_labels,
-    as_span_arrays,
-    as_uniforms,
-    forbidden_gold,
-    no_path,
-)
+from tagline.chain.checks import as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
 from tagline.chain.linear import (
     backward_linear,
     chain_from_log_potentials,
@@ -35,6 +28,7 @@ from tagline.chain.linear import (
     probability_linear,
     viterbi_recomputed,
 )
+from tagline.checks import as_array, as_count
 from tagline.errors import InputError
 from tagline.types import (
     Chain,
@@ -47,7 +41,6 @@ from tagline.types import (
     RankedPaths,
     SpanQuery,
     ViterbiTable,
-    as_array,
 )
 
 __all__ = [

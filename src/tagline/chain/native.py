@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import _core
-from tagline.chain.checks import as_count, as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
+from tagline.chain.checks import as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
+from tagline.checks import as_count
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
 NAME = "native"

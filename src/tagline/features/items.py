@@ -21,12 +21,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tagline import compiled
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
 from tagline.ragged import offsets_of
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Item: TypeAlias = Mapping[str, Any] | Iterable[str]

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.ragged import entries_of, offsets_of
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_count
 from tagline.features.templates import word_functions
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers.corpus import Column

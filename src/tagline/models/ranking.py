@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tagline.chain.memory import labellings_size, memory, shown_count
+from tagline.checks import check_whole
 from tagline.errors import InputError
-from tagline.training.checks import check_whole
 from tagline.types import Float64Array, IntArray
 
 

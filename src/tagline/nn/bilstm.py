@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_count
 from tagline.errors import InputError
 from tagline.features.words import NUM_CASES, PADDING
 from tagline.nn.batches import WordBatch

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tagline.chain import tensors
-from tagline.chain.checks import as_count
 from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.masked import PaddedBatch
+from tagline.checks import as_count
 from tagline.errors import InputError
 from tagline.nn import checks, losses, packing
 from tagline.nn.decoded import Decoded, Ranked, lists_of

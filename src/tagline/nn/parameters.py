@@ -18,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_count
 from tagline.errors import InputError
 from tagline.nn.constants import Constant, ConstantModule
 from tagline.readers.rules import Rules

@@ -7,14 +7,13 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from tagline.chain.checks import as_count
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
+from tagline.checks import as_array, as_count
 from tagline.errors import InputError, NoPathError
 from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
 from tagline.nn.constants import Constant, ConstantModule
 from tagline.nn.parameters import LARGEST_INITIAL
-from tagline.types import as_array
 
 REDUCTIONS = ("mean", "sum", "none")
 

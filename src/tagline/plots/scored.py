@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.cutting import cut_for
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus, Sentence
-from tagline.readers.sources import shown_value
 from tagline.readers.text import corpus_of_texts
 from tagline.types import Chain, IntArray
 

@@ -11,18 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.readers.packing import position_of
-from tagline.readers.sources import (
-    BOM,
-    PathLike,
-    Recoder,
-    bad_utf8,
-    name_of,
-    open_source,
-    shown_value,
-    whole_check,
-)
+from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, whole_check
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")

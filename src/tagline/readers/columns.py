@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline import compiled
+from tagline.checks import shown, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
@@ -27,8 +28,6 @@ from tagline.readers.sources import (
     name_of,
     open_target,
     read_bytes,
-    shown,
-    shown_value,
     warn_skipped,
 )
 from tagline.types import IntArray

@@ -7,12 +7,12 @@ from itertools import chain
 
 import numpy as np
 
+from tagline.checks import check_strict, shown, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import check_whole, is_listing, random_generator, shown_value
 from tagline.errors import InputError, visible
 from tagline.ragged import offsets_of, take_rows
-from tagline.readers.arguments import check_whole, is_listing, random_generator
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 if TYPE_CHECKING:

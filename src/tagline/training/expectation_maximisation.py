@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
+from tagline.checks import check_number, check_whole
 from tagline.errors import InputError
-from tagline.training.checks import check_number, check_whole
 from tagline.training.monitor import Pass, Stopped
 
 P = TypeVar("P")

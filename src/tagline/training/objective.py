@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import as_array
 from tagline.errors import InputError
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 
 class Objective(Protocol):

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from tagline import chain as first_order
 from tagline import compiled
 from tagline.chain.centring import centred
-from tagline.chain.checks import as_count, check_chain, draw_uniforms
+from tagline.chain.checks import check_chain, draw_uniforms
 from tagline.chain.dispatch import engine, log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order import naive
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
-from tagline.readers.arguments import random_generator
+from tagline.checks import as_count, random_generator
 from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
 
 PAIR_BYTES, RANKED_PAIR_BYTES = 30, 100  # that a pair of labels of a token takes in the core: 27 and 85 measured

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain.centring import LARGE, beyond
-from tagline.chain.checks import as_count, as_label_array, check_chain, draw_uniforms, forbidden_gold
+from tagline.chain.checks import as_label_array, check_chain, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
 from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
@@ -29,11 +29,10 @@ from tagline.chain.segments.types import (
     gold_counts,
     token_sums,
 )
+from tagline.checks import as_array, as_count, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.readers.arguments import random_generator
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 SegmentQuery = tuple[int, int, int, int]
 """(sentence, first token, token after the last, label)."""

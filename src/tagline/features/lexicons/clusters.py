@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown, shown_value
 from tagline.errors import InputError
 from tagline.readers.blocks import read_lines
-from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value
+from tagline.readers.sources import PathLike, name_of, open_target
 
 MOST_TABLES = 9
 _SEPARATORS = ("\t", "\n", "\r")

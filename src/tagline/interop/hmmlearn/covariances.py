@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array
 from tagline.errors import InputError
 from tagline.models.hmm.emissions.gaussian import COVARIANCES
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 COVARIANCE_TYPES = frozenset(COVARIANCES)
 _FLOOR = 1e-9  # of the variance of the observations in each dimension

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.features.templates.choosing import choose_set
 from tagline.interop.spacy.documents import READ, Attribute, Sentences, Task, sentences_of
 from tagline.models.contract import Model
 from tagline.models.registry import kinds
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
 
 TASKS, ATTRIBUTES = ("ner", "pos", "auto"), ("tag", "pos", "auto")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import check_choice, check_whole, shown_value
 from tagline.drawing.tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
@@ -22,8 +23,7 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
-from tagline.readers.arguments import check_choice, check_whole
-from tagline.readers.sources import PathLike, shown_value
+from tagline.readers.sources import PathLike
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from sklearn.base import clone  # type: ignore[import-untyped]
 
+from tagline.checks import check_choice, check_whole, shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import PathLike, shown_value
-from tagline.training.checks import check_choice, check_whole
+from tagline.readers.sources import PathLike
 
 CRITERIA = ("bic", "aic")
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import is_listing
 from tagline.errors import InputError
 from tagline.models.labelled import LabelledTokens, match_lengths, read_labels, used_labels
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import IntArray
 

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_count
 from tagline.errors import InputError
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character

@@ -20,7 +20,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from tagline import __version__, writing
-from tagline.chain.checks import as_count
+from tagline.checks import as_count
 from tagline.errors import InputError, TaglineError
 from tagline.models.files import Exported
 from tagline.models.neural.network import Network

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_count, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Progress as PassDone
@@ -44,7 +44,6 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
-from tagline.training.checks import seed_of
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
@@ -44,7 +45,6 @@ from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile, Path
-from tagline.training.checks import check_whole
 from tagline.training.running.callbacks import Callback
 from tagline.types import IntArray
 

@@ -25,10 +25,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError, StorageError
 from tagline.models.hmm.emissions.starting import drawn_rows
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 EMPTY = 1e-8  # observations: a state with less keeps its parameters
 
