@@ -6,6 +6,7 @@ from itertools import chain
 
 import numpy as np
 
+from tagline.checks import check_choice
 from tagline.datasets.chinese import CHINESE
 from tagline.datasets.drawing import Draw, Language
 from tagline.datasets.english import ENGLISH
@@ -46,8 +47,7 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
     >>> corpus[0].tokens[:4], corpus.tags[0][:4]
     (['Will', 'Emilio', "O'Harter", 'play'], ['O', 'B-PER', 'I-PER', 'O'])
     """
-    if language not in LANGUAGES:
-        raise InputError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    check_choice("language", language, LANGUAGES)
     if split not in SPLITS:
         raise InputError(f"split: expected {' or '.join(SPLITS)}, got {split!r}")
     if num_sentences < 0:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_choice
 from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
@@ -175,8 +176,7 @@ def compare(
     """
     first_counts, second_counts = _checked("first", first), _checked("second", second)
     _check_options(metric, resamples)
-    if method not in METHODS:
-        raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    check_choice("method", method, METHODS)
     if len(first_counts) != len(second_counts):
         raise InputError(f"second: expected {len(first_counts)} sentences as in first, got {len(second_counts)}")
     unequal = np.flatnonzero(first_counts[:, 2] != second_counts[:, 2])
@@ -255,7 +255,6 @@ def _checked(name: str, counts: ArrayLike) -> IntArray:
 
 
 def _check_options(metric: str, resamples: int) -> None:
-    if metric not in METRICS:
-        raise InputError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
+    check_choice("metric", metric, METRICS)
     if resamples < 1:
         raise InputError(f"resamples: expected at least 1, got {resamples}")

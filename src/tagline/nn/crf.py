@@ -17,7 +17,7 @@ from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.masked import PaddedBatch
-from tagline.checks import as_count
+from tagline.checks import as_count, check_choice
 from tagline.errors import InputError
 from tagline.nn import checks, losses, packing
 from tagline.nn.decoded import Decoded, Ranked, lists_of
@@ -127,8 +127,7 @@ class CRF(PaddedLayer):
                 over the number of tokens that count.
             objective: another loss, from `tagline.nn.losses`.
         """
-        if reduction not in REDUCTIONS:
-            raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        check_choice("reduction", reduction, REDUCTIONS)
         if tags is None:
             losses.check_needs_none(objective)
         if objective is losses.nll and tags is not None and reduction != "none":

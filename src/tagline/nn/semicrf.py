@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
-from tagline.checks import as_array, as_count
+from tagline.checks import as_array, as_count, check_choice
 from tagline.errors import InputError, NoPathError
 from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
 from tagline.nn.constants import Constant, ConstantModule
@@ -111,8 +111,7 @@ class SemiCRF(ConstantModule):
         self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None, reduction: str = "mean"
     ) -> Tensor:
         """Compute the negative log-likelihood, as its mean over sentences, its sum, or one number a sentence."""
-        if reduction not in REDUCTIONS:
-            raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        check_choice("reduction", reduction, REDUCTIONS)
         losses: Tensor = -self(scores, labels, begins, lengths)
         if reduction == "none":
             return losses

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.features.subwords import PieceTable
 from tagline.nn.subword_batches import SubwordBatch
@@ -66,8 +67,7 @@ class TransformerEncoder(nn.Module):
             kind = model.config.model_type
             raise InputError(f"encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}")
         _check_kind({"model_type": model.config.model_type})  # or its file could not be read again
-        if pooling not in POOLINGS:
-            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {pooling!r}")
+        check_choice("pooling", pooling, POOLINGS)
         if not 0 <= dropout < 1:
             raise InputError(f"dropout: expected 0 or more and less than 1, got {dropout}")
         if getattr(model, "pooler", None) is not None:

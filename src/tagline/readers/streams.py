@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.checks import shown
+from tagline.checks import check_choice, shown
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
 from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, read_blocks, whole_sentences
@@ -71,8 +71,7 @@ class StreamFormat:
     columns: int = 1
 
     def __post_init__(self) -> None:
-        if self.form not in INPUTS:
-            raise InputError(f"format: expected one of {', '.join(INPUTS)}, got {self.form!r}")
+        check_choice("format", self.form, INPUTS)
 
 
 def read_stream(

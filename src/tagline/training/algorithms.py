@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.checks import check_choice, check_mapping, check_number, check_switch, check_whole, shown_value
+from tagline.checks import check_choice, check_mapping, check_number, check_switch, check_whole
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
@@ -164,8 +164,7 @@ def check_settings(settings: Settings) -> None:
     check_whole("memory", settings.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
     check_whole("passes", settings.passes, 0, MOST_PASSES, optional=True)
     check_whole("random_state", settings.seed, 0)
-    if not isinstance(settings.precision, str) or settings.precision not in ("auto", "float32", "float64"):
-        raise InputError(f"precision: expected auto, float32 or float64, got {shown_value(settings.precision)}")
+    check_choice("precision", settings.precision, ("auto", "float32", "float64"))
     check_mapping("options", settings.options)
     functions = (lbfgs, owlqn) if settings.algorithm == "lbfgs" else (algorithm.run,)
     _check_options(settings.options or {}, functions, {*algorithm.uses - {"noise"}, "monitor"})

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tagline.checks import check_whole
+from tagline.checks import check_choice, check_whole
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
@@ -240,8 +240,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
             value = plain(getattr(self, name))
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
                 raise InputError(f"{name}: expected a number above 0, got {value!r}")
-        if self.pooling not in POOLINGS:
-            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+        check_choice("pooling", self.pooling, POOLINGS)
         check_whole("context", self.context, 0)
         check_probability("dropout", plain(self.dropout))
         with torch.device("meta"), Undrawn():
