@@ -60,12 +60,6 @@ def check_switch(name: str, value: object) -> None:
         raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
 
 
-def check_strict(value: object) -> None:
-    """Raise unless a reader is told whether broken lines are errors."""
-    if not isinstance(value, bool | np.bool_ | int):
-        raise InputError(f"strict: expected True or False, got {shown_value(value)}")
-
-
 def check_verbose(value: object) -> None:
     """Raise unless a value is True or False, or a number that says how much to print."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
@@ -84,8 +78,19 @@ def check_mapping(name: str, value: object) -> None:
         raise InputError(f"{name}: expected a dict of names and values, or None, got {shown_value(value)}")
 
 
+def is_whole(value: object) -> TypeGuard[int | np.integer]:
+    """Say whether a value is a whole number, Python's or NumPy's; True is none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def check_whole(
-    name: str, value: object, least: int, most: int | None = None, *, optional: bool = False, wanted: str = ""
+    name: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    optional: bool = False,
+    wanted: str = "",
 ) -> None:
     """Raise unless a value is a whole number within limits, or None where that is allowed.
 
@@ -94,26 +99,20 @@ def check_whole(
     """
     if value is None and optional:
         return
-    proper = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not proper or value < least or (most is not None and value > most):  # type: ignore[operator]
-        limits = f"of {least} or more" if most is None else f"from {least} to {most}"
-        words = wanted or f"a whole number {limits}{' or None' if optional else ''}"
+    if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
+        limits = "" if least is None else f" of {least} or more" if most is None else f" from {least} to {most}"
+        words = wanted or f"a whole number{limits}{', or None' if optional else ''}"
         raise InputError(f"{name}: expected {words}, got {shown_value(value)}")
 
 
-def as_count(name: str, value: int, least: int, most: int | None = None) -> int:
-    """Return a value as a whole number, or say that it is none, or too small, or too large."""
+def as_whole(name: str, value: Any, least: int, most: int | None = None, *, wanted: str = "") -> int:
+    """Return as Python's int what stands for a whole number within limits, such as an array or tensor of one."""
     try:
-        number = operator.index(value)
+        number = value if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
-        raise InputError(f"{name}: expected a whole number, got {shown_value(value)}")
-    if number < least:
-        raise InputError(f"{name}: expected at least {least}, got {shown_value(number)}")
-    if most is not None and number > most:
-        raise InputError(f"{name}: expected at most {most}, got {shown_value(number)}")
-    return number
+        number = value
+    check_whole(name, number, least, most, wanted=wanted)
+    return int(number)
 
 
 def check_number(
@@ -160,6 +159,19 @@ def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
         return np.asarray(value)
     except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
         raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
+
+
+def finite_numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a copy of finite numbers of any shape as float64."""
+    values = as_array(name, value)
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
+    numbers = np.array(values, np.float64, order="C")
+    if not np.isfinite(numbers).all():
+        where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(numbers))))
+        place = "" if numbers.ndim == 0 else f"[{', '.join(map(str, where))}]"
+        raise InputError(f"{name}{place}: expected a finite number, got {np.atleast_1d(numbers)[where]}")
+    return numbers
 
 
 def random_generator(seed: Any) -> np.random.Generator:

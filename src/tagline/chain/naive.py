@@ -28,7 +28,7 @@ from tagline.chain.linear import (
     probability_linear,
     viterbi_recomputed,
 )
-from tagline.checks import as_array, as_count
+from tagline.checks import as_array, as_whole
 from tagline.errors import InputError
 from tagline.types import (
     Chain,
@@ -237,7 +237,7 @@ _Candidate = tuple[float, tuple[int, ...]]  # score and labels of a beginning
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, all of them where there are fewer."""
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     return [_k_best(s, number) for s in _sentences(chain)]
 
 

@@ -17,7 +17,7 @@ from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.masked import PaddedBatch
-from tagline.checks import as_count, check_choice
+from tagline.checks import as_whole, check_choice
 from tagline.errors import InputError
 from tagline.nn import checks, losses, packing
 from tagline.nn.decoded import Decoded, Ranked, lists_of
@@ -210,7 +210,7 @@ class CRF(PaddedLayer):
     ) -> Ranked:
         """Find the k best labellings of each sentence with their scores and probabilities."""
         batch = self._read(emissions, None, mask, **extras)
-        number = as_count("k", k, 1)
+        number = as_whole("k", k, 1)
         with torch.no_grad():
             labels, scores = tensors.k_best(batch.chain.detach(), number)  # [K, N], [K, B]
             log_z = tensors.log_partition(batch.chain.detach())
@@ -233,7 +233,7 @@ class CRF(PaddedLayer):
     ) -> Tensor:
         """Draw labellings from p(y | x), ``[count, batch, steps]``, or ``[count, steps, batch]``."""
         batch = self._read(emissions, None, mask, **extras)
-        chain, number = batch.chain.detach(), as_count("count", count, 0)
+        chain, number = batch.chain.detach(), as_whole("count", count, 0)
         batch.legal(tensors.log_partition(chain))
         uniforms = _uniforms(chain, number, generator)
         samples = [self._axes(batch.packing.unpack(row, pad_tag)) for row in tensors.sample(chain, uniforms)]

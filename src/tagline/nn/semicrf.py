@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
-from tagline.checks import as_array, as_count, check_choice
+from tagline.checks import as_array, as_whole, check_choice
 from tagline.errors import InputError, NoPathError
 from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
 from tagline.nn.constants import Constant, ConstantModule
@@ -42,8 +42,8 @@ class SemiCRF(ConstantModule):
 
     def __init__(self, num_labels: int, max_length: int, *, longest: ArrayLike | None = None) -> None:
         super().__init__()
-        self.num_labels = as_count("num_labels", num_labels, 1)
-        self.max_length = as_count("max_length", max_length, 1)
+        self.num_labels = as_whole("num_labels", num_labels, 1)
+        self.max_length = as_whole("max_length", max_length, 1)
         L = self.num_labels
         self.transitions = nn.Parameter(torch.empty(L, L))
         self.start = nn.Parameter(torch.empty(L))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from tagline.checks import check_strict, shown, shown_value
+from tagline.checks import check_switch, shown, shown_value
 from tagline.errors import InputError, warn_of_data
 from tagline.ragged import offsets_of
 from tagline.readers.blocks import read_lines
@@ -51,7 +51,7 @@ def read_jsonl(
     [['B-PER', 'O', 'O']]
     """
     name = name_of(path)
-    check_strict(strict)
+    check_switch("strict", strict)
     rows = _Rows()
     problems: list[str] = []
     warned = False

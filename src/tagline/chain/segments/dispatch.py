@@ -29,7 +29,7 @@ from tagline.chain.segments.types import (
     gold_counts,
     token_sums,
 )
-from tagline.checks import as_array, as_count, random_generator, shown_value
+from tagline.checks import as_array, as_whole, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.ragged import first_entries
 from tagline.types import BoolArray, Float64Array, IntArray
@@ -272,7 +272,7 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     ([[True, False], [True, True]], [1.0, 0.0])
     """
     check_chain(chain, SegmentChain)
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     check_ranked(number, chain.lengths, lambda: log_counts(chain))
     near, taken = _near(chain)
     try:
@@ -298,7 +298,7 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     [[True, False], [True, True], [True, False]]
     """
     check_chain(chain, SegmentChain)
-    number = as_count("count", count, 0)
+    number = as_whole("count", count, 0)
     labels, begins = naive.sample(_near(chain)[0], draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tagline.checks import check_choice, check_whole
+from tagline.checks import check_choice, check_number, check_whole
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
@@ -237,9 +236,7 @@ class TransformerCRF(FolderModel, NeuralTagger):
                 f"{self.encoder!r:.60}"
             )
         for name in ("layer_decay", "head_rate", "crf_rate"):
-            value = plain(getattr(self, name))
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-                raise InputError(f"{name}: expected a number above 0, got {value!r}")
+            check_number(name, plain(getattr(self, name)), above=0)
         check_choice("pooling", self.pooling, POOLINGS)
         check_whole("context", self.context, 0)
         check_probability("dropout", plain(self.dropout))
