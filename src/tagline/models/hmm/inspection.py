@@ -149,9 +149,19 @@ class HMMViews:
         Returns:
             The axes.
         """
-        from tagline.models.hmm.pictures import draw_states
+        from tagline.drawing.series import plot_states
 
-        return draw_states(self, X, path, ax, inputs)
+        model: Any = self
+        p = self._fitted()
+        observed = model._observe(X, **{"lengths": None, **inputs})
+        found = model.predict(X, **inputs)
+        rows = [found] if observed.flat else found
+        numbers = {label: k for k, label in enumerate(model.labels_)}
+        states = np.array([numbers[state] for row in rows for state in np.asarray(row).tolist()], np.int64)
+        symbols = None if p.symbols is None else [str(symbol) for symbol in p.symbols.values]
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]  # of a data frame
+        look = {"offsets": observed.offsets, "names": names, "symbols": symbols}
+        return plot_states(observed.values, states, p.labels, path, ax=ax, **look)
 
     def summary(self) -> HMMSummary:
         """Count states, symbols and parameters, and say how the model was trained."""
