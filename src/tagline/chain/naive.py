@@ -194,7 +194,7 @@ def viterbi(chain: Chain) -> Paths:
         path, best = _viterbi(sentence)
         labels.append(path)
         scores.append(best)
-    return Paths(_join(labels), np.array(scores))
+    return Paths(np.concatenate([np.empty(0, np.int64), *labels]), np.array(scores))
 
 
 def viterbi_table(chain: Chain) -> ViterbiTable:
@@ -405,7 +405,3 @@ def parameter_gradients(
 
 def _stack(chain: Chain, rows: list[Float64Array], *trailing: int) -> Float64Array:
     return np.concatenate([np.empty((0, chain.num_labels, *trailing)), *rows])
-
-
-def _join(labels: list[IntArray]) -> IntArray:
-    return np.concatenate([np.empty(0, np.int64), *labels])
