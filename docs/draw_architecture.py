@@ -19,6 +19,7 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 # In import order: a room imports only from those above it. The tests of the architecture read this table, too.
 ROOMS = {
     "errors": "the error classes",
+    "checks": "what every door asks of its arguments",
     "writing": "the one way in which files are written",
     "drawing": "what pictures are made of: spans, tables, figures, SVG",
     "types": "Chain, Paths, Marginals …: frozen, shapes stated",

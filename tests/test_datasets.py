@@ -179,7 +179,7 @@ def test_english_has_headlines_and_careless_sentences() -> None:
     ("options", "message"),
     [
         ({"language": "de"}, "language: expected one of en, zh, mixed, got 'de'"),
-        ({"split": "dev"}, "split: expected train or test, got 'dev'"),
+        ({"split": "dev"}, "split: expected one of train, test, got 'dev'"),
         ({"num_sentences": -1}, "num_sentences: expected 0 or more, got -1"),
     ],
 )

@@ -115,7 +115,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "no memory": (lambda: crf(memory=0), "memory: expected at least one step"),
     "too much memory": (lambda: crf(memory=10**12), "memory: expected at least one step and at most 10000, got 1000"),
     "passes": (lambda: crf(algorithm="sgd", passes="x"), "passes: expected a whole number from 0 to .* None, got 'x'"),
-    "precision": (lambda: crf(precision=32), "precision: expected auto, float32 or float64, got 32"),
+    "precision": (lambda: crf(precision=32), "precision: expected one of auto, float32, float64, got 32"),
     "min_frequency": (lambda: crf(min_frequency="x"), "min_frequency: expected a number of at least 0, got 'x'"),
     "min_feature_frequency": (
         lambda: crf(min_feature_frequency="x"),

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array
 from tagline.drawing.grids import grid
 from tagline.drawing.tables import table
 from tagline.errors import InputError, TaglineError
@@ -337,14 +338,6 @@ class Gradients(PerScore):
     """
 
     log_likelihood: Float64Array
-
-
-def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
-    """Return the value as an array, or say which argument is none."""
-    try:
-        return np.asarray(value)
-    except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
-        raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
 
 
 def _as_scores(arrays: dict[str, NDArray[Any]]) -> dict[str, FloatArray]:

@@ -55,7 +55,12 @@ def test_wrong_random_numbers(engine: ModuleType, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("k", "message"),
-    [(0, "at least 1, got 0"), (-3, "at least 1, got -3"), (1.5, "a whole number, got 1.5"), ("2", "a whole")],
+    [
+        (0, "a whole number .*, got 0"),
+        (-3, "a whole number .*, got -3"),
+        (1.5, "a whole number .*, got 1.5"),
+        ("2", "a whole"),
+    ],
 )
 def test_wrong_k(engine: ModuleType, k: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"^k: expected {message}"):
@@ -195,8 +200,8 @@ WRONG_CALLS: dict[str, tuple[Any, str]] = {
     "no transitions": (lambda: Chain([[0.0]], None), r"transitions: expected "),  # type: ignore[arg-type]
     "transitions of sentences": (lambda: Chain.from_sentences([[[1.0, 2.0]]], 3.0), r"transitions: expected shape"),
     "no spans": (lambda: naive.span_probability(CHAIN, None), r"spans: expected a list"),  # type: ignore[arg-type]
-    "half a sample": (lambda: sample_paths(CHAIN, 2.5), r"count: expected a whole number, got 2.5"),  # type: ignore[arg-type]
-    "fewer than none": (lambda: sample_paths(CHAIN, -1), r"count: expected at least 0, got -1"),
+    "half a sample": (lambda: sample_paths(CHAIN, 2.5), r"count: expected a whole number of 0 or more, got 2.5"),  # type: ignore[arg-type]
+    "fewer than none": (lambda: sample_paths(CHAIN, -1), r"count: expected a whole number of 0 or more, got -1"),
     "weights of another size": (
         lambda: naive.parameter_gradients(
             [0, 1], [[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], np.zeros((2, 2)), [0.0, 0.0]

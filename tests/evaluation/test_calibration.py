@@ -113,7 +113,7 @@ def test_extreme_temperatures_stay_in_bounds() -> None:
         (lambda: reliability([0.5, 1.5], [1, 0]), r"confidence\[1\]: expected a probability from 0 to 1, got 1.5"),
         (lambda: reliability([np.nan], [1]), r"confidence\[0\]: expected a probability"),
         (lambda: reliability([0.5], [1, 0]), "correct: expected 1 values"),
-        (lambda: reliability([0.5], [1], bins=0), "bins: expected at least 1, got 0"),
+        (lambda: reliability([0.5], [1], bins=0), "bins: expected a whole number of 1 or more, got 0"),
         (lambda: reliability([0.5], [1], binning="size"), "binning: expected one of width, mass, got 'size'"),
         (lambda: brier_score([[0.5, 0.1]], [0]), r"probabilities\[0\]: expected a row that sums to 1, got 0.6"),
         (lambda: brier_score([[0.5, 0.5]], [2]), r"gold\[0\]: expected a label from 0 to 1, got 2"),

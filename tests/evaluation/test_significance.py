@@ -143,7 +143,7 @@ def test_texts() -> None:
         (lambda: compare(ONE, TWO, method="t"), "method: expected one of randomisation, bootstrap, got 't'"),
         (lambda: compare(ONE, TWO, metric="f2"), "metric: expected one of f1, precision, recall, got 'f2'"),
         (lambda: bootstrap_interval(ONE, level=95), "level: expected a number between 0 and 1, got 95"),
-        (lambda: bootstrap_interval(ONE, resamples=0), "resamples: expected at least 1, got 0"),
+        (lambda: bootstrap_interval(ONE, resamples=0), "resamples: expected a whole number of 1 or more, got 0"),
         (lambda: bootstrap_interval([[2, 1, 3]]), "counts, sentence 0: expected correct ≤ found and gold"),
         (lambda: bootstrap_interval([[0.5, 1, 3]]), r"counts: expected integers \[sentences, 3\]"),
     ],

@@ -299,8 +299,8 @@ def test_bfloat16() -> None:
     [
         ({"characters": "rnn"}, "characters: expected one of 'cnn', 'lstm', None, got 'rnn'"),
         ({"characters": "lstm", "char_size": 5}, "char_size: expected an even number for two directions, got 5"),
-        ({"hidden": 0}, "hidden: expected at least 1, got 0"),
-        ({"layers": 1.5}, "layers: expected a whole number, got 1.5"),
+        ({"hidden": 0}, "hidden: expected a whole number from 1 to 1048576, got 0"),
+        ({"layers": 1.5}, "layers: expected a whole number from 1 to 1000, got 1.5"),
         ({"dropout": 1.0}, "dropout: expected a probability from 0 to below 1, got 1.0"),
         ({"word_dropout": -0.1}, "word_dropout: expected a probability"),
         ({"vectors": torch.zeros(3, 4)}, r"vectors: expected floating-point numbers of shape \[8, D\].*\[3, 4\]"),

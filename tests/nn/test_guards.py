@@ -103,13 +103,13 @@ def test_other_errors() -> None:
     crf = CRF(4)
     with pytest.raises(InputError, match="reduction: expected one of none, sum, mean, token_mean, got 'max'"):
         crf.loss(EMISSIONS, TAGS, reduction="max")
-    with pytest.raises(InputError, match="num_tags: expected at least 1, got 0"):
+    with pytest.raises(InputError, match="num_tags: expected a whole number of 1 or more, got 0"):
         CRF(0)
-    with pytest.raises(InputError, match="rank: expected at least 1"):
+    with pytest.raises(InputError, match="rank: expected a whole number of 1 or more"):
         CRF(3, rank=0)
     with pytest.raises(InputError, match=r"constraints: expected booleans \(True = allowed\) of shape \[3, 3\]"):
         CRF(3, constraints=[[True]])
-    with pytest.raises(InputError, match="k: expected at least 1, got 0"):
+    with pytest.raises(InputError, match="k: expected a whole number of 1 or more, got 0"):
         crf.k_best(EMISSIONS, 0)
     with pytest.raises(InputError, match=r"lengths: expected integers of shape \[2\]"):
         crf.decode(EMISSIONS, lengths=torch.tensor([3.0, 1.0]))

@@ -335,7 +335,7 @@ def test_encoders_only() -> None:
     ("settings", "message"),
     [
         ({"pooling": "last"}, "pooling: expected one of first, mean, got 'last'"),
-        ({"dropout": 1.0}, "dropout: expected 0 or more and less than 1, got 1.0"),
+        ({"dropout": 1.0}, "dropout: expected a probability from 0 to below 1, got 1.0"),
     ],
 )
 def test_settings_out_of_range(settings: Any, message: str) -> None:

@@ -80,7 +80,7 @@ def test_settings_are_checked() -> None:
         ({"algorithm": "newton"}, "algorithm: expected one of auto, lbfgs, owlqn, sgd, "),
         ({"algorithm": "auto", "c2": -1.0}, "c2: expected a number of 0 or more, got -1"),
         ({"algorithm": "sgd", "seed": -1}, "random_state: expected a whole number of 0 or more, got -1"),
-        ({"algorithm": "sgd", "precision": "half"}, "precision: expected auto, float32 or float64, got 'half'"),
+        ({"algorithm": "sgd", "precision": "half"}, "precision: expected one of auto, float32, float64, got 'half'"),
     ):
         with pytest.raises(InputError, match=message):
             trained_by(**settings)

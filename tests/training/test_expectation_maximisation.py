@@ -100,7 +100,7 @@ def test_an_objective_that_is_no_number_is_an_error():
     ("settings", "message"),
     [
         ({"max_iterations": -1, "tolerance": 0.0}, "max_iterations: expected 0 or more, got -1"),
-        ({"max_iterations": 1, "tolerance": math.nan}, "tolerance: expected a number, got NaN"),
+        ({"max_iterations": 1, "tolerance": math.nan}, "tolerance: expected a number, got nan"),
         ({"max_iterations": 1, "tolerance": 0.0, "max_seconds": -1.0}, "max_seconds: expected 0 or more, got -1"),
     ],
 )

@@ -277,7 +277,7 @@ def test_no_weights_at_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"start": np.zeros((2, 2))}, r"start: expected numbers of shape \[weights\], got float64 \[2, 2\]"),
+        ({"start": np.zeros((2, 2))}, r"start: expected numbers of shape \[weights\], got \[2, 2\]"),
         ({"start": [0.0, math.nan, 1.0]}, r"start\[1\]: expected a finite number, got nan"),
         ({"start": ["a", "b", "c"]}, "start: expected numbers"),
         ({"c2": -1.0}, "c2: expected finite numbers, 0 or more, got -1.0"),

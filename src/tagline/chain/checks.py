@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain.memory import check_room, shown_count
+from tagline.checks import as_array, is_listing, shown_value
 from tagline.errors import InputError, NoPathError
-from tagline.readers.arguments import is_listing
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, as_array, place_of
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, LabelSet, SpanQuery, place_of
 
 SAMPLE_BYTES = 24  # of a token of a sample: its random number, its label, and what else is made of it
 
@@ -77,21 +76,6 @@ def draw_uniforms(count: int, num_tokens: int, random: np.random.Generator) -> F
     remedy = "draw fewer at once"
     check_room(count * max(num_tokens, 1) * SAMPLE_BYTES, what, remedy)
     return random.random((count, num_tokens))
-
-
-def as_count(name: str, value: int, least: int, most: int | None = None) -> int:
-    """Return a value as a whole number, or say that it is none, or too small, or too large."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
-        raise InputError(f"{name}: expected a whole number, got {shown_value(value)}")
-    if number < least:
-        raise InputError(f"{name}: expected at least {least}, got {shown_value(number)}")
-    if most is not None and number > most:
-        raise InputError(f"{name}: expected at most {most}, got {shown_value(number)}")
-    return number
 
 
 def as_span_arrays(chain: Chain, spans: Sequence[SpanQuery]) -> list[tuple[int, int, BoolArray]]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tagline.readers.arguments import check_choice
+from tagline.checks import check_choice
 
 
 class EngineChoice:

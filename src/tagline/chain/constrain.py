@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_set, check_chain
+from tagline.checks import as_array, check_whole, shown_value
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Chain, LabelSet, as_array, place_of, sealed
+from tagline.types import BoolArray, Chain, LabelSet, place_of, sealed
 
 
 def constrain(
@@ -86,8 +86,7 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
         return _rules("allowed", allowed, (N, L))
     rows = np.ones((N, L), np.bool_)
     for n, labels in _entries(allowed, N):
-        if not isinstance(n, int | np.integer) or not 0 <= n < N:
-            raise InputError(f"allowed: expected tokens from 0 to {N - 1}, got {shown_value(n)}")
+        check_whole("allowed", n, 0, N - 1, wanted=f"tokens from 0 to {N - 1}")
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows

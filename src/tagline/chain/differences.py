@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import as_array, check_number, shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +95,9 @@ def check_gradients(
         raise InputError(f"x: expected at least one number, each finite or -inf (forbidden), got {shown_value(x)}")
     if analytic.shape != point.shape:
         raise InputError(f"gradient: expected shape {list(point.shape)} as x, got {list(analytic.shape)}")
-    for name, value in (("step", step), ("atol", atol), ("rtol", rtol)):
-        if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf or (name == "step" and not value):
-            least = "more than 0" if name == "step" else "0 or more"
-            raise InputError(f"{name}: expected a finite number, {least}, got {shown_value(value)}")
+    check_number("step", step, above=0, wanted="a finite number, more than 0")
+    check_number("atol", atol, least=0, wanted="a finite number, 0 or more")
+    check_number("rtol", rtol, least=0, wanted="a finite number, 0 or more")
     numeric, noise = np.zeros(point.shape), np.zeros(point.shape)
     for where in np.ndindex(point.shape):
         if np.isfinite(point[where]):

@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
-from tagline.chain.checks import as_count, check_chain, draw_uniforms
+from tagline.chain.checks import check_chain, draw_uniforms
 from tagline.chain.choice import EngineChoice
 from tagline.chain.memory import check_ranked, check_room
+from tagline.checks import as_whole, random_generator, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import random_generator
-from tagline.readers.sources import shown_value
 from tagline.types import (
     Chain,
     Counts,
@@ -224,7 +223,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     ([[0, 1], [0, 0]], [0.3394, 0.3071])
     """
     check_chain(chain)
-    check_ranked(as_count("k", k, 1), chain.lengths, lambda: log_counts(chain))
+    check_ranked(as_whole("k", k, 1), chain.lengths, lambda: log_counts(chain))
     near, taken = centred(chain)
     try:
         ranked: list[RankedPaths] = _backend().k_best(near, k)
@@ -275,7 +274,7 @@ def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | Non
     [[0, 1], [0, 1], [0, 1]]
     """
     check_chain(chain)
-    return sample(chain, draw_uniforms(as_count("count", count, 0), chain.num_tokens, random_generator(seed)))
+    return sample(chain, draw_uniforms(as_whole("count", count, 0), chain.num_tokens, random_generator(seed)))
 
 
 def entropy(chain: Chain) -> Float64Array:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.checks import as_label_array, no_path
+from tagline.checks import as_array
 from tagline.errors import InputError
-from tagline.types import Chain, Float64Array, IntArray, Paths, as_array
+from tagline.types import Chain, Float64Array, IntArray, Paths
 
 
 def _as_cube(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -19,14 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.chain.checks import (
-    as_count,
-    as_labels,
-    as_span_arrays,
-    as_uniforms,
-    forbidden_gold,
-    no_path,
-)
+from tagline.chain.checks import as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
 from tagline.chain.linear import (
     backward_linear,
     chain_from_log_potentials,
@@ -35,6 +28,7 @@ from tagline.chain.linear import (
     probability_linear,
     viterbi_recomputed,
 )
+from tagline.checks import as_array, as_whole
 from tagline.errors import InputError
 from tagline.types import (
     Chain,
@@ -47,7 +41,6 @@ from tagline.types import (
     RankedPaths,
     SpanQuery,
     ViterbiTable,
-    as_array,
 )
 
 __all__ = [
@@ -201,7 +194,7 @@ def viterbi(chain: Chain) -> Paths:
         path, best = _viterbi(sentence)
         labels.append(path)
         scores.append(best)
-    return Paths(_join(labels), np.array(scores))
+    return Paths(np.concatenate([np.empty(0, np.int64), *labels]), np.array(scores))
 
 
 def viterbi_table(chain: Chain) -> ViterbiTable:
@@ -244,7 +237,7 @@ _Candidate = tuple[float, tuple[int, ...]]  # score and labels of a beginning
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, all of them where there are fewer."""
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     return [_k_best(s, number) for s in _sentences(chain)]
 
 
@@ -412,7 +405,3 @@ def parameter_gradients(
 
 def _stack(chain: Chain, rows: list[Float64Array], *trailing: int) -> Float64Array:
     return np.concatenate([np.empty((0, chain.num_labels, *trailing)), *rows])
-
-
-def _join(labels: list[IntArray]) -> IntArray:
-    return np.concatenate([np.empty(0, np.int64), *labels])

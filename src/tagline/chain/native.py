@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import _core
-from tagline.chain.checks import as_count, as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
+from tagline.chain.checks import as_labels, as_span_arrays, as_uniforms, forbidden_gold, no_path
+from tagline.checks import as_whole
 from tagline.types import Chain, Counts, Float64Array, Gradients, IntArray, Marginals, Paths, RankedPaths, SpanQuery
 
 NAME = "native"
@@ -75,7 +76,7 @@ def viterbi(chain: Chain) -> Paths:
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence."""
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     arrays = _wide(chain)
     ranked = call_core(_core.k_best, *arrays, min(number, np.iinfo(np.int64).max))
     log_z = call_core(_core.log_partition, *arrays, False)

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.models.registry import kind_named, kinds
-from tagline.readers.sources import open_target, read_bytes, shown_value
+from tagline.readers.sources import open_target, read_bytes
 
 MARK = "# Written by tagline train."  # the first line of files that may be overwritten
 NONE = "none"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tagline.checks import shown
 from tagline.cli.documents import Documents, whole_documents
 from tagline.cli.formats import FORMATS
 from tagline.cli.render import (
@@ -33,7 +34,7 @@ from tagline.models.entities import Entity, Reading
 from tagline.readers import format_of
 from tagline.readers.blocks import BLOCK_BYTES
 from tagline.readers.corpus import Corpus
-from tagline.readers.sources import PathLike, name_of, shown
+from tagline.readers.sources import PathLike, name_of
 from tagline.readers.streams import Block, StreamFormat, read_stream
 from tagline.readers.text import Cut
 from tagline.types import IntArray

@@ -6,10 +6,10 @@ from itertools import chain
 
 import numpy as np
 
+from tagline.checks import check_choice, check_whole
 from tagline.datasets.chinese import CHINESE
 from tagline.datasets.drawing import Draw, Language
 from tagline.datasets.english import ENGLISH
-from tagline.errors import InputError
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 
@@ -46,12 +46,9 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
     >>> corpus[0].tokens[:4], corpus.tags[0][:4]
     (['Will', 'Emilio', "O'Harter", 'play'], ['O', 'B-PER', 'I-PER', 'O'])
     """
-    if language not in LANGUAGES:
-        raise InputError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
-    if split not in SPLITS:
-        raise InputError(f"split: expected {' or '.join(SPLITS)}, got {split!r}")
-    if num_sentences < 0:
-        raise InputError(f"num_sentences: expected 0 or more, got {num_sentences}")
+    check_choice("language", language, LANGUAGES)
+    check_choice("split", split, SPLITS)
+    check_whole("num_sentences", num_sentences, 0, wanted="0 or more")
     draw = Draw(f"tagline entities {seed} {language} {split}", SPLITS.index(split))
     languages = [(chosen, _patterns(chosen, split)) for chosen in LANGUAGES[language]]
     return _corpus([_sentence(*languages[n % len(languages)], draw) for n in range(num_sentences)])

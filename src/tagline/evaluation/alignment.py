@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Labellings: TypeAlias = Corpus | Column | Sequence[Sequence[str]]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_choice, check_whole
 from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.types import BoolArray, Float64Array, IntArray
@@ -103,10 +104,8 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, bi
     right = np.asarray(correct)
     if right.shape != p.shape or (right.size and not np.isin(right, (0, 1)).all()):
         raise InputError(f"correct: expected {len(p)} values, true or false, got {right.dtype} {list(right.shape)}")
-    if bins < 1:
-        raise InputError(f"bins: expected at least 1, got {bins}")
-    if binning not in BINNINGS:
-        raise InputError(f"binning: expected one of {', '.join(BINNINGS)}, got {binning!r}")
+    check_whole("bins", bins, 1)
+    check_choice("binning", binning, BINNINGS)
     order = np.argsort(p, kind="stable")
     p, truth = p[order], right[order].astype(np.float64)
     if binning == "width":

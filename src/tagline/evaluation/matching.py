@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Aligned
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
-from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.types import BoolArray, IntArray
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import check_whole
 from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
 from tagline.evaluation.matching import AUTO, PlacedSpans, SpanPair, pair_spans
-from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_choice, check_number, check_whole, random_generator
 from tagline.drawing.tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
@@ -140,8 +141,7 @@ def bootstrap_interval(
     """
     rows = _checked("counts", counts)
     _check_options(metric, resamples)
-    if not 0 < level < 1:
-        raise InputError(f"level: expected a number between 0 and 1, got {level}")
+    check_number("level", level, above=0, below=1, wanted="a number between 0 and 1")
     totals = _bootstrap(rows, resamples, seed)  # [R, 3]
     low, high = np.quantile(score(totals, metric), [(1 - level) / 2, (1 + level) / 2])
     value = float(score(rows.sum(axis=0), metric))
@@ -175,8 +175,7 @@ def compare(
     """
     first_counts, second_counts = _checked("first", first), _checked("second", second)
     _check_options(metric, resamples)
-    if method not in METHODS:
-        raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    check_choice("method", method, METHODS)
     if len(first_counts) != len(second_counts):
         raise InputError(f"second: expected {len(first_counts)} sentences as in first, got {len(second_counts)}")
     unequal = np.flatnonzero(first_counts[:, 2] != second_counts[:, 2])
@@ -209,7 +208,7 @@ def score(counts: IntArray, metric: str) -> Float64Array:
 def _bootstrap(rows: IntArray, resamples: int, seed: int) -> IntArray:
     """Sum the counts of each resample: ``[R, columns]``."""
     distinct, copies = np.unique(rows, axis=0, return_counts=True)  # [K, columns], [K]
-    rng, B = np.random.default_rng(seed), len(rows)
+    rng, B = random_generator(seed), len(rows)
     if not B:
         return np.zeros((resamples, rows.shape[1]), np.int64)
     totals = [_dot(rng.multinomial(B, copies / B, size=size), distinct) for size in _blocks(resamples, len(distinct))]
@@ -219,7 +218,7 @@ def _bootstrap(rows: IntArray, resamples: int, seed: int) -> IntArray:
 def _swapped(first_counts: IntArray, second_counts: IntArray, metric: str, resamples: int, seed: int) -> Float64Array:
     """Return the difference of the scores after each random swap: ``[R]``."""
     distinct, copies = np.unique(second_counts - first_counts, axis=0, return_counts=True)  # [K, 3], [K]
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed)
     differences = []
     for size in _blocks(resamples, len(distinct)):
         moved = _dot(rng.binomial(copies, 0.5, size=(size, len(copies))), distinct)  # [size, 3]
@@ -255,7 +254,5 @@ def _checked(name: str, counts: ArrayLike) -> IntArray:
 
 
 def _check_options(metric: str, resamples: int) -> None:
-    if metric not in METRICS:
-        raise InputError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
-    if resamples < 1:
-        raise InputError(f"resamples: expected at least 1, got {resamples}")
+    check_choice("metric", metric, METRICS)
+    check_whole("resamples", resamples, 1)

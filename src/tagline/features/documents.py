@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import shown, shown_value
 from tagline.errors import InputError
 from tagline.features.templates.template import Template
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, shown, shown_value
+from tagline.readers.sources import PathLike, name_of
 from tagline.readers.spans import find_spans
 from tagline.types import IntArray
 

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 import numpy as np
 
 from tagline import compiled
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.templates.lines import Line
 from tagline.features.templates.macros import Derivation, Macro
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
-from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
 from tagline.types import IntArray
 

@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain import log_partition, marginals
+from tagline.checks import as_array
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.types import Chain, Float64Array, IntArray, as_array
+from tagline.types import Chain, Float64Array, IntArray
 
 Function: TypeAlias = Callable[..., Any]
 """s(label, x, i) or t(previous, label, x, i), giving a number or a truth value."""

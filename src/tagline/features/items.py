@@ -21,12 +21,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tagline import compiled
+from tagline.checks import check_number, check_whole, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
 from tagline.ragged import offsets_of
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Item: TypeAlias = Mapping[str, Any] | Iterable[str]
@@ -72,13 +72,9 @@ def items_to_features(
     return Expanded(Features(offsets, states, crossed), names, edge_names)
 
 
-def _check_options(vocabularies: object, min_frequency: object, hash_bits: object) -> None:
-    if hash_bits is not None and (
-        isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_HASH_BITS
-    ):
-        raise InputError(f"hash_bits: expected 1 to {MOST_HASH_BITS}, got {shown_value(hash_bits)}")
-    if not isinstance(min_frequency, int | float) or not min_frequency < np.inf:  # not NaN either
-        raise InputError(f"min_frequency: expected a number, got {shown_value(min_frequency)}")
+def _check_options(vocabularies: object, min_frequency: float, hash_bits: int | None) -> None:
+    check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
+    check_number("min_frequency", min_frequency)
     if min_frequency > 0 and (vocabularies is not None or hash_bits is not None):
         raise InputError(
             f"min_frequency: expected 0 where names are {'hashed' if vocabularies is None else 'known'}, got "

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.ragged import entries_of, offsets_of
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -213,18 +213,12 @@ class PieceTable:
         if self.num_pieces > MOST_PIECES:
             raise InputError(f"tokenizer: expected pieces by numbers below {MOST_PIECES}, got {self.num_pieces - 1}")
         for name, piece in (("unknown", unknown), ("padding", padding)):
-            if not _is_whole(piece) or not 0 <= piece < self.num_pieces:
-                raise InputError(
-                    f"{name}: expected a piece of the tokenizer, 0 to {self.num_pieces - 1}, got {shown_value(piece)}"
-                )
+            last = self.num_pieces - 1
+            check_whole(name, piece, 0, last, wanted=f"a piece of the tokenizer, 0 to {last}")
         before, after = _special(self._tokenizer)
-        if not _is_whole(max_length) or max_length <= len(before) + len(after):
-            least = len(before) + len(after) + 1
-            raise InputError(
-                f"max_length: expected {least} pieces or more, special ones too, got {shown_value(max_length)}"
-            )
-        if not _is_whole(stride) or stride < 0:
-            raise InputError(f"stride: expected 0 pieces of context or more, got {shown_value(stride)}")
+        least = len(before) + len(after) + 1
+        check_whole("max_length", max_length, least, wanted=f"{least} pieces or more, special ones too")
+        check_whole("stride", stride, 0, wanted="0 pieces of context or more")
         self.unknown = unknown
         self.window = Window(before, after, padding, max_length, stride)
 
@@ -347,7 +341,3 @@ def _ranges(starts: IntArray, counts: IntArray) -> IntArray:
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     return np.asarray(np.repeat(starts - ends + counts, counts) + np.arange(total))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

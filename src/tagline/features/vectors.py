@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded
 from tagline.features.expansion import compact
@@ -25,7 +26,6 @@ from tagline.features.templates.macros import Derivation
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown, shown_value
 from tagline.types import FloatArray, IntArray
 
 _LARGEST = 6e4  # of float16

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.readers.arguments import is_listing
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Parts = tuple[NDArray[np.uint8], IntArray, NDArray[np.uint32], NDArray[np.uint16]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_whole
 from tagline.features.templates import word_functions
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers.corpus import Column
@@ -70,7 +70,7 @@ class FormTable:
             min_frequency: how often a word must occur to be known; those of `extra` always are.
             extra: more words to know, such as those of a file of word vectors.
         """
-        least, read = as_count("min_frequency", min_frequency, 1), as_count("longest", longest, 1)
+        least, read = as_whole("min_frequency", min_frequency, 1), as_whole("longest", longest, 1)
         more = Vocabulary.of(extra)
         counts = np.bincount(column.ids, minlength=len(column.vocabulary))
         used = [column.vocabulary[v] for v in np.flatnonzero(counts)]

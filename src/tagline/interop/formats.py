@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from tagline import storage
+from tagline.checks import check_choice
 from tagline.errors import InputError, StorageError
 from tagline.models.contract import Model
 from tagline.models.files import load
@@ -146,8 +147,7 @@ def write_model(model: Model, path: storage.Path, format: str) -> None:
     if format == TAGLINE:
         model.save(path)
         return
-    if format not in WRITTEN:
-        raise InputError(f"format: expected one of {', '.join((TAGLINE, *WRITTEN))}, got {format!r}")
+    check_choice("format", format, (TAGLINE, *WRITTEN))
     form = FORMATS[format]
     if model.kind not in form.kinds:
         raise InputError(

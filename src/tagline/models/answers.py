@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.chain.lists import label_lists
+from tagline.checks import check_number, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report, evaluate
@@ -36,8 +37,6 @@ from tagline.models.sentences import as_sentences, sized
 from tagline.models.texts import TextModel
 from tagline.ragged import offsets_of
 from tagline.readers.detection import detect
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_number, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
 MOST_TOKENS = 16_384  # scored at once: what the caches hold (a seventh faster than 65,536), and a bound on memory

@@ -7,10 +7,9 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
+from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError, MissingPackageError
 from tagline.models.entities import Entity
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_choice
 
 LIBRARIES = ("pandas", "polars")
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import is_listing
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 

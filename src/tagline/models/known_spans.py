@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.entities import Reading
 from tagline.ragged import row_of
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Column, Corpus
-from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray
 from tagline.readers.validation import separator_of
 from tagline.readers.writing import write_tags

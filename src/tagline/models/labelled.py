@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
+from tagline.checks import check_choice, check_number, is_listing, shown_value
 from tagline.errors import InputError, warn_of_data
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.rules import Rules, legal, scheme
-from tagline.readers.sources import shown_value
 from tagline.readers.validation import repair
-from tagline.training.checks import check_choice, check_number
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray
 
 ON_ILLEGAL = ("error", "repair", "drop")

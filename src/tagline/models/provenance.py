@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
 
 EPOCH = "SOURCE_DATE_EPOCH"  # seconds since 1970 that stand for now: reproducible-builds.org
 MOST_PASSES = 500  # kept of a training log

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tagline.chain.memory import labellings_size, memory, shown_count
+from tagline.checks import check_whole
 from tagline.errors import InputError
-from tagline.training.checks import check_whole
 from tagline.types import Float64Array, IntArray
 
 
@@ -22,7 +22,7 @@ class Ranks:
     """
 
     def __init__(self, k: Any, name: str = "k", least: int = 1) -> None:
-        check_whole(name, k, least, wanted=f"at least {least}")
+        check_whole(name, k, least)
         self.name, self.k = name, int(k)
         self._bytes, self._most = 0.0, memory() / 2
 
@@ -64,4 +64,4 @@ class Ranks:
 
 def check_asked(k_best: Any) -> None:
     """Raise unless it can be the number of labellings that `answer` gives; 0 and None are for none."""
-    check_whole("k_best", k_best, 0, optional=True, wanted="at least 0")
+    check_whole("k_best", k_best, 0, optional=True)

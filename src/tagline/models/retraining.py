@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
 
 
 class NeedsTraining:

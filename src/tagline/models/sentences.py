@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
-from tagline.readers.sources import shown_value
 from tagline.readers.tables import is_series
 
 

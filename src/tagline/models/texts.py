@@ -11,17 +11,15 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
+from tagline.checks import check_number, check_switch, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.contract import Input
 from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Reading
 from tagline.models.known_spans import KnownSpans
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus
 from tagline.readers.sentences import split_sentences
-from tagline.readers.sources import shown_value
 from tagline.readers.text import corpus_of_texts
-from tagline.training.checks import check_number, check_switch
 
 if TYPE_CHECKING:
     from tagline.models.answers import AnswerArrays

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_whole, is_listing, shown_value
 from tagline.drawing.tables import Readable
 from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
-from tagline.readers.arguments import check_whole, is_listing
-from tagline.readers.sources import shown_value
 from tagline.training.certificate import relative_gap
 
 MOST_LETTERS = 80  # of one setting, in the repr of a model

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import shown
 from tagline.errors import InputError
-from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes, shown
+from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes
 
 KINDS = ("state", "transition", "edge", "start", "end")
 

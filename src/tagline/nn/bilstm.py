@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
-from tagline.chain.checks import as_count
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.words import NUM_CASES, PADDING
 from tagline.nn.batches import WordBatch
@@ -72,10 +72,10 @@ class BiLSTMEncoder(nn.Module):
         super().__init__()
         sizes = {"word_dim": word_dim, "char_dim": char_dim, "char_size": char_size, "hidden": hidden}
         for name, value in sizes.items():
-            as_count(name, value, 1, MOST_NUMBERS)
-        as_count("layers", layers, 1, MOST_LAYERS)
-        as_count("case_dim", case_dim, 0, MOST_NUMBERS)
-        as_count("bigram_dim", bigram_dim, 0, MOST_NUMBERS)
+            check_whole(name, value, 1, MOST_NUMBERS)
+        check_whole("layers", layers, 1, MOST_LAYERS)
+        check_whole("case_dim", case_dim, 0, MOST_NUMBERS)
+        check_whole("bigram_dim", bigram_dim, 0, MOST_NUMBERS)
         self.words = _word_vectors(num_words, word_dim, vectors)
         self.words.weight.requires_grad_(not freeze_words)
         self.cases = Embedding(NUM_CASES, case_dim, padding_idx=PADDING) if case_dim else None

@@ -8,7 +8,6 @@ inside a transform of `torch.func`.
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +20,7 @@ from tagline.chain.checks import forbidden_gold, no_path
 from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
+from tagline.checks import as_whole
 from tagline.errors import InputError, NoPathError
 from tagline.nn.scripted import tracing
 
@@ -229,10 +229,4 @@ def warn_of_probabilities(rows: Tensor) -> None:
 
 def as_pad_tag(pad_tag: Any) -> int:
     """Return the number that stands at padding."""
-    try:
-        number = operator.index(pad_tag)
-    except TypeError:
-        raise InputError(f"pad_tag: expected a whole number, got {pad_tag!r}") from None
-    if not -(2**63) <= number < 2**63:
-        raise InputError(f"pad_tag: expected a number of 64 bits, got {number}")
-    return number
+    return as_whole("pad_tag", pad_tag, -(2**63), 2**63 - 1)

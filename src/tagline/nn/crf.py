@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tagline.chain import tensors
-from tagline.chain.checks import as_count
 from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.masked import PaddedBatch
+from tagline.checks import as_whole, check_choice
 from tagline.errors import InputError
 from tagline.nn import checks, losses, packing
 from tagline.nn.decoded import Decoded, Ranked, lists_of
@@ -127,8 +127,7 @@ class CRF(PaddedLayer):
                 over the number of tokens that count.
             objective: another loss, from `tagline.nn.losses`.
         """
-        if reduction not in REDUCTIONS:
-            raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        check_choice("reduction", reduction, REDUCTIONS)
         if tags is None:
             losses.check_needs_none(objective)
         if objective is losses.nll and tags is not None and reduction != "none":
@@ -211,7 +210,7 @@ class CRF(PaddedLayer):
     ) -> Ranked:
         """Find the k best labellings of each sentence with their scores and probabilities."""
         batch = self._read(emissions, None, mask, **extras)
-        number = as_count("k", k, 1)
+        number = as_whole("k", k, 1)
         with torch.no_grad():
             labels, scores = tensors.k_best(batch.chain.detach(), number)  # [K, N], [K, B]
             log_z = tensors.log_partition(batch.chain.detach())
@@ -234,7 +233,7 @@ class CRF(PaddedLayer):
     ) -> Tensor:
         """Draw labellings from p(y | x), ``[count, batch, steps]``, or ``[count, steps, batch]``."""
         batch = self._read(emissions, None, mask, **extras)
-        chain, number = batch.chain.detach(), as_count("count", count, 0)
+        chain, number = batch.chain.detach(), as_whole("count", count, 0)
         batch.legal(tensors.log_partition(chain))
         uniforms = _uniforms(chain, number, generator)
         samples = [self._axes(batch.packing.unpack(row, pad_tag)) for row in tensors.sample(chain, uniforms)]

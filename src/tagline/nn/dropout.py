@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tagline.errors import InputError
+from tagline.checks import check_number
 from tagline.features.words import KNOWN, UNKNOWN
 
 
@@ -57,6 +57,5 @@ class WordDropout(TrainingNoise):
 
 def check_probability(name: str, p: float) -> float:
     """Return a probability below 1, or say what is wrong with it."""
-    if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p < 1:
-        raise InputError(f"{name}: expected a probability from 0 to below 1, got {p!r}")
+    check_number(name, p, least=0, below=1, wanted="a probability from 0 to below 1")
     return float(p)

@@ -10,7 +10,7 @@ and end scores, so that a `tagline.types.Chain` answers every question about eit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -272,7 +272,7 @@ class Tagger(nn.Module):
         return {
             name
             for place, module in self.named_modules()
-            for name, parameter in _own(place, module)
+            for name, parameter in module.named_parameters(place, recurse=False)
             if parameter.dim() < 2 or isinstance(module, nn.Embedding | CRF)
         }
 
@@ -281,10 +281,6 @@ def _is_watched(module: nn.Module) -> bool:
     """Whether a part of a network does not train, or has hooks, which would not be called."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     return not module.training or bool(hooks)
-
-
-def _own(place: str, module: nn.Module) -> Iterable[tuple[str, nn.Parameter]]:
-    return module.named_parameters(place, recurse=False)
 
 
 def _begins(name: str, key: str) -> bool:

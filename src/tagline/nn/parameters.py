@@ -18,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from tagline.chain.checks import as_count
+from tagline.checks import as_whole
 from tagline.errors import InputError
 from tagline.nn.constants import Constant, ConstantModule
 from tagline.readers.rules import Rules
@@ -40,9 +40,9 @@ class TransitionModule(ConstantModule):
         frozen: bool,
     ) -> None:
         super().__init__()
-        self.num_tags = as_count("num_tags", num_tags, 1)
+        self.num_tags = as_whole("num_tags", num_tags, 1)
         self.start_end = start_end
-        self.rank = None if rank is None else as_count("rank", rank, 1)
+        self.rank = None if rank is None else as_whole("rank", rank, 1)
         L = self.num_tags
         if rank is not None and tied is not None:
             raise InputError("tied: expected None where a rank is given, got both; choose one")

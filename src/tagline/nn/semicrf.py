@@ -7,14 +7,13 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from tagline.chain.checks import as_count
 from tagline.chain.tensors import segments
 from tagline.chain.tensors.segments import TensorSegments
+from tagline.checks import as_array, as_whole, check_choice
 from tagline.errors import InputError, NoPathError
 from tagline.nn.checks import FLOATS, check_lengths, check_not_traced, check_numbers, looks
 from tagline.nn.constants import Constant, ConstantModule
 from tagline.nn.parameters import LARGEST_INITIAL
-from tagline.types import as_array
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -43,8 +42,8 @@ class SemiCRF(ConstantModule):
 
     def __init__(self, num_labels: int, max_length: int, *, longest: ArrayLike | None = None) -> None:
         super().__init__()
-        self.num_labels = as_count("num_labels", num_labels, 1)
-        self.max_length = as_count("max_length", max_length, 1)
+        self.num_labels = as_whole("num_labels", num_labels, 1)
+        self.max_length = as_whole("max_length", max_length, 1)
         L = self.num_labels
         self.transitions = nn.Parameter(torch.empty(L, L))
         self.start = nn.Parameter(torch.empty(L))
@@ -112,8 +111,7 @@ class SemiCRF(ConstantModule):
         self, scores: Tensor, labels: Tensor, begins: Tensor, lengths: Tensor | None = None, reduction: str = "mean"
     ) -> Tensor:
         """Compute the negative log-likelihood, as its mean over sentences, its sum, or one number a sentence."""
-        if reduction not in REDUCTIONS:
-            raise InputError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+        check_choice("reduction", reduction, REDUCTIONS)
         losses: Tensor = -self(scores, labels, begins, lengths)
         if reduction == "none":
             return losses

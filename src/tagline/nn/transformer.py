@@ -18,8 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.checks import as_whole, check_choice
 from tagline.errors import InputError
 from tagline.features.subwords import PieceTable
+from tagline.nn.dropout import check_probability
 from tagline.nn.subword_batches import SubwordBatch
 
 if TYPE_CHECKING:
@@ -66,10 +68,8 @@ class TransformerEncoder(nn.Module):
             kind = model.config.model_type
             raise InputError(f"encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}")
         _check_kind({"model_type": model.config.model_type})  # or its file could not be read again
-        if pooling not in POOLINGS:
-            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {pooling!r}")
-        if not 0 <= dropout < 1:
-            raise InputError(f"dropout: expected 0 or more and less than 1, got {dropout}")
+        check_choice("pooling", pooling, POOLINGS)
+        check_probability("dropout", dropout)
         if getattr(model, "pooler", None) is not None:
             model.register_module("pooler", None)
         self.model = model
@@ -207,9 +207,8 @@ class TransformerEncoder(nn.Module):
     def _freeze(self, freeze: int | str) -> int:
         """Fix the weights of the lower depths; return how many depths are fixed."""
         everything = self.num_layers + 1
-        count = everything if freeze == "all" else freeze
-        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= everything:
-            raise InputError(f'freeze: expected 0 to {everything} lower layers, or "all", got {freeze!r}')
+        wanted = f'0 to {everything} lower layers, or "all"'
+        count = everything if freeze == "all" else as_whole("freeze", freeze, 0, everything, wanted=wanted)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(self._depths[name] >= count)
         return count

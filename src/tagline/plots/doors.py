@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tagline.checks import check_whole, shown_value
 from tagline.drawing.bars import plot_bars
 from tagline.drawing.figures import Path
 from tagline.drawing.training import plot_training
@@ -19,8 +20,6 @@ from tagline.evaluation.report import Report
 from tagline.evaluation.spans import SpanScores
 from tagline.evaluation.tokens import TokenScores, evaluate_tokens
 from tagline.models.explanations import Explanation, TokenExplanation
-from tagline.readers.arguments import check_whole
-from tagline.readers.sources import shown_value
 from tagline.types import Chain
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
+from tagline.checks import check_whole
 from tagline.drawing.figures import Path
 from tagline.drawing.sketch import chance
 from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.errors import InputError
 from tagline.models.entities import Reading, span_probabilities
 from tagline.plots.scored import Scored, scored
-from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import Sentence
 from tagline.readers.pictures import joined, written
 from tagline.showing import marks_of, picture

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import check_whole, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.cutting import cut_for
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus, Sentence
-from tagline.readers.sources import shown_value
 from tagline.readers.text import corpus_of_texts
 from tagline.types import Chain, IntArray
 
@@ -85,8 +84,7 @@ def _sentence_of(chain: Chain, number: Any) -> Chain:
         if B != 1:
             raise InputError(f"expected a chain of one sentence, got {B}; name one of them by number: sentence=0")
         return chain
-    if not isinstance(number, int | np.integer) or isinstance(number, bool) or not 0 <= number < B:
-        raise InputError(f"sentence: expected a number below {B}, as there are sentences, got {shown_value(number)}")
+    check_whole("sentence", number, 0, B - 1, wanted=f"a number below {B}, as there are sentences")
     first, last = chain.offsets[number : number + 2]
     transitions = chain.transitions[first:last] if chain.per_position else chain.transitions
     return Chain(chain.emissions[first:last], transitions, chain.start, chain.end)

@@ -13,14 +13,13 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from tagline import chain as engine
+from tagline.checks import check_switch, check_whole
 from tagline.drawing.figures import Path
 from tagline.drawing.saved import Drawn
 from tagline.drawing.sketch import BEST, Box, Line, Shape, Sketch, Word
 from tagline.errors import InputError, visible
 from tagline.plots.scored import Scored, scored
 from tagline.plots.sheet import Note, Sheet, left_out, sheet, shown_labels
-from tagline.readers.arguments import check_whole
-from tagline.training.checks import check_switch
 from tagline.types import Float64Array, IntArray
 
 MOST_TOKENS, MOST_LABELS = 60, 24

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
+from tagline.checks import check_whole
 from tagline.drawing.figures import Path
 from tagline.drawing.saved import Drawn
 from tagline.drawing.sketch import BEST, INK, RIVAL, Disc, Line, Shape, Sketch, chance
 from tagline.errors import visible
 from tagline.plots.scored import Scored, scored
 from tagline.plots.sheet import Note, Sheet, left_out, sheet, shown_labels
-from tagline.readers.arguments import check_whole
 from tagline.types import BoolArray, Float64Array, IntArray
 
 RADIUS, WIDTH = 10.0, 6.0  # of a node and an edge with probability 1, in pixels

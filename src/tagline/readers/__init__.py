@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, to_dataset
-from tagline.readers.arguments import check_choice
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, MissingPackageError
 from tagline.ragged import offsets_of
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import shown_value
 from tagline.readers.tables import Table, as_table, groups_of, is_frame
 
 TOKEN_NAMES = ("tokens", "words", "token", "word", "form")

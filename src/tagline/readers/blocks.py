@@ -11,18 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.readers.packing import position_of
-from tagline.readers.sources import (
-    BOM,
-    PathLike,
-    Recoder,
-    bad_utf8,
-    name_of,
-    open_source,
-    shown_value,
-    whole_check,
-)
+from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, whole_check
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 LINE = re.compile(rb"\n")
@@ -41,13 +33,12 @@ def read_blocks(
 
     After each block `position` is told how many bytes of the source were read, as they lie on the disk.
     """
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_BYTES:
-        raise InputError(f"block_bytes: expected a number of bytes, 1 or more, got {shown_value(size)}")
+    check_whole("block_bytes", size, 1, MOST_BYTES, wanted="a number of bytes, 1 or more")
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read) if os.fspath(path) == "-" else stream.read
-        check_whole, count = whole_check(stream, path), 0
+        check_end, count = whole_check(stream, path), 0
         data, mark = read(size), BOM
         while data:
             if position is not None:
@@ -55,7 +46,7 @@ def read_blocks(
             count += len(data)
             yield recode(data).removeprefix(mark)
             data, mark = read(size), b""
-        check_whole(count)
+        check_end(count)
         yield recode(b"", final=True)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline import compiled
+from tagline.checks import check_switch, check_whole, shown, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
@@ -27,8 +28,6 @@ from tagline.readers.sources import (
     name_of,
     open_target,
     read_bytes,
-    shown,
-    shown_value,
     warn_skipped,
 )
 from tagline.types import IntArray
@@ -74,15 +73,12 @@ class ColumnFormat:
                 f"comment: expected how comments begin, or an empty string, got {shown_value(self.comment)}"
             )
         for switch in ("docstart", "strict"):
-            if not isinstance(value := getattr(self, switch), bool | np.bool_ | int):
-                raise InputError(f"{switch}: expected True or False, got {shown_value(value)}")
+            check_switch(switch, getattr(self, switch))
         names = self.names
         named = isinstance(names, Sequence) and not isinstance(names, str)
         if names is not None and not (named and all(isinstance(name, str) for name in names)):
             raise InputError(f"names: expected a list of the columns' names, or None, got {shown_value(names)}")
-        whole = isinstance(self.label, int | np.integer) and not isinstance(self.label, bool)
-        if self.label is not None and not whole:
-            raise InputError(f"label: expected the number of a column, or None, got {shown_value(self.label)}")
+        check_whole("label", self.label, optional=True, wanted="the number of a column, or None")
 
     def names_for(self, source: str, columns: int) -> list[str]:
         """Name the columns of a file that has this many."""

@@ -7,12 +7,12 @@ from itertools import chain
 
 import numpy as np
 
+from tagline.checks import check_switch, shown, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_blanks, refuse_empty
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, warn_skipped
 
 FIELDS = 10
 NAMES = {TOKEN: 1, "lemma": 2, "upos": 3, "xpos": 4}
@@ -34,7 +34,7 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
     if not isinstance(tag, str) or tag not in ("upos", "xpos"):
         raise InputError(f"tag: expected upos or xpos, got {shown_value(tag)}")
     name = name_of(path)
-    check_strict(strict)
+    check_switch("strict", strict)
     words: list[list[str]] = []
     offsets, lines, problems = [0], list[int](), list[str]()
     for start, sentence in _sentences(path, encoding):

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import check_number, check_whole, is_listing, random_generator, shown_value
 from tagline.errors import InputError, visible
 from tagline.ragged import offsets_of, take_rows
-from tagline.readers.arguments import check_whole, is_listing, random_generator
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 if TYPE_CHECKING:
@@ -311,13 +310,12 @@ class Corpus:
 
     def head(self, count: int = 5) -> Corpus:
         """Return the first sentences."""
-        check_whole("count", count, -(2**63), wanted="a whole number")
+        check_whole("count", count)
         return self[: max(count, 0)]
 
     def split(self, fraction: float, seed: int | None = None) -> tuple[Corpus, Corpus]:
         """Cut into two: the given fraction of the sentences and the rest; shuffled where a seed is given."""
-        if not isinstance(fraction, int | float | np.number) or not 0 <= fraction <= 1:
-            raise InputError(f"fraction: expected 0 to 1, got {shown_value(fraction)}")
+        check_number("fraction", fraction, least=0, most=1, wanted="0 to 1")
         order = np.arange(len(self))
         if seed is not None:
             random_generator(seed).shuffle(order)

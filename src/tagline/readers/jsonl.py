@@ -12,14 +12,14 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from tagline.checks import check_switch, shown, shown_value
 from tagline.errors import InputError, warn_of_data
 from tagline.ragged import offsets_of
-from tagline.readers.arguments import check_strict
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
-from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value, warn_skipped
+from tagline.readers.sources import PathLike, name_of, open_target, warn_skipped
 from tagline.readers.text import tokenize
 
 Row: TypeAlias = list[str]
@@ -51,7 +51,7 @@ def read_jsonl(
     [['B-PER', 'O', 'O']]
     """
     name = name_of(path)
-    check_strict(strict)
+    check_switch("strict", strict)
     rows = _Rows()
     problems: list[str] = []
     warned = False

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray
 
 ROLES = "OBIESX"

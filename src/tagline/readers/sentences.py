@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
 from tagline.readers.tokens import TITLES
 
 _NEVER = frozenset(

@@ -11,7 +11,6 @@ import codecs
 import gzip
 import logging
 import os
-import re
 import stat
 import sys
 import zlib
@@ -23,6 +22,7 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
 from tagline.readers.encodings import AUTO, guess, tell
 from tagline.readers.packing import PACKED, PARQUET, ZSTD, open_packed
@@ -34,7 +34,6 @@ PathLike = str | os.PathLike[str]
 Bytes = NDArray[np.uint8]
 
 LONGEST_PATH = 4096  # characters; no system takes more
-_LINES = re.compile(r"\s*\n\s*")
 BOM = b"\xef\xbb\xbf"
 SAMPLE = 1 << 20  # bytes by which an encoding is guessed
 NO_TEXTS = ("undefined", "idna", "punycode")  # encodings of strings, as Python has it, but not of files
@@ -282,19 +281,3 @@ def warn_skipped(name: str, problems: Sequence[str]) -> None:
     """Say in the log how many broken sentences were left out, and what was wrong with the first."""
     if problems:
         logger.warning("%s: skipped %d broken sentences; the first: %s", name, len(problems), problems[0])
-
-
-def shown(line: str, width: int = 60) -> str:
-    """Quote a line for a message; of a long one, the beginning."""
-    line = _LINES.sub(" ", line[: width + 1])
-    return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
-
-
-def shown_value(value: object) -> str:
-    """Return a value as messages quote it: its beginning, where it is long."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
-        return f"a value of type {type(value).__name__} that is too large to show"
-    text = _LINES.sub(" ", text)  # arrays are written in several
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -20,11 +20,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.ragged import row_of
 from tagline.readers.corpus import Column
 from tagline.readers.rules import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, IntArray
 
 Span = tuple[int, int, str]

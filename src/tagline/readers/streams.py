@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import check_choice, shown
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
 from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, read_blocks, whole_sentences
@@ -22,7 +23,7 @@ from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
 from tagline.readers.looks import TEXT, UNCLEAR, look_at
 from tagline.readers.sentences import split_sentences
-from tagline.readers.sources import PathLike, bad_utf8, name_of, shown
+from tagline.readers.sources import PathLike, bad_utf8, name_of
 from tagline.readers.text import Cut, corpus_of_texts
 from tagline.readers.words import corpus_of_words
 
@@ -70,8 +71,7 @@ class StreamFormat:
     columns: int = 1
 
     def __post_init__(self) -> None:
-        if self.form not in INPUTS:
-            raise InputError(f"format: expected one of {', '.join(INPUTS)}, got {self.form!r}")
+        check_choice("format", self.form, INPUTS)
 
 
 def read_stream(

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import PathLike, name_of, read_string, shown_value
+from tagline.readers.sources import PathLike, name_of, read_string
 from tagline.types import IntArray
 
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "?"))  # fields of a CSV file, in small letters

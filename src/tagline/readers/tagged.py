@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.adapters import as_corpus, is_foreign
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Tags = Sequence[str] | Sequence[Sequence[str]] | Corpus

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
-from tagline.readers.arguments import is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Corpus
-from tagline.readers.sources import PathLike, name_of, open_target, shown_value
+from tagline.readers.sources import PathLike, name_of, open_target
 from tagline.readers.tokens import (
     TOKENIZERS,
     Cut,

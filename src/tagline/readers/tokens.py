@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
+from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of
-from tagline.readers.arguments import check_choice
 from tagline.readers.corpus import Column
-from tagline.readers.sources import shown_value
 from tagline.types import IntArray
 
 Cut: TypeAlias = Callable[[str], list[tuple[int, int]]]

@@ -16,12 +16,11 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.readers.arguments import check_choice
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
-from tagline.readers.sources import shown_value
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged, Tags
 from tagline.readers.writing import write_tags

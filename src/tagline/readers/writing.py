@@ -12,12 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from tagline.checks import check_whole, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
-from tagline.readers.arguments import check_whole, is_listing
 from tagline.readers.corpus import Column
 from tagline.readers.rules import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
-from tagline.readers.sources import shown_value
 from tagline.readers.spans import Span, SpanArray
 from tagline.types import BoolArray, IntArray
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.models import files
 from tagline.models.answers import Answer
@@ -22,7 +23,7 @@ from tagline.models.contract import Model
 from tagline.models.cutting import AUTO, cut_for
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.sources import PathLike, checked_path, shown_value
+from tagline.readers.sources import PathLike, checked_path
 from tagline.readers.text import corpus_of_texts
 from tagline.scale.cluster import import_ray, quiet_data
 

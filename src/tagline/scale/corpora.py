@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.models.remote import RemoteCorpus, RemoteLesson, RemoteSeries, SeriesWanted, Tally
 from tagline.readers import format_of, read
@@ -18,7 +19,6 @@ from tagline.readers.tables import Table, is_csv, read_csv
 from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
 from tagline.scale.shards import fetched, read_shard, shards
-from tagline.training.checks import check_whole
 from tagline.training.running.progress import Reporter
 
 logger = logging.getLogger("tagline.scale")

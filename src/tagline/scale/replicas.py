@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
 from tagline.scale.cluster import import_ray
 
 if TYPE_CHECKING:

@@ -93,7 +93,8 @@ def read_part(shard: Shard, files: LabelledFiles, how: Reading) -> Part:
         if is_csv(path, files.form):
             table = read_csv(path, encoding=files.encoding, form=files.form)
             columns = how.columns or tuple(name for name in table.names if name != how.wanted.group)
-            kept = Table(_with_group(columns, how.wanted.group), table.__getitem__, len(table), shard.path)
+            group = () if how.wanted.group is None else (how.wanted.group,)
+            kept = Table((*columns, *group), table.__getitem__, len(table), shard.path)
             series = read_series(kept, groups=how.wanted.group, layout=NO_TABLE, symbols=how.symbols)
             X, lengths = series.X, series.lengths
         else:
@@ -104,10 +105,6 @@ def read_part(shard: Shard, files: LabelledFiles, how: Reading) -> Part:
             return Part(values, offsets, symbols, columns, mark)
         values, offsets = check_observations(how.wanted.family, X, lengths)
         return Part(values, offsets, None, columns, mark)
-
-
-def _with_group(columns: tuple[str, ...], group: str | None) -> tuple[str, ...]:
-    return columns if group is None else (*columns, group)
 
 
 def _sentences(path: str, files: LabelledFiles, how: Reading) -> Corpus:

@@ -14,11 +14,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
-from tagline.readers.sources import shown_value
 from tagline.writing import REMEDIES
 
 LOCAL = "file://"

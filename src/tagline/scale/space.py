@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.models.registry import Kind
-from tagline.readers.sources import read_bytes, shown_value
+from tagline.readers.sources import read_bytes
 
 DIGITS = 3  # of numbers that are drawn: more say nothing
 

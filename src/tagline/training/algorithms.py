@@ -6,21 +6,21 @@ makes the likelihood and runs the algorithm with the settings that it knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_choice, check_mapping, check_number, check_switch, check_whole
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
-from tagline.readers.sources import shown_value
 from tagline.training.auto import auto, stochastic_passes
-from tagline.training.checks import check_choice, check_mapping, check_number, check_options, check_whole
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
@@ -164,8 +164,42 @@ def check_settings(settings: Settings) -> None:
     check_whole("memory", settings.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
     check_whole("passes", settings.passes, 0, MOST_PASSES, optional=True)
     check_whole("random_state", settings.seed, 0)
-    if not isinstance(settings.precision, str) or settings.precision not in ("auto", "float32", "float64"):
-        raise InputError(f"precision: expected auto, float32 or float64, got {shown_value(settings.precision)}")
+    check_choice("precision", settings.precision, ("auto", "float32", "float64"))
     check_mapping("options", settings.options)
     functions = (lbfgs, owlqn) if settings.algorithm == "lbfgs" else (algorithm.run,)
-    check_options("options", settings.options or {}, functions, {*algorithm.uses - {"noise"}, "monitor"})
+    _check_options(settings.options or {}, functions, {*algorithm.uses - {"noise"}, "monitor"})
+
+
+def _check_options(options: Mapping[str, Any], functions: Sequence[Callable[..., Any]], taken: set[str]) -> None:
+    """Raise unless functions take further arguments of these names and kinds.
+
+    Arguments:
+        options: the arguments.
+        functions: each may take some of them.
+        taken: arguments that other settings give.
+    """
+    known: dict[str, Parameter] = {}
+    for function in functions:
+        keywords = (entry for entry in signature(function).parameters.values() if entry.kind is entry.KEYWORD_ONLY)
+        known |= {entry.name: entry for entry in keywords if entry.name not in taken}
+    for key, value in options.items():
+        if key in taken:
+            raise InputError(
+                f"options: expected arguments that have no setting of their own, got {key!r}; set it there"
+            )
+        if key not in known:
+            names = ", ".join(sorted(known)) or "none, for the algorithm has no others"
+            raise InputError(f"options: expected arguments among {names}, got {key!r}")
+        _check_like(f"options[{key!r}]", value, known[key])
+
+
+def _check_like(name: str, value: object, argument: Parameter) -> None:
+    """Raise where the annotation of an argument is that of a plain type, and a value is not of it."""
+    kind, _, rest = str(argument.annotation).partition(" | ")
+    optional = rest == "None"
+    if kind == "bool":
+        check_switch(name, value)
+    elif kind == "int":
+        check_whole(name, value, 0, optional=optional)
+    elif kind == "float":
+        check_number(name, value, least=0.0, optional=optional)

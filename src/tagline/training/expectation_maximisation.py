@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
+from tagline.checks import check_number, check_whole
 from tagline.errors import InputError
-from tagline.training.checks import check_number, check_whole
 from tagline.training.monitor import Pass, Stopped
 
 P = TypeVar("P")
@@ -133,7 +133,5 @@ def climb(
 def check_limits(max_iterations: int, tolerance: float, max_seconds: float | None) -> None:
     """Raise where `climb` could not use these."""
     check_whole("max_iterations", max_iterations, 0, wanted="0 or more")
-    if isinstance(tolerance, float) and math.isnan(tolerance):
-        raise InputError("tolerance: expected a number, got NaN")
     check_number("tolerance", tolerance, finite=False)
     check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")

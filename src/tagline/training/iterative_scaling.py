@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_number
 from tagline.errors import InputError
 from tagline.training.likelihood import Likelihood
 from tagline.training.monitor import Monitor, Point, Points, Trained, norm
@@ -42,8 +43,7 @@ def iis(
     """
     if c1:
         raise InputError(f"c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn")
-    if not (np.isfinite(c2) and c2 >= 0):
-        raise InputError(f"c2: expected a number of 0 or more, got {c2}")
+    check_number("c2", c2, least=0, wanted="a number of 0 or more")
     sums = SentenceSums(likelihood) if isinstance(likelihood, Likelihood) else LabellingSums(likelihood)
     K = len(sums.observed)
     weights = np.zeros(K) if start is None else as_weights("start", start)

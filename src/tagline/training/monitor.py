@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tagline.checks import as_float, check_functions, check_number, check_whole
 from tagline.errors import InputError
 from tagline.training.certificate import relative_gap
-from tagline.training.checks import as_float, check_functions, check_number, check_whole
 from tagline.training.passes import Pass, Point
 from tagline.training.running.callbacks import TrainingState, told
 from tagline.training.running.checkpoints import Checkpoint, State, Stateful

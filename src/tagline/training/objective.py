@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import as_array, finite_numbers
 from tagline.errors import InputError
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 
 class Objective(Protocol):
@@ -67,13 +68,9 @@ def _as_strength(name: str, value: ArrayLike, size: int) -> Float64Array:
 
 def as_weights(name: str, value: ArrayLike) -> Float64Array:
     """Return a copy of the weights, float64; raise where they are not finite numbers."""
-    array = as_array(name, value)
-    if array.ndim != 1 or array.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers of shape [weights], got {array.dtype} {list(array.shape)}")
-    weights = np.array(array, np.float64, order="C")
-    if not np.isfinite(weights).all():
-        k = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise InputError(f"{name}[{k}]: expected a finite number, got {weights[k]}")
+    weights = finite_numbers(name, value)
+    if weights.ndim != 1:
+        raise InputError(f"{name}: expected numbers of shape [weights], got {list(weights.shape)}")
     return weights
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from tagline import compiled
+from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import shown_value
 from tagline.training.certificate import certifies, gap_at
 from tagline.training.curvature import Curvature
 from tagline.training.line_search import NOISE, Trial

@@ -292,7 +292,7 @@ def test_errors_say_what_was_expected() -> None:
         (lambda: segments.span_probability(chain, [(0, 0, 3, 0)]), r"spans\[0\]: expected 1 to 2 tokens"),
         (lambda: segments.span_probability(chain, [(0, 0, 1, 2)]), r"spans\[0\]: expected a label from 0 to 1"),
         (lambda: segments.span_probability(chain, [3]), r"spans\[0\]: expected \(sentence, start, end, label\)"),
-        (lambda: segments.k_best(chain, 0), "k: expected at least 1"),
+        (lambda: segments.k_best(chain, 0), "k: expected a whole number of 1 or more"),
         (lambda: segments.constrain(chain, longest=[1]), r"longest: expected integers of shape \[2\]"),
     ]
     for ask, message in cases:

@@ -128,7 +128,7 @@ def test_company_does_not_matter(batch_size: int | None, monkeypatch: pytest.Mon
     model.predict(X, batch_size=batch_size)
     assert sum(sizes) == len(X)
     assert batch_size is None or max(sizes) == batch_size
-    with pytest.raises(InputError, match="batch_size: expected at least 1, got 0"):
+    with pytest.raises(InputError, match="batch_size: expected a whole number of 1 or more, or None, got 0"):
         model.predict(X, batch_size=0)
 
 

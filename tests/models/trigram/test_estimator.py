@@ -270,9 +270,9 @@ def test_what_fit_refuses(settings: dict[str, Any], X: Any, y: Any, message: str
 def test_what_questions_refuse(fitted: TrigramTagger) -> None:
     with pytest.raises(InputError, match="predict_spans: expected a first-order model, got a trigram tagger"):
         fitted.predict_spans([["a"]])
-    with pytest.raises(InputError, match="k: expected at least 1, got 0"):
+    with pytest.raises(InputError, match="k: expected a whole number of 1 or more, got 0"):
         fitted.predict_k_best([["a"]], 0)
-    with pytest.raises(InputError, match="n: expected at least 0, got -1"):
+    with pytest.raises(InputError, match="n: expected a whole number of 0 or more, got -1"):
         fitted.predict_samples([["a"]], -1)
     for wrong in ("abc", [1], [["a", 1]], 5, [["a", ("b",)]]):
         with pytest.raises(InputError, match="X"):

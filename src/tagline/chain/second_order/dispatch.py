@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from tagline import chain as first_order
 from tagline import compiled
 from tagline.chain.centring import centred
-from tagline.chain.checks import as_count, check_chain, draw_uniforms
+from tagline.chain.checks import check_chain, draw_uniforms
 from tagline.chain.dispatch import engine, log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order import naive
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
-from tagline.readers.arguments import random_generator
+from tagline.checks import as_whole, random_generator
 from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
 
 PAIR_BYTES, RANKED_PAIR_BYTES = 30, 100  # that a pair of labels of a token takes in the core: 27 and 85 measured
@@ -118,7 +118,7 @@ def viterbi(scored: SecondOrderChain) -> Paths:
 
 def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     check_chain(scored, SecondOrderChain)
     check_ranked(number, scored.lengths, lambda: log_counts(scored.chain))
     near, taken = _ready(scored, RANKED_PAIR_BYTES)
@@ -133,7 +133,7 @@ def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
         seed: a number, or a generator of NumPy.
     """
     check_chain(scored, SecondOrderChain)
-    uniforms = draw_uniforms(as_count("count", count, 0), scored.num_tokens, random_generator(seed))
+    uniforms = draw_uniforms(as_whole("count", count, 0), scored.num_tokens, random_generator(seed))
     drawn: IntArray = _backend().sample(_ready(scored)[0], uniforms)
     return drawn
 

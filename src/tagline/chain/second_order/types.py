@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import compiled
 from tagline.chain.memory import check_room
+from tagline.checks import as_array
 from tagline.errors import InputError
-from tagline.types import Chain, Counts, Float64Array, IntArray, as_array, sealed
+from tagline.types import Chain, Counts, Float64Array, IntArray, sealed
 
 MOST_PAIRS = 20_000  # labels of a chain over pairs: its transitions take 8 bytes for each two of them
 

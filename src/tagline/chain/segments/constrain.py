@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from tagline.chain.constrain import constrain as constrain_tokens
 from tagline.chain.segments.types import SegmentChain
+from tagline.checks import as_array
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.types import BoolArray, Chain, LabelSet, as_array, sealed
+from tagline.types import BoolArray, Chain, LabelSet, sealed
 
 
 def constrain(

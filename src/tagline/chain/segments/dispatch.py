@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain.centring import LARGE, beyond
-from tagline.chain.checks import as_count, as_label_array, check_chain, draw_uniforms, forbidden_gold
+from tagline.chain.checks import as_label_array, check_chain, draw_uniforms, forbidden_gold
 from tagline.chain.dispatch import engine
 from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
@@ -29,11 +29,10 @@ from tagline.chain.segments.types import (
     gold_counts,
     token_sums,
 )
+from tagline.checks import as_array, as_whole, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.readers.arguments import random_generator
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 SegmentQuery = tuple[int, int, int, int]
 """(sentence, first token, token after the last, label)."""
@@ -273,7 +272,7 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
     ([[True, False], [True, True]], [1.0, 0.0])
     """
     check_chain(chain, SegmentChain)
-    number = as_count("k", k, 1)
+    number = as_whole("k", k, 1)
     check_ranked(number, chain.lengths, lambda: log_counts(chain))
     near, taken = _near(chain)
     try:
@@ -299,7 +298,7 @@ def sample(chain: SegmentChain, count: int = 1, seed: int | np.random.Generator 
     [[True, False], [True, True], [True, False]]
     """
     check_chain(chain, SegmentChain)
-    number = as_count("count", count, 0)
+    number = as_whole("count", count, 0)
     labels, begins = naive.sample(_near(chain)[0], draw_uniforms(number, chain.num_tokens, random_generator(seed)))
     return [
         Segmentation(row, cuts, gold_counts(chain, row, cuts).log_z) for row, cuts in zip(labels, begins, strict=True)

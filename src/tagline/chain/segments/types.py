@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array
 from tagline.errors import InputError
 from tagline.ragged import first_entries
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, as_array, place_of, sealed
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, place_of, sealed
 
 LARGEST = 1e290  # sums of 10^8 scores below this size stay finite
 

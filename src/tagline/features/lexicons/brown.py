@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import compiled
+from tagline.checks import check_whole, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
-from tagline.readers.arguments import check_whole
 from tagline.readers.blocks import read_lines
-from tagline.readers.sources import PathLike, shown_value
+from tagline.readers.sources import PathLike
 from tagline.readers.tokens import tokenize
 from tagline.types import IntArray
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import is_whole, shown, shown_value
 from tagline.errors import InputError
 from tagline.readers.blocks import read_lines
-from tagline.readers.sources import PathLike, name_of, open_target, shown, shown_value
+from tagline.readers.sources import PathLike, name_of, open_target
 
 MOST_TABLES = 9
 _SEPARATORS = ("\t", "\n", "\r")
@@ -39,8 +40,7 @@ class Clusters:
         if not isinstance(table, Mapping):
             raise InputError(f"clusters: expected a mapping from words to clusters, got {shown_value(table)}")
         for word, cluster in table.items():
-            whole = isinstance(cluster, int | np.integer) and not isinstance(cluster, bool)
-            if not _is_name(word) or not (whole or _is_name(cluster)):
+            if not _is_name(word) or not (is_whole(cluster) or _is_name(cluster)):
                 raise InputError(
                     "clusters: expected words and clusters that are strings without TAB or line break (clusters may "
                     f"be whole numbers), got {shown_value(word)}: {shown_value(cluster)}"

@@ -18,14 +18,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_choice, is_listing, shown, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.trie import UNKNOWN, Trie, edge_key, leftmost
-from tagline.readers.arguments import check_choice, is_listing
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
 from tagline.readers.rules import scheme as scheme_of
-from tagline.readers.sources import PathLike, name_of, shown, shown_value
+from tagline.readers.sources import PathLike, name_of
 from tagline.readers.spans import Span, SpanArray, find_spans
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.text import tokenize

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
-from tagline.readers.arguments import check_whole
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.rules import scheme as scheme_of
 from tagline.readers.spans import find_spans

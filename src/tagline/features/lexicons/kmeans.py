@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.lexicons.embeddings import Embeddings, Vectors
-from tagline.readers.arguments import check_whole
 
 BLOCK = 4096  # words
 FIRST = 20  # times the number of clusters: as many words may be the first centres

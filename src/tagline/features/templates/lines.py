@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tagline.checks import shown
 from tagline.errors import InputError
 from tagline.features.templates.macros import Macro, MacroError, parse_macro
-from tagline.readers.sources import shown
 
 MOST_QUOTED = 800  # characters of a message
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tagline.errors import InputError
+from tagline.checks import check_choice
 from tagline.features.templates.template import Template
 
 _FOLDER = Path(__file__).with_suffix("")
@@ -30,8 +30,7 @@ def load_set(name: str) -> Template:
     >>> load_set("chunking").num_columns
     2
     """
-    if name not in sets():
-        raise InputError(f"set: expected one of {', '.join(sets())}, got {name!r}")
+    check_choice("set", name, sets())
     return _template(name)
 
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tagline.checks import shown, shown_value
 from tagline.errors import InputError, visible
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.templates.lines import Line, parse_line
 from tagline.features.templates.macros import CRFPP_ROWS, Macro
 from tagline.features.templates.wapiti_lines import parse_pattern_line
-from tagline.readers.sources import PathLike, name_of, read_string, shown, shown_value
+from tagline.readers.sources import PathLike, name_of, read_string
 
 DIALECTS = ("crfpp", "wapiti")
 

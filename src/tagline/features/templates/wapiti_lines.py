@@ -23,13 +23,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tagline.checks import shown
 from tagline.errors import InputError
 from tagline.features.expressions.byte_expressions import ByteExpression
 from tagline.features.expressions.byte_text import bytes_of, has_bytes, text_of
 from tagline.features.expressions.trees import ExpressionError, SizeError
 from tagline.features.templates.lines import Line, shortened
 from tagline.features.templates.macros import MOST_COLUMNS, MOST_ROWS, Derivation, Macro, MacroError
-from tagline.readers.sources import shown
 
 NAMED_PADDING = 4
 

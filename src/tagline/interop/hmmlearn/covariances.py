@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array, check_choice
 from tagline.errors import InputError
 from tagline.models.hmm.emissions.gaussian import COVARIANCES
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 COVARIANCE_TYPES = frozenset(COVARIANCES)
 _FLOOR = 1e-9  # of the variance of the observations in each dimension
@@ -18,8 +19,7 @@ _LEAST = 1e-7  # where they are all the same
 
 def check_type(covariance_type: object) -> None:
     """Raise unless this is a type of covariances."""
-    if covariance_type not in COVARIANCE_TYPES:
-        raise InputError(f"covariance_type: expected one of {', '.join(COVARIANCES)}, got {covariance_type!r:.60}")
+    check_choice("covariance_type", covariance_type, COVARIANCES)
 
 
 def stored_covars(covars: ArrayLike, covariance_type: str, n_components: int) -> Float64Array:

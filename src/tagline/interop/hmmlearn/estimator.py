@@ -18,6 +18,7 @@ from sklearn.utils import check_array, check_random_state  # type: ignore[import
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline import chain as engine
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.interop.hmmlearn.monitor import ConvergenceMonitor, log
 from tagline.models.answers import MOST_TOKENS
@@ -89,8 +90,7 @@ class AbstractHMM(BaseEstimator):  # type: ignore[misc]
                 most probable state by itself, with the sum of these probabilities. Left out: that of the model.
         """
         chosen = algorithm or self.algorithm
-        if chosen not in DECODER_ALGORITHMS:
-            raise InputError(f"algorithm: expected one of {', '.join(sorted(DECODER_ALGORITHMS))}, got {chosen!r:.60}")
+        check_choice("algorithm", chosen, sorted(DECODER_ALGORITHMS))
         if chosen == "map":
             posteriors = self.score_samples(X, lengths)[1]
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from tagline.checks import as_array
 from tagline.interop.hmmlearn.covariances import stored_covars
 from tagline.models.hmm.emissions import Gaussian
-from tagline.types import Float64Array, as_array
+from tagline.types import Float64Array
 
 
 def log_multivariate_normal_density(

@@ -17,8 +17,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tagline.checks import shown_value
 from tagline.errors import StorageError
-from tagline.readers.sources import shown_value
 
 Global: TypeAlias = tuple[str, str]
 """A module and a name in it."""

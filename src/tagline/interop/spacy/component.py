@@ -18,14 +18,13 @@ from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from tagline.checks import check_choice, check_number, check_switch, shown_value
 from tagline.errors import InputError
 from tagline.interop.spacy.answers import Worker
 from tagline.interop.spacy.documents import declare, sentences_of, set_entities, set_tags
-from tagline.interop.spacy.lessons import ATTRIBUTES, TASKS, check_choice, check_columns, learned, references
+from tagline.interop.spacy.lessons import ATTRIBUTES, TASKS, check_columns, learned, references
 from tagline.models.contract import Model
 from tagline.models.files import load, loads
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_number, check_switch
 
 SETTLED = ("task", "attribute")  # settings that training settles, and that are stored with the model
 CONFIG, MODEL = "settled.json", "model.tagline"

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
 from tagline.features.templates.choosing import choose_set
 from tagline.interop.spacy.documents import READ, Attribute, Sentences, Task, sentences_of
 from tagline.models.contract import Model
 from tagline.models.registry import kinds
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.sources import shown_value
 
 TASKS, ATTRIBUTES = ("ner", "pos", "auto"), ("tag", "pos", "auto")
 
@@ -64,8 +64,7 @@ def learned(
     """Train a model, and say what it does, and from what attribute of tokens it has learned."""
     check_choice("task", task, TASKS)
     check_choice("attribute", attribute, ATTRIBUTES)
-    if kind not in kinds():
-        raise InputError(f"kind: expected one of {', '.join(kinds())}, got {shown_value(kind)}")
+    check_choice("kind", kind, kinds())
     sentences = sentences_of(docs, check_columns(columns))
     chosen = _task(docs, task)
     source: Attribute = _attribute(docs, attribute) if chosen == "pos" else "tag"
@@ -94,12 +93,6 @@ def references(examples: Iterable[Any]) -> list[Doc]:
             "doc_bin.get_docs(nlp.vocab)"
         )
     return docs
-
-
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse anything but the choices of a setting."""
-    if value not in choices:
-        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {shown_value(value)}")
 
 
 def check_columns(columns: Sequence[str]) -> Sequence[str]:

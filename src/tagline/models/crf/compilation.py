@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline import storage
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, StorageError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.expansion import MOST_HASH_BITS
@@ -26,10 +27,9 @@ from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.files import bad_file, labels_of, optional, reading
 from tagline.models.labelled import LabelledTokens, read_labels
 from tagline.models.provenance import Printer
-from tagline.readers.arguments import is_listing
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import Corpus
-from tagline.readers.sources import checked_path, shown_value
+from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
 from tagline.types import IntArray
 from tagline.writing import REMEDIES, scratch_folder

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tagline.checks import check_whole, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Expanded
 from tagline.features.documents import document_numbers
@@ -29,8 +30,6 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_whole
 
 FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 Way: TypeAlias = str | Path | Template | FeatureFunction | None

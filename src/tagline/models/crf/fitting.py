@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import is_listing, seed_of, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
@@ -38,10 +39,7 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
-from tagline.readers.arguments import is_listing
-from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, run_settings, train
-from tagline.training.checks import seed_of
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.running.checkpoints import checksum

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tagline.checks import check_choice
 from tagline.drawing.tables import Readable
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.crf.extraction import Extraction
@@ -23,7 +24,6 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
-from tagline.readers.arguments import check_choice
 from tagline.readers.sources import PathLike
 
 if TYPE_CHECKING:

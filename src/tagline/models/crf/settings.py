@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagline.checks import check_functions, check_number, check_switch, check_verbose, check_whole, seed_of, shown_value
 from tagline.errors import InputError
 from tagline.features.templates.word_functions import MOST_MENTIONS
 from tagline.models.crf.file import MOST_PRUNED
 from tagline.models.labelled import check_labelling_settings
-from tagline.readers.sources import shown_value
 from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
-from tagline.training.checks import check_functions, check_number, check_switch, check_verbose, check_whole, seed_of
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF

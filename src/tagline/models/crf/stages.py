@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import seed_of
 from tagline.errors import InputError
 from tagline.features.documents import (
     COLUMNS,
@@ -29,7 +30,6 @@ from tagline.models.crf.extraction import as_template, looks_at_mentions
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.corpus import TAG, Corpus
-from tagline.training.checks import seed_of
 from tagline.types import IntArray
 
 if TYPE_CHECKING:

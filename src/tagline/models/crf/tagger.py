@@ -16,6 +16,7 @@ import numpy as np
 from tagline import storage
 from tagline.chain import constrain
 from tagline.chain.second_order import PairChain, SecondOrderChain, Triples
+from tagline.checks import is_listing
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.documents import COLUMNS, document_columns, document_numbers, document_sizes
@@ -38,7 +39,6 @@ from tagline.models.known import constrained
 from tagline.models.labelled import read_labels
 from tagline.models.questions import Questions
 from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import BoolArray, Chain, IntArray
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
+from tagline.checks import check_number, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
@@ -26,11 +27,8 @@ from tagline.models.crf.frequencies import feature_frequencies
 from tagline.models.labelled import Lesson, check_sample_weight, read_labels, scheme_of
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.ragged import blocks_of, entries_of, first_entries, offsets_of
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.rules import legal
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_number
 from tagline.training.likelihood import Targets
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, sealed
 

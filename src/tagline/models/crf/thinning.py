@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline import storage
+from tagline.checks import check_whole
 from tagline.features.attributes import Attributes
 from tagline.features.vocabulary import Vocabulary
 from tagline.models.crf.compilation import KIND, CompiledCorpus
 from tagline.ragged import offsets_of
-from tagline.training.checks import check_whole
 
 
 def thinned(corpus: CompiledCorpus, path: str | os.PathLike[str], min_frequency: int) -> CompiledCorpus:

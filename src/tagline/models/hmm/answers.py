@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
 from tagline.chain import symbols
+from tagline.checks import check_whole, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence
 from tagline.models.contract import Input
@@ -29,8 +30,6 @@ from tagline.models.ranking import Ranks
 from tagline.models.sentences import as_sentences
 from tagline.ragged import blocks_of
 from tagline.readers.corpus import TAG, Corpus, Sentence
-from tagline.readers.sources import shown_value
-from tagline.training.checks import check_whole, random_generator
 from tagline.types import Chain, Float64Array, IntArray
 
 

@@ -176,7 +176,9 @@ def _climb(
     )
 
     def begin(random: np.random.Generator) -> HMMParameters:
-        return checked(_start(how, lesson, random)) if before is None else _continued(how, before)
+        if before is not None:
+            return before.with_emission(how.held(before.emission))
+        return checked(_start(how, lesson, random))
 
     best = searched(how, problem, begin, 1 if before is not None else how.n_init, tell, checkpoint)
     B = len(lesson.observed.offsets) - 1
@@ -218,10 +220,6 @@ def searched(
             break
     assert best is not None
     return best
-
-
-def _continued(how: Fitting, before: HMMParameters) -> HMMParameters:
-    return before.with_emission(how.held(before.emission))
 
 
 def _start(how: Fitting, lesson: ObservedLesson, random: np.random.Generator) -> HMMParameters:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import check_choice, check_whole, shown_value
 from tagline.drawing.tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
@@ -22,8 +23,7 @@ from tagline.models.views import (
     training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
-from tagline.readers.arguments import check_choice, check_whole
-from tagline.readers.sources import PathLike, shown_value
+from tagline.readers.sources import PathLike
 
 MOST_NUMBERS = 8  # of one state's parameter that are shown
 
@@ -149,9 +149,19 @@ class HMMViews:
         Returns:
             The axes.
         """
-        from tagline.models.hmm.pictures import draw_states
+        from tagline.drawing.series import plot_states
 
-        return draw_states(self, X, path, ax, inputs)
+        model: Any = self
+        p = self._fitted()
+        observed = model._observe(X, **{"lengths": None, **inputs})
+        found = model.predict(X, **inputs)
+        rows = [found] if observed.flat else found
+        numbers = {label: k for k, label in enumerate(model.labels_)}
+        states = np.array([numbers[state] for row in rows for state in np.asarray(row).tolist()], np.int64)
+        symbols = None if p.symbols is None else [str(symbol) for symbol in p.symbols.values]
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]  # of a data frame
+        look = {"offsets": observed.offsets, "names": names, "symbols": symbols}
+        return plot_states(observed.values, states, p.labels, path, ax=ax, **look)
 
     def summary(self) -> HMMSummary:
         """Count states, symbols and parameters, and say how the model was trained."""

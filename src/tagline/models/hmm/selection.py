@@ -12,9 +12,9 @@ from typing import Any
 
 from sklearn.base import clone  # type: ignore[import-untyped]
 
+from tagline.checks import check_choice, check_whole, is_listing, shown_value
 from tagline.errors import InputError
-from tagline.readers.sources import PathLike, shown_value
-from tagline.training.checks import check_choice, check_whole
+from tagline.readers.sources import PathLike
 
 CRITERIA = ("bic", "aic")
 
@@ -107,7 +107,7 @@ def select_states(model: Any, X: Any, states: Iterable[int], criterion: str, inp
         inputs: `lengths` and `groups`, as for `fit`.
     """
     check_choice("criterion", criterion, CRITERIA)
-    if isinstance(states, str | bytes) or not isinstance(states, Iterable):
+    if not is_listing(states):
         raise InputError(f"states: expected numbers of states such as range(1, 9), got {shown_value(states)}")
     sizes = list(states)
     for size in sizes:

@@ -9,6 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import (
+    check_choice,
+    check_functions,
+    check_mapping,
+    check_switch,
+    check_verbose,
+    check_whole,
+    is_listing,
+    seed_of,
+    shown_value,
+)
 from tagline.errors import InputError
 from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
@@ -17,17 +28,6 @@ from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
 from tagline.models.labelled import check_labelling_settings
 from tagline.models.sizes import MOST_LABELS
-from tagline.readers.arguments import is_listing
-from tagline.readers.sources import shown_value
-from tagline.training.checks import (
-    check_choice,
-    check_functions,
-    check_mapping,
-    check_switch,
-    check_verbose,
-    check_whole,
-    seed_of,
-)
 from tagline.training.expectation_maximisation import check_limits
 from tagline.types import IntArray
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.training.checks import check_choice, check_number
+from tagline.checks import check_choice, check_number
 from tagline.types import BoolArray, Float64Array
 
 SMOOTHING = ("add-k", "witten-bell", "dirichlet")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import is_listing, is_whole
 from tagline.errors import InputError
 from tagline.models.labelled import LabelledTokens, match_lengths, read_labels, used_labels
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import IntArray
 
@@ -116,7 +116,7 @@ def _plain(state: Any, kinds: set[bool]) -> Any:
     """A state as `read_labels` takes it: digits for a number, None for a negative one."""
     if isinstance(state, set | frozenset):
         return {_plain(member, kinds) for member in state}
-    number = isinstance(state, int | np.integer) and not isinstance(state, bool)
+    number = is_whole(state)
     if number and state < 0:
         return None
     if number or isinstance(state, str):

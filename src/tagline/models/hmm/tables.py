@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.models.sentences import as_sentences
 from tagline.readers.adapters import is_tagged_frame
-from tagline.readers.sources import shown_value
 from tagline.readers.tables import Table, as_table, groups_of, is_frame, is_series, values_of
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
 from tagline.readers.rules import Rules
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, as_array
+from tagline.types import BoolArray
 
 TOPOLOGIES = ("full", "left-to-right", "cyclic")
 

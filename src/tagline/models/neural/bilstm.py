@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline.chain.checks import as_count
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
@@ -243,7 +243,7 @@ class BiLSTMCRF(NeuralTagger):
             got = type(self.embeddings).__name__
             wanted = "a file of word vectors, a folder with an encoder, Embeddings or None"
             raise InputError(f"embeddings: expected {wanted}, got {got}")
-        as_count("min_frequency", self.min_frequency, 1)
+        check_whole("min_frequency", self.min_frequency, 1)
         _outline(self._plan(), (KNOWN, KNOWN), 1, None)
 
     def _plan(self, before: Network | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from tagline import __version__, writing
-from tagline.chain.checks import as_count
+from tagline.checks import as_whole
 from tagline.errors import InputError, TaglineError
 from tagline.models.files import Exported
 from tagline.models.neural.network import Network
@@ -56,7 +56,7 @@ def export_network(
     Arguments:
         predict: what the program must agree with.
     """
-    if opset is not None and as_count("opset", opset, 1) < OLDEST:
+    if opset is not None and as_whole("opset", opset, 1) < OLDEST:
         raise InputError(f"opset: expected {OLDEST} or newer, got {opset}")
     place = checked_path(folder)
     mix = _check_place(place, force)

@@ -19,13 +19,14 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from tagline import storage, writing
+from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
 from tagline.models.files import FOLDER_FILE, FOLDER_PART, TrainingFacts
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.network import Network
 from tagline.nn.classifiers import save_checkpoint
 from tagline.nn.pretrained import companion, stored_tagger
-from tagline.readers.sources import checked_path, shown_value
+from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile, Path
 
 MARK = "tagline_chain"  # in config.json: the name of our file

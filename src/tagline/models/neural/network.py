@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.models.answers import MOST_TOKENS
 from tagline.nn.heads import CRFHead, Head, SoftmaxHead, Tagger
@@ -125,8 +126,7 @@ class Network:
 
 def make_head(name: str, size: int, num_labels: int, rules: Rules | None, smoothing: float) -> Head:
     """Return a head by its name, for vectors of this size."""
-    if name not in HEADS:
-        raise InputError(f"head: expected one of {', '.join(HEADS)}, got {name!r}")
+    check_choice("head", name, HEADS)
     return HEADS[name](size, num_labels, rules=rules, smoothing=smoothing)
 
 

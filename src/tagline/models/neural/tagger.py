@@ -5,7 +5,7 @@ A kind of tagger says how it turns sentences into numbers and what network score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.chain.checks import as_count
+from tagline.checks import check_functions, check_whole, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Progress as PassDone
@@ -44,7 +44,6 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
-from tagline.training.checks import seed_of
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
@@ -192,8 +191,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         for name in ("freeze_words", "checkpointing", "warm_start"):
             if not isinstance(value := plain(getattr(self, name, False)), bool):
                 raise InputError(f"{name}: expected True or False, got {value!r}")
-        if not isinstance(self.callbacks, Iterable) or not all(map(callable, self.callbacks)):
-            raise InputError(f"callbacks: expected a list of functions, got {self.callbacks!r:.60}")
+        check_functions("callbacks", self.callbacks)
         self._check()
         self._descent()
         device_of(self.device)
@@ -347,8 +345,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         self, X: Any, *, batch_size: int | None = None, documents: Any = None
     ) -> Iterator[Chain]:
         network, corpus = self._fitted(), tokens_as_corpus(X)
-        if batch_size is not None:
-            as_count("batch_size", batch_size, 1)
+        check_whole("batch_size", batch_size, 1, optional=True)
         return network.chains(self._coded(network, corpus, self._documents(corpus, documents)), batch_size)
 
     def _documents(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.checks import check_choice, check_number, check_whole
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
@@ -44,7 +44,6 @@ from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules, legal, scheme
 from tagline.storage import ModelFile, Path
-from tagline.training.checks import check_whole
 from tagline.training.running.callbacks import Callback
 from tagline.types import IntArray
 
@@ -237,11 +236,8 @@ class TransformerCRF(FolderModel, NeuralTagger):
                 f"{self.encoder!r:.60}"
             )
         for name in ("layer_decay", "head_rate", "crf_rate"):
-            value = plain(getattr(self, name))
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-                raise InputError(f"{name}: expected a number above 0, got {value!r}")
-        if self.pooling not in POOLINGS:
-            raise InputError(f"pooling: expected one of {', '.join(POOLINGS)}, got {self.pooling!r}")
+            check_number(name, plain(getattr(self, name)), above=0)
+        check_choice("pooling", self.pooling, POOLINGS)
         check_whole("context", self.context, 0)
         check_probability("dropout", plain(self.dropout))
         with torch.device("meta"), Undrawn():

@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.chain.segments.types import ends_of, readable
+from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.templates.word_functions import shortshape
 from tagline.models.sentences import words_of
 from tagline.ragged import row_offsets
-from tagline.readers.arguments import is_listing
 from tagline.readers.corpus import Corpus
-from tagline.readers.sources import shown_value
 from tagline.types import BoolArray, Float64Array, IntArray
 
 Keys = NDArray[np.uint64]

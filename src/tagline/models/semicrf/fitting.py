@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import seed_of
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.lexicons.dictionaries import Dictionary
@@ -27,7 +28,6 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
-from tagline.training.checks import seed_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets

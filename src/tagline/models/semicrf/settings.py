@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagline.checks import check_functions, check_number, check_verbose, check_whole, seed_of, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.labelled import check_labelling_settings
 from tagline.models.semicrf.attributes import check_kinds
-from tagline.readers.sources import shown_value
 from tagline.training.algorithms import MOST_MEMORY
-from tagline.training.checks import check_functions, check_number, check_verbose, check_whole, seed_of
 
 if TYPE_CHECKING:
     from tagline.models.semicrf.estimator import SemiCRF

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tagline.checks import check_choice
 from tagline.models.crf.inspection import CRFSummary
 from tagline.models.semicrf.parameters import Parameters
 from tagline.models.views import FeatureWeight, ModelView, chosen_labels, top_places, top_transitions
-from tagline.readers.arguments import check_choice
 from tagline.types import Float64Array
 
 

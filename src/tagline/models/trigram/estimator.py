@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain.lists import label_lists
+from tagline.checks import check_functions, check_number, check_switch, check_whole, random_generator
 from tagline.errors import InputError
 from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence
 from tagline.models.entities import Entity
@@ -47,7 +48,6 @@ from tagline.models.trigram.remote import counts_of
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.storage import ModelFile
-from tagline.training.checks import check_functions, check_number, check_switch, check_whole, random_generator
 from tagline.training.passes import Pass
 from tagline.training.running.callbacks import Callback, TrainingState, told
 from tagline.types import BoolArray, Float64Array, IntArray

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.types import IntArray
 
@@ -52,8 +53,7 @@ def bucketed(
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu") or (sizes < 0).any():
         raise InputError(f"lengths: expected whole numbers [sentences] of 0 or more, got {sizes.dtype} {sizes.shape}")
     for name, value in (("batch_size", batch_size), ("max_tokens", max_tokens), ("parts", parts)):
-        if value is not None and value < 1:
-            raise InputError(f"{name}: expected 1 or more, got {value}")
+        check_whole(name, value, 1, optional=True, wanted="1 or more")
     blurred = sizes if rng is None else sizes + rng.random(len(sizes)) * (1 + BLUR * sizes)
     order = np.argsort(blurred, kind="stable").astype(np.int64)
     batches = list(_cut(order, sizes.astype(np.int64), batch_size, max_tokens, parts))

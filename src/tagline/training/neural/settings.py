@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from tagline.checks import check_choice, check_number, check_whole
 from tagline.errors import InputError
-from tagline.training.checks import check_choice, check_number, check_whole
 
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant", "inverse")

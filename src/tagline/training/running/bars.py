@@ -98,7 +98,7 @@ class Bar(Silent):
 
     def stage(self, text: str) -> None:
         """Show what is being done."""
-        self.bar.update(self.task, description=_plain(text), steps=None)
+        self.bar.update(self.task, description=text.replace("[", "\\["), steps=None)
 
     def passed(self, done: Progress, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
@@ -117,10 +117,6 @@ class Bar(Silent):
     def finish(self) -> None:
         """Take the line away."""
         self.bar.stop()
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
 
 
 class Notebook(Silent):

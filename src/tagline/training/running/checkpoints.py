@@ -21,9 +21,9 @@ from typing import Any, Protocol, TypeVar, get_type_hints
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tagline.checks import check_number
 from tagline.errors import InputError, StorageError
 from tagline.storage import ModelFile, Path, read, write
-from tagline.training.checks import check_number
 from tagline.training.running.callbacks import Progress
 from tagline.writing import check_writable
 

@@ -211,7 +211,7 @@ def test_samples_have_the_moments() -> None:
         (lambda: Bernoulli([[0.5]], prior=[1, 2, 3]), r"prior: .* fits shape \[1, 1, 2\]"),
         (lambda: Poisson([[-1.0]]), "rates: expected numbers of at least 0, got -1"),
         (lambda: Poisson([[1.0]], rates_weight=-1), "rates_weight: expected numbers of at least 0"),
-        (lambda: Multinomial([[0.5, 0.5]], trials=-1), "trials: expected a whole number of at least 0, got -1"),
+        (lambda: Multinomial([[0.5, 0.5]], trials=-1), "trials: expected a whole number of 0 or more, got -1"),
         (lambda: Multinomial([[0.5, 0.5]], trials=True), "trials: expected a whole number"),
     ],
 )

@@ -25,10 +25,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array, finite_numbers, shown_value
 from tagline.errors import InputError, StorageError
 from tagline.models.hmm.emissions.starting import drawn_rows
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 EMPTY = 1e-8  # observations: a state with less keeps its parameters
 
@@ -261,14 +261,7 @@ def parameter(name: str, value: ArrayLike, *shape: int | None) -> Float64Array:
 
 def number(name: str, value: ArrayLike) -> Float64Array:
     """Return a copy of finite float64 numbers of any shape that cannot be changed."""
-    values = as_array(name, value)
-    if values.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
-    array = np.array(values, np.float64, order="C")
-    if not np.isfinite(array).all():
-        where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(array))))
-        place = "" if array.ndim == 0 else f"[{', '.join(map(str, where))}]"
-        raise InputError(f"{name}{place}: expected a finite number, got {np.atleast_1d(array)[where]}")
+    array = finite_numbers(name, value)
     array.flags.writeable = False
     return array
 

@@ -21,12 +21,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.models.hmm.emissions import densities
 from tagline.models.hmm.emissions.base import EMPTY, Emission, by_state, parameter, prior
 from tagline.models.hmm.emissions.moments import GaussianStatistics, diagonal_moments, full_moments
 from tagline.models.hmm.emissions.starting import Clusters, find_clusters
-from tagline.training.checks import check_choice
 from tagline.types import Float64Array, IntArray
 
 COVARIANCES = ("spherical", "diag", "full", "tied")

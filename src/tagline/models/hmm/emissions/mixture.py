@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.models.hmm.emissions.base import Emission, by_state, number, parameter, prior
 from tagline.models.hmm.emissions.discrete import check_rows, log, log_density, probabilities, shares
@@ -173,8 +174,7 @@ class Mixture(Emission):
         **settings: Any,
     ) -> Self:
         """k-means++ twice: clusters as states, and clusters in each of them as its components, equally likely."""
-        if n_components < 1:
-            raise InputError(f"n_components: expected 1 or more, got {n_components}")
+        check_whole("n_components", n_components, 1, wanted="1 or more")
         clusters = find_clusters(observations, num_states, random)
         nearest = clusters.nearest(observations)
         weights = np.full((num_states, n_components), 1.0 / n_components)

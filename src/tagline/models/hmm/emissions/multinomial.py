@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.errors import InputError
+from tagline.checks import as_whole
 from tagline.models.hmm.emissions.base import by_state, prior
 from tagline.models.hmm.emissions.discrete import (
     check_rows,
@@ -52,9 +52,8 @@ class Multinomial(SummedEmission):
     def __post_init__(self) -> None:
         rows = probabilities("probabilities", self.probabilities, None, None)
         check_rows("probabilities", rows)
-        if type(self.trials) is not int or self.trials < 0:
-            raise InputError(f"trials: expected a whole number of at least 0, got {self.trials!r:.60}")
-        self._set(probabilities=rows, prior=prior("prior", self.prior, 1.0, rows.shape))
+        trials = as_whole("trials", self.trials, 0)
+        self._set(trials=trials, probabilities=rows, prior=prior("prior", self.prior, 1.0, rows.shape))
         self._check_shared()
 
     @property

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
-from tagline.readers.sources import shown_value
-from tagline.types import BoolArray, Float64Array, IntArray, as_array
+from tagline.types import BoolArray, Float64Array, IntArray
 
 Observations: TypeAlias = tuple[NDArray[Any], IntArray]
 """(all sentences joined ``[N, …]``, offsets ``[B + 1]``)."""

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
 from tagline.models.hmm.emissions.categorical import MISSING, UNKNOWN
 from tagline.models.hmm.emissions.observations import is_list, read_lengths
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Corpus
-from tagline.readers.sources import shown_value
-from tagline.types import IntArray, as_array
+from tagline.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,196 @@
+"""What every door asks of its arguments: listings, choices, switches, numbers, seeds; and how a message quotes a value.
+
+An array without axes says that it can be gone through, and cannot; an array beside ``in`` or ``<`` is no truth value;
+an integer may have more digits than Python writes. A number of NumPy's, such as a grid search sets, is a number; True
+is none. Checks run before anything is done with the arguments.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tagline.errors import InputError
+
+_LINES = re.compile(r"\s*\n\s*")
+
+
+def shown(line: str, width: int = 60) -> str:
+    """Quote a line for a message; of a long one, the beginning."""
+    line = _LINES.sub(" ", line[: width + 1])
+    return f'"{line}"' if len(line) <= width else f'"{line[: width - 1]}…"'
+
+
+def shown_value(value: object) -> str:
+    """Return a value as messages quote it: its beginning, where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
+        return f"a value of type {type(value).__name__} that is too large to show"
+    text = _LINES.sub(" ", text)  # arrays are written in several
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def is_listing(value: object) -> TypeGuard[Iterable[Any]]:
+    """Say whether a value can be gone through: no text, and no array without axes.
+
+    >>> is_listing(["a"]), is_listing("a"), is_listing(np.array(1))
+    (True, False, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise unless a value is one of some strings."""
+    names = tuple(choices)
+    if not isinstance(value, str) or value not in names:
+        raise InputError(f"{name}: expected one of {', '.join(names)}, got {shown_value(value)}")
+
+
+def check_switch(name: str, value: object) -> None:
+    """Raise unless a value is True or False; 1 and 0 stand for them."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
+        raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
+
+
+def check_verbose(value: object) -> None:
+    """Raise unless a value is True or False, or a number that says how much to print."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer):
+        raise InputError(f"verbose: expected True or False, got {shown_value(value)}")
+
+
+def check_functions(name: str, value: object) -> None:
+    """Raise unless a value is a list of functions."""
+    if not is_listing(value) or not all(map(callable, value)):
+        raise InputError(f"{name}: expected a list of functions, got {shown_value(value)}")
+
+
+def check_mapping(name: str, value: object) -> None:
+    """Raise unless a value maps names to values, or is None."""
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise InputError(f"{name}: expected a dict of names and values, or None, got {shown_value(value)}")
+
+
+def is_whole(value: object) -> TypeGuard[int | np.integer]:
+    """Say whether a value is a whole number, Python's or NumPy's; True is none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_whole(
+    name: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    optional: bool = False,
+    wanted: str = "",
+) -> None:
+    """Raise unless a value is a whole number within limits, or None where that is allowed.
+
+    Arguments:
+        wanted: what the message says that was expected; when left out, it is made of the limits.
+    """
+    if value is None and optional:
+        return
+    if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
+        limits = "" if least is None else f" of {least} or more" if most is None else f" from {least} to {most}"
+        words = wanted or f"a whole number{limits}{', or None' if optional else ''}"
+        raise InputError(f"{name}: expected {words}, got {shown_value(value)}")
+
+
+def as_whole(name: str, value: Any, least: int, most: int | None = None, *, wanted: str = "") -> int:
+    """Return as Python's int what stands for a whole number within limits, such as an array or tensor of one."""
+    try:
+        number = value if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = value
+    check_whole(name, number, least, most, wanted=wanted)
+    return int(number)
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    most: float = math.inf,
+    finite: bool = True,
+    optional: bool = False,
+    wanted: str = "",
+) -> None:
+    """Raise unless a value is a number within limits, or None where that is allowed.
+
+    Arguments:
+        finite: whether ±∞ is refused, too; NaN always is.
+        wanted: as for `check_whole`.
+    """
+    if value is None and optional:
+        return
+    number = as_float(value)
+    inside = (above < number or above == -math.inf) and (number < below or below == math.inf)
+    if math.isnan(number) or (finite and math.isinf(number)) or not (inside and least <= number <= most):
+        limits = {"above": above, "of at least": least, "below": below, "of at most": most}
+        words = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit))
+        raise InputError(f"{name}: expected {wanted or f'a number {words}'.strip()}, got {shown_value(value)}")
+
+
+def as_float(value: object) -> float:
+    """Return a real number as Python's float, ±∞ where it is too large for one; NaN for what is no number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
+    """Return the value as an array, or say which argument is none."""
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
+        raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
+
+
+def finite_numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a copy of finite numbers of any shape as float64."""
+    values = as_array(name, value)
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
+    numbers = np.array(values, np.float64, order="C")
+    if not np.isfinite(numbers).all():
+        where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(numbers))))
+        place = "" if numbers.ndim == 0 else f"[{', '.join(map(str, where))}]"
+        raise InputError(f"{name}{place}: expected a finite number, got {np.atleast_1d(numbers)[where]}")
+    return numbers
+
+
+def random_generator(seed: Any) -> np.random.Generator:
+    """Return the generator of random numbers that a seed stands for."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        wanted = "a whole number of 0 or more, or None"
+        raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None
+
+
+def seed_of(random_state: object) -> int:
+    """Return the seed that a setting stands for: a whole number as it is, for None a fresh one of 1 to 2³² − 1."""
+    if random_state is None:
+        return 1 + int(np.random.SeedSequence().generate_state(1)[0]) % (2**32 - 1)
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        raise InputError(
+            f"random_state: expected a whole number of 0 or more, or None, got a {type(random_state).__name__} of "
+            "NumPy; a model keeps its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)"
+        )
+    check_whole("random_state", random_state, 0, wanted="a whole number of 0 or more, or None")
+    return int(random_state)  # type: ignore[call-overload, no-any-return]
