@@ -17,7 +17,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 from tagline.cli import foreign, language
-from tagline.cli.app import COMMANDS, Program, command_named
+from tagline.cli.app import COMMANDS, CommandLine, command_named
 from tagline.cli.arguments import Argument, Option
 
 WORDS = {
@@ -66,7 +66,7 @@ class Commands(Directive):
             language.use("en")
 
     def sections(self) -> Iterator[nodes.Node]:
-        program = Program()
+        program = CommandLine()
         with click.Context(program, info_name="tagline") as context:
             yield from self.parameters(program)
             for name in COMMANDS:

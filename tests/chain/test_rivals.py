@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tagline import Chain, chain
 from tagline.chain import rivals as module
 from tagline.chain import second_order, segments
-from tagline.chain.rivals import FirstOrder, Stretch, rivals
+from tagline.chain.rivals import LabelLattice, Stretch, rivals
 from tagline.chain.second_order import SecondOrderChain, Triples
 from tagline.chain.second_order.rivals import PairLattice, SecondOrderScores
 from tagline.chain.segments import SegmentChain
@@ -72,7 +72,7 @@ def test_first_order(kind: str, per_token: bool) -> None:
             allowed = np.ones((T, L), np.bool_)
             allowed[t, np.arange(L) == best[t] if groups is None else groups == groups[best[t]]] = False
             expected.append(best_of(lambda bound: chain.viterbi(bound).labels, chain.constrain(made, allowed=allowed)))
-        agree(rivals(FirstOrder(made), best.tolist(), groups), expected, 1)
+        agree(rivals(LabelLattice(made), best.tolist(), groups), expected, 1)
         asked += T
     assert asked > 200
 
@@ -155,11 +155,11 @@ def segmented(random: np.random.Generator, kind: str, scheme: str) -> TaggedSegm
 
 def test_a_rival_that_never_meets_the_best_labelling_is_followed_a_stated_way() -> None:
     T, stay = 3_000, np.where(np.eye(2, dtype=np.bool_), 0.0, -np.inf)
-    found = rivals(FirstOrder(Chain(np.tile([0.5, 0.25], (T, 1)), stay)), [0] * T)
+    found = rivals(LabelLattice(Chain(np.tile([0.5, 0.25], (T, 1)), stay)), [0] * T)
     assert [len(one.tokens) for one in found if one is not None and 100 <= one.tokens.start < T - 100] == [
         2 * module.NEAR + 1
     ] * (T - 200)
     assert not any(one.whole for one in found if one is not None)
     assert {one.margin for one in found if one is not None} == {0.25 * T}
-    short = rivals(FirstOrder(Chain(np.tile([0.5, 0.25], (141, 1)), stay)), [0] * 141)
+    short = rivals(LabelLattice(Chain(np.tile([0.5, 0.25], (141, 1)), stay)), [0] * 141)
     assert all(one is not None and one.whole and len(one.tokens) == 141 for one in short)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import click
 import pytest
 
-from tagline.cli.app import COMMANDS, Program, command_named
+from tagline.cli.app import COMMANDS, CommandLine, command_named
 from tagline.cli.arguments import Argument, Named, Option, argument, command_of, option
 from tagline.cli.foreign import TOOLS
 from tagline.cli.language import cells, use, wrapped
@@ -228,7 +228,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 def test_help_without_a_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    with click.Context(Program(), info_name="tagline") as context:
+    with click.Context(CommandLine(), info_name="tagline") as context:
         show_help(context)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from tagline.cli.app import SHELLS, Program
+from tagline.cli.app import SHELLS, CommandLine
 from tagline.cli.completion import install, script_for
 from tagline.cli.foreign import TOOLS
 from tagline.errors import InputError
@@ -21,7 +21,7 @@ from .commands import tagline
 
 def candidates(*words: str) -> dict[str, str]:
     """What the last word may become, each with a line about it; an empty one stands for the name of a file."""
-    items = ShellComplete(Program(), {}, "tagline", "").get_completions(list(words[:-1]), words[-1])
+    items = ShellComplete(CommandLine(), {}, "tagline", "").get_completions(list(words[:-1]), words[-1])
     return {"" if item.type == "file" else item.value: item.help or "" for item in items}
 
 

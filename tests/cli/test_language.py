@@ -14,7 +14,7 @@ from string import Formatter
 import pytest
 
 import tagline
-from tagline.cli.app import COMMANDS, Program, command_named
+from tagline.cli.app import COMMANDS, CommandLine, command_named
 from tagline.cli.arguments import Argument, Option
 from tagline.cli.foreign import PANEL, TOOLS
 from tagline.cli.language import asked_for, wrapped
@@ -31,7 +31,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 def test_every_help_text_has_a_translation() -> None:
     texts = ["Commands", PANEL, *(text for _, _, text in TOOLS.values())]
-    for command in (Program(), *map(command_named, COMMANDS)):
+    for command in (CommandLine(), *map(command_named, COMMANDS)):
         paragraphs = str(command.help).split("\n\n")
         texts += [" ".join(paragraph.split()) for paragraph in paragraphs if not paragraph.startswith("\b")]
         texts += [line for paragraph in paragraphs for line in paragraph.split("\n") if re.fullmatch(r"\w+:", line)]

@@ -26,7 +26,7 @@ def case(V: int, shape: tuple[int, ...], D: int, device: str = "cpu", dtype: Any
 def test_the_gradient_is_that_of_pytorch(padding: int | None, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "MOST_CELLS", cells)
     table, ids, slope = case(7, (4, 6), 5)
-    found = embedding._Rows.apply(table, ids, padding)
+    found = embedding._Lookup.apply(table, ids, padding)
     expected = torch.nn.functional.embedding(ids, table, padding)
     assert torch.equal(found, expected)
     (one,), (other,) = (torch.autograd.grad(rows, [table], slope) for rows in (found, expected))

@@ -117,7 +117,7 @@ def rivals(lattice: Lattice, best: Sequence[int], groups: IntArray | None = None
         labels = lattice.labels(t)
         other = labels != best[t] if groups is None else groups[labels] != groups[best[t]]
         chosen[t] = _best_of(deltas.pop() + values, rank, np.flatnonzero(other))
-    walk = _Walk(lattice, best, way, back, onward, reach(T))
+    walk = _RivalWalk(lattice, best, way, back, onward, reach(T))
     return [None if one is None else walk.stretch(t, one[0], total - one[1]) for t, one in enumerate(chosen)]
 
 
@@ -150,7 +150,7 @@ def _best_of(values: Float64Array, rank: IntArray, states: IntArray) -> tuple[in
 
 
 @dataclass(frozen=True, eq=False)
-class _Walk:
+class _RivalWalk:
     """From a state of a token outwards until the best labelling is met."""
 
     lattice: Lattice
@@ -188,7 +188,7 @@ class _Walk:
         return states, True
 
 
-class FirstOrder:
+class LabelLattice:
     """One sentence of a chain: its states are the labels."""
 
     order = 1

@@ -47,7 +47,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Ended as ended:
-        signal.raise_signal(ended.number)  # whoever sent it sees that it was obeyed
+        signal.raise_signal(ended.number)  # the exit status names the signal
 
 
 # What commands need, and what pip installs for it; the base package has rich, but source files alone do not.

@@ -31,7 +31,7 @@ COMMANDS = (
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Program(Command, click.Group):
+class CommandLine(Command, click.Group):
     """Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Program(Command, click.Group):
         super().__init__(
             "tagline",
             params=options,
-            help=Program.__doc__ or "",
+            help=CommandLine.__doc__ or "",
             subcommand_metavar=phrase("COMMAND [ARGS]..."),
             no_args_is_help=False,
         )
@@ -126,9 +126,9 @@ def _show_completion(_: click.Context, shell: str) -> None:
 
 
 def run(words: Sequence[str]) -> None:
-    """Run a command, or show help; words that cannot be meant end it with exit code 2."""
+    """Run a command, or show help; a usage error ends with exit code 2."""
     prepare()
-    program = Program()
+    program = CommandLine()
     try:
         with program.make_context("tagline", list(words)) as context:
             if not words:

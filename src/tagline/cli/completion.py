@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.shell_completion import get_completion_class, shell_complete
 
-from tagline.cli.app import SHELLS, Program
+from tagline.cli.app import SHELLS, CommandLine
 from tagline.errors import InputError
 from tagline.writing import open_new
 
@@ -23,7 +23,7 @@ PLACES = {
 
 def answer(instruction: str) -> int:
     """Answer the script of a shell, ``bash_complete`` for instance; return the exit code."""
-    return shell_complete(Program(), {}, "tagline", VARIABLE, instruction)
+    return shell_complete(CommandLine(), {}, "tagline", VARIABLE, instruction)
 
 
 def known_shell(name: str) -> str:
@@ -38,7 +38,7 @@ def script_for(name: str) -> str:
     """Return the script of a shell."""
     shell = get_completion_class(known_shell(name))
     assert shell is not None
-    return shell(Program(), {}, "tagline", VARIABLE).source().lstrip()
+    return shell(CommandLine(), {}, "tagline", VARIABLE).source().lstrip()
 
 
 def install(name: str) -> list[Path]:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tagline import chain as engine
-from tagline.chain.rivals import FirstOrder, Lattice, Stretch, rivals
+from tagline.chain.rivals import LabelLattice, Lattice, Stretch, rivals
 from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.templates.wording import legend_of
@@ -211,7 +211,7 @@ def explain_chain(
     best = engine.viterbi(chain).labels
     nodes = engine.marginals(chain).nodes
     terms_of = differences or (lambda stretch: chain_terms(chain, labels, tokens, stretch))
-    return explain_labelling(best, nodes, labels, tokens, label_rivals(FirstOrder(chain), best, terms_of))
+    return explain_labelling(best, nodes, labels, tokens, label_rivals(LabelLattice(chain), best, terms_of))
 
 
 def label_rivals(

@@ -39,11 +39,11 @@ def rows_of(table: Tensor, ids: Tensor, padding: int | None = None) -> Tensor:
     ordered = table.is_cuda and ids.numel() > FEW_IDS and table.requires_grad and torch.is_grad_enabled()
     if not ordered or torch.compiler.is_compiling() or transforming():
         return functional.embedding(ids, table, padding)
-    rows: Tensor = _Rows.apply(table, ids, padding)  # type: ignore[no-untyped-call]
+    rows: Tensor = _Lookup.apply(table, ids, padding)  # type: ignore[no-untyped-call]
     return rows
 
 
-class _Rows(torch.autograd.Function):
+class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor, padding: int | None) -> Tensor:
         ctx.save_for_backward(ids)

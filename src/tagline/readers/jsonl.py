@@ -52,7 +52,7 @@ def read_jsonl(
     """
     name = name_of(path)
     check_switch("strict", strict)
-    rows = _Rows()
+    rows = _SentenceColumns()
     problems: list[str] = []
     warned = False
     for number, line in read_lines(path, encoding):
@@ -110,7 +110,7 @@ def _check_depth(item: Any) -> None:
         raise RecursionError
 
 
-class _Rows:
+class _SentenceColumns:
     """Sentences as they are read: a distinct token is held once, and a number of each, as objects take 80 times more.
 
     Attributes:
@@ -122,7 +122,7 @@ class _Rows:
 
     def __init__(self) -> None:
         self.lines, self.lengths, self.places = array("q"), array("q"), array("q")
-        self.tokens, self.tags = _Numbered(), _Numbered()
+        self.tokens, self.tags = _GrowingColumn(), _GrowingColumn()
         self.texts: list[str] = []
         self.tagged = 0
         self.bare: int | None = None
@@ -164,7 +164,7 @@ class _Rows:
         )
 
 
-class _Numbered:
+class _GrowingColumn:
     """A column that grows."""
 
     def __init__(self) -> None:

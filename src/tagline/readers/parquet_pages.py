@@ -32,7 +32,7 @@ def groups_of(file: int) -> list[list[dict[int, Any]]]:
     end = os.fstat(file).st_size - 8
     length = int.from_bytes(os.pread(file, 4, end), "little")
     try:
-        facts = _Reader(os.pread(file, length, end - length)).struct()
+        facts = _ThriftReader(os.pread(file, length, end - length)).struct()
         return [[column[META] for column in group[COLUMNS]] for group in facts.get(GROUPS, [])]
     except (IndexError, KeyError, TypeError, AttributeError, OSError):
         raise BrokenPageError("metadata without columns") from None
@@ -66,7 +66,7 @@ def _header(file: int, at: int) -> tuple[dict[int, Any], int]:
     while True:
         data = os.pread(file, length, at)
         try:
-            reader = _Reader(data)
+            reader = _ThriftReader(data)
             return reader.struct(), reader.at
         except IndexError:
             if len(data) < length or length >= LONGEST_HEAD:
@@ -74,7 +74,7 @@ def _header(file: int, at: int) -> tuple[dict[int, Any], int]:
             length *= 16
 
 
-class _Reader:
+class _ThriftReader:
     """Reads values of Thrift's compact protocol; an `IndexError` says that the bytes end too early."""
 
     def __init__(self, data: bytes) -> None:

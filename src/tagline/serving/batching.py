@@ -23,7 +23,7 @@ from typing import Any
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import TagRequest
 from tagline.serving.shelf import ServedModel
-from tagline.serving.workers import Work, Workers
+from tagline.serving.workers import AnswerThreads, Work
 
 BYTES_A_TOKEN = 6  # about; requests are counted before they are tokenized
 QUIET_TURNS = 3  # of the event loop without a new request, after which a batch begins
@@ -83,7 +83,7 @@ class Batcher:
         self.answer, self.max_queue, self.max_batch = answer, max_queue, max_batch
         self.observe = observe or (lambda count: None)
         self.waiting: deque[Job] = deque()
-        self.workers = Workers(workers)
+        self.workers = AnswerThreads(workers)
         self.running: dict[Work, list[Job]] = {}
         self._gathering = False
 

@@ -18,7 +18,7 @@ from typing import Any
 AGAIN = 1.0  # seconds after which a thread that goes on is told once more: code may have swallowed the exception
 
 
-class Stopped(BaseException):
+class NotWanted(BaseException):
     """Nobody waits any more for what this thread computes."""
 
 
@@ -52,14 +52,14 @@ class Work:
         self.call = self.deliver = None  # the thread keeps this until its next work, but not requests and answers
 
 
-class _Worker(threading.Thread):
+class _AnswerThread(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name="tagline-answers", daemon=True)
         self.inbox: SimpleQueue[Work | None] = SimpleQueue()
         self.work: Work | None = None
 
     def run(self) -> None:
-        with suppress(Stopped):
+        with suppress(NotWanted):
             while (work := self.inbox.get()) is not None:
                 work.run()
                 if work.stopped is not None:
@@ -72,10 +72,10 @@ class _Worker(threading.Thread):
             if work.finished or (work.stopped is not None and now < work.stopped + AGAIN):
                 return
             work.stopped = now
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(Stopped))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(NotWanted))
 
 
-class Workers:
+class AnswerThreads:
     """A few threads; all methods are for one thread, that of the event loop.
 
     Arguments:
@@ -84,7 +84,7 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.threads: list[_Worker] = []
+        self.threads: list[_AnswerThread] = []
 
     @property
     def running(self) -> list[Work]:
@@ -109,7 +109,7 @@ class Workers:
         idle = (thread for thread in self.threads if thread.work is None or _is_over(thread.work))
         worker = next(idle, None)
         if worker is None:
-            worker = _Worker()
+            worker = _AnswerThread()
             worker.start()
             self.threads.append(worker)
         worker.work = work = Work(call, deliver)

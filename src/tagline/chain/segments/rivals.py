@@ -52,9 +52,9 @@ def segment_rivals(
         roles: ``[4, L]``, the tag of a segment of one token, of the first, an inner and the last token of a longer one.
         tags: ``[T]``, those of the best segmentation.
     """
-    tables, segments = _Tables(chain), listed(best.labels, best.begins)
+    tables, segments = _RivalTables(chain), listed(best.labels, best.begins)
     through = _Through(tables, roles)
-    walk = _Walk(tables, segments, reach(len(tags)))
+    walk = _SegmentWalk(tables, segments, reach(len(tags)))
     out: list[SegmentStretch | None] = []
     for t, tag in enumerate(tags.tolist()):
         found = through.best(t, tag)
@@ -110,7 +110,7 @@ class _Tree:
         return x
 
 
-class _Tables:
+class _RivalTables:
     """Best beginnings and continuations of one sentence, with pointers.
 
     Attributes:
@@ -183,7 +183,7 @@ class _Through:
         roles: ``[4, T, L]``, the best score with a token in a role.
     """
 
-    def __init__(self, tables: _Tables, tags: IntArray) -> None:
+    def __init__(self, tables: _RivalTables, tags: IntArray) -> None:
         T, D, L = tables.scores.shape
         self.tables, self.tags = tables, tags
         self.values = np.full((T, D, L), -np.inf)
@@ -233,10 +233,10 @@ class _Through:
         return last - size, last + 1, j
 
 
-class _Walk:
+class _SegmentWalk:
     """From a segment outwards until the best segmentation is met."""
 
-    def __init__(self, tables: _Tables, best: list[Segment], most: int) -> None:
+    def __init__(self, tables: _RivalTables, best: list[Segment], most: int) -> None:
         self.tables, self.segments, self.reach = tables, best, most
         self.label_at = {last: label for _, last, label in best}  # of the segment that ends there
         self.firsts = [first for first, _, _ in best]

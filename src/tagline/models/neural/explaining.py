@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from tagline import chain as engine
-from tagline.chain.rivals import FirstOrder, Stretch, rivals
+from tagline.chain.rivals import LabelLattice, Stretch, rivals
 from tagline.errors import InputError
 from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling, transition_terms
 from tagline.models.neural.network import Network
@@ -41,7 +41,7 @@ def explain_words(network: Network, corpus: Corpus, chain: Chain) -> Explanation
     labels, words = network.labels, corpus.tokens[0]
     check_size(len(words))
     best, nodes = engine.viterbi(chain).labels, engine.marginals(chain).nodes
-    stretches = rivals(FirstOrder(chain), best.tolist())
+    stretches = rivals(LabelLattice(chain), best.tolist())
     amounts, totals = _word_amounts(network, corpus, stretches)
 
     def terms(t: int, stretch: Stretch) -> Iterator[Contribution]:
