@@ -43,7 +43,7 @@ def _writing(stream: object) -> Iterator[None]:
         raise
     except OSError as error:
         if stream is sys.stderr:
-            return  # nobody is left to be told
+            return  # this cannot be reported anywhere else
         let_go()
         remedy = REMEDIES.get(error.errno or 0, "choose another place")
         raise StorageError(f"standard output: cannot be written: {error.strerror}; {remedy}") from None

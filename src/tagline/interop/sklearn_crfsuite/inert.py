@@ -164,7 +164,7 @@ class _Walk:
 
     def _set_all(self, values: list[Any]) -> None:
         if not all(isinstance(key, str) and len(key) <= LONGEST_KEY for key in values[::2]):
-            raise _RefusedError(f"expected strings of up to {LONGEST_KEY:,} characters as keys, got others")
+            raise _RefusedError(f"a key of a dict is not a string of up to {LONGEST_KEY:,} characters")
         self._top(dict).update(zip(values[::2], values[1::2], strict=True))
 
     def _global(self, name: str) -> None:
@@ -176,7 +176,7 @@ class _Walk:
 
     def _name(self, module: Any, name: Any) -> None:
         if not (isinstance(module, str) and isinstance(name, str)):  # not shown: they may be as deep as the stream
-            raise _RefusedError("expected the name of a class, got another value")
+            raise _RefusedError("what stands for a class is not its name")
         if (module, name) not in self._allowed:
             raise _RefusedError(
                 "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names "
@@ -193,7 +193,7 @@ class _Walk:
     def _bytes_of(self, arguments: tuple[Any, ...]) -> bytes:
         """Encode text as protocol 2 wants it; a text that is made into bytes again and again is refused."""
         if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] != "latin1":
-            raise _RefusedError("expected bytes as Latin-1, got others")
+            raise _RefusedError("bytes are not encoded as Latin-1")
         self._affordable -= len(arguments[0])
         if self._affordable < 0:
             raise _RefusedError("the pickle makes more bytes than it has; it is damaged, or made to fill memory")

@@ -68,7 +68,7 @@ class Found:
 
 
 def declare() -> None:
-    """Make ``span._.probability`` and ``token._.probability`` known, unless somebody has done so.
+    """Make ``span._.probability`` and ``token._.probability`` known, unless they are registered already.
 
     spaCy keeps values by place, whatever is written there later. Ours are kept with what they are of, and an entity or
     a tag that another component put in the place of ours has none.
