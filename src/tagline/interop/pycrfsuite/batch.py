@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.training.algorithms import Settings, train
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Trained, norm
+from tagline.training.run import Run, Trained, norm
 from tagline.training.running.callbacks import TrainingState
 from tagline.types import Float64Array
 
@@ -48,13 +49,9 @@ def learn_batch(lesson: Lesson) -> Float64Array:
 
 def _train(lesson: Lesson) -> Trained:
     parameters, part = lesson.parameters, lesson.part
-    monitor = Monitor(
-        epsilon=parameters["epsilon"],
-        period=max(0, parameters["period"]),
-        delta=parameters["delta"],
-        max_iterations=parameters["max_iterations"] or None,  # 0 is no limit there
-        callbacks=[_Report(lesson)],
-    )
+    convergence = Convergence(parameters["epsilon"], max(0, parameters["period"]), parameters["delta"])
+    limit = parameters["max_iterations"] or None  # 0 is no limit there
+    run = Run(max_iterations=limit, callbacks=[_Report(lesson)])
     settings = Settings(
         "lbfgs",
         parameters["c1"],
@@ -63,7 +60,8 @@ def _train(lesson: Lesson) -> Trained:
         options={"max_linesearch": parameters["max_linesearch"]},
     )
     targets = Targets(part.labels, None, part.weights)
-    return train(lesson.structure, part.features, targets, None, lesson.no_weights(), settings, monitor)
+    start = lesson.no_weights()
+    return train(lesson.structure, part.features, targets, None, start, settings, run, convergence)
 
 
 class _Report:
