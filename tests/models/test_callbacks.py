@@ -76,7 +76,7 @@ def test_weights_are_copied_only_when_asked() -> None:
     class Falling:
         """An algorithm of four steps."""
 
-        weights, reason, is_slow = np.zeros(2), None, False
+        weights, reason, is_slow, at_least_one = np.zeros(2), None, False, False
 
         def __iter__(self) -> Any:
             for k in range(4):

@@ -49,6 +49,7 @@ class EM(Algorithm, Generic[P]):
         active: how many parameters there are, for the history.
     """
 
+    at_least_one = True
     weights: P
 
     def __init__(self, step: Both[P], start: P, *, tolerance: float, may_fall: bool = False, active: int = 0) -> None:

@@ -173,10 +173,12 @@ class Algorithm(ABC):
         weights: what was learned: at first where it begins, then those of the last step.
         reason: why it goes no further: set before the last step where it has converged, and after it where it cannot.
         limit: what the reason is called where a run's limit of passes ends it.
+        at_least_one: whether a pass is made even where the time is over.
         is_slow: whether passes are so long that the start, and places between them, are worth saving.
     """
 
     limit: ClassVar[str] = "max_iterations"
+    at_least_one: ClassVar[bool] = False
     is_slow: ClassVar[bool] = False
     weights: Any
     reason: str | None = None

@@ -268,6 +268,8 @@ class Run:
             return "patience"
         if self.max_iterations is not None and self.last.number >= self.max_iterations:
             return algorithm.limit
+        if algorithm.at_least_one and not self.last.number:
+            return None
         return "time budget" if (self._is_late() if late is None else late) else None
 
     def _is_late(self) -> bool:

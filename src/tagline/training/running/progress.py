@@ -161,7 +161,7 @@ def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | No
     parts = [f"{done.noun} {done.number}{limit}", done.headline()]
     if done.dev_score is not None:
         parts.append(f"dev {100 * done.dev_score:.2f}")
-    if (speed := done.metrics.get("tokens_per_second")) is not None:
+    if (speed := getattr(done, "tokens_per_second", None)) is not None:
         parts.append(f"{speed:,.0f} tokens/s")
     if elapsed:
         parts.append(duration(done.seconds))
