@@ -24,7 +24,6 @@ from tagline.models.contract import Model
 from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Reporter
-from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.writing import check_apart, check_writable
@@ -66,7 +65,7 @@ def train_file(plan: Plan, tell: Reporter | None = None) -> Training:
     return Training(plan.output, model, material, recipe.template, units, seconds, report, config)
 
 
-def _remote(plan: Plan, tell: Reporter) -> RemoteCorpus:
+def _remote(plan: Plan, tell: Reporter) -> Any:
     """The sentences of the plan, for workers."""
     from tagline.scale.corpora import corpus
 

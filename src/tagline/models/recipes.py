@@ -18,7 +18,6 @@ from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
 from tagline.models.options import FILLED, READ, WRITTEN
 from tagline.models.registry import Kind, kinds
-from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.description import FEW, counted, label_counts, seldom_labels
 from tagline.readers.labelled import LabelledFiles, check_labels
@@ -146,7 +145,7 @@ class Recipe:
             tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
         return Material(corpus, corpus.problems)
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes hold."""
         if not self.remote:
             able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
@@ -156,8 +155,13 @@ class Recipe:
     def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
         """Train."""
         tell.stage("counting")
-        model: Model = self.model.fit(material.data, **self.files(tell))
+        model: Model = fitted(self.model, material.data, **self.files(tell))
         return model
+
+
+def fitted(model: Any, data: Any, **arguments: Any) -> Any:
+    """Train on sentences; those that other processes hold train a model themselves."""
+    return data.fit(model, **arguments) if hasattr(data, "fit") else model.fit(data, **arguments)
 
 
 def introduce(data: Any, problems: tuple[str, ...], tell: Reporter) -> None:

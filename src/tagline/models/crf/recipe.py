@@ -22,8 +22,7 @@ from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
-from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, fitted, introduce
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
@@ -98,7 +97,7 @@ class CRFRecipe(Recipe):
             tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
         return Material(data, sample.problems)
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes hold; the first of them choose the template."""
         if not self.remote:
             return super().read_remote(data, dev, tell)
@@ -170,7 +169,7 @@ class CRFRecipe(Recipe):
             tell.stage(f"asking {self.run['teacher']}")
         else:
             tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev, **taught, **self.documents(material.data, dev), **files)
+        fitted(model, material.data, X_dev=dev, **taught, **self.documents(material.data, dev), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         return model

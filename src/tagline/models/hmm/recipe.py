@@ -8,8 +8,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, fitted, introduce
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
 from tagline.readers.tables import Table, groups_of, is_csv, read_csv
@@ -62,7 +61,7 @@ class HMMRecipe(Recipe):
             self.settings.setdefault("emission", "gaussian")
         super().check(tell)
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes count, or with `--states` series that they hold."""
         if self.settings.get("n_states") is None:
             return super().read_remote(data, dev, tell)
@@ -131,8 +130,8 @@ class HMMRecipe(Recipe):
         model: Any = self.model.set_params(callbacks=(tell.passed,))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says itself why training ended
-            model.fit(data.table if isinstance(data, SeriesData) else data, groups=self.run.get("group"), **files)
+            fitted(model, data.table if isinstance(data, SeriesData) else data, groups=self.run.get("group"), **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
-        fitted: Model = model
-        return fitted
+        learned: Model = model
+        return learned

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, fitted
 from tagline.readers.corpus import Corpus
 from tagline.readers.labelled import LabelledFiles
 
@@ -33,7 +34,7 @@ class NetworkRecipe(Recipe):
         self._choose(material.data, tell)
         return material
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None, tell: Reporter) -> Material:
         """Take sentences that other processes read; the first of them choose settings."""
         self._choose(data.sample(), tell)
         self.model.callbacks, data.reporter = (), tell  # what is shown here cannot be called there, but hears of it
@@ -53,7 +54,7 @@ class NetworkRecipe(Recipe):
         files = self.files(tell)
         tell.stage("making the network")
         where = self.documents(material.data, dev)
-        model = self.model.fit(material.data, X_dev=dev, progress=tell.stepped, **where, **files)
+        model = fitted(self.model, material.data, X_dev=dev, progress=tell.stepped, **where, **files)
         model.callbacks = ()
         check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model
