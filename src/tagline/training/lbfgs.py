@@ -81,7 +81,7 @@ class LBFGSWalk(Walk):
     def accepted(self) -> bool:
         while True:
             # The curvature gives a direction its length; before it is known, the step has a length of 1.
-            known = self.curvature.scale is not None or self.has_diagonal
+            known = self.curvature.scale is not None or len(self._diagonal) > 0
             step = 1.0 if known else 1 / max(self.gradient_norm, np.finfo(np.float64).tiny)
             slope = self.aim(step)
             if slope < 0 and self.search(slope, step) is not None:
