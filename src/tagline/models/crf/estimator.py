@@ -270,12 +270,11 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
             known = () if before is None else before.labels
             teaching = taught(self, X, y, teacher, teacher_weight, unlabelled, known)
             X, y = teaching.X, teaching.y
-        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "run": run}
-        how |= {"teaching": teaching, "staged": staged}
         sentences = Sentences(X, y, edges, documents)
         if staged is not None:
             sentences = Sentences(staged.sentences, y, edges, staged.documents)
-        self._learn(fit_crf(self, sentences, before, **how))
+        modes: dict[str, Any] = {"teaching": teaching, "staged": staged}
+        self._learn(fit_crf(self, sentences, before, run, sample_weight=sample_weight, dev=dev, **modes))
         self._record(X, y)
         if dev is not None:
             inputs |= {} if dev.edges is None else {"edges": dev.edges}
@@ -306,7 +305,8 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
         sentences = Sentences(X, y, edges, documents)
-        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, increment=True))
+        run = run_of(self, increment=True)
+        self._learn(fit_crf(self, sentences, before, run, sample_weight=sample_weight, increment=True))
         if known is not None:
             self.training_ = replace(self.training_, tokens=known.tokens, fingerprint=known.fingerprint)
         self._record(X, y, more=known is not None)
