@@ -45,7 +45,7 @@ class Training:
     @property
     def reason(self) -> str:
         """Why training stopped."""
-        return str(self.model.summary().training["reason"])
+        return str(self.model.stop_reason_)
 
     @property
     def size(self) -> int:
