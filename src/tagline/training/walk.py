@@ -21,7 +21,7 @@ from tagline.training.certificate import certifies, gap_at
 from tagline.training.curvature import Curvature
 from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.line_search import NOISE, Trial
-from tagline.training.objective import Objective, Penalty, as_weights, evaluate
+from tagline.training.objective import Objective, Penalty, as_weights
 from tagline.training.running.checkpoints import State
 from tagline.types import Float64Array
 
@@ -194,7 +194,12 @@ class Walk(Algorithm):
     ) -> tuple[float, Float64Array, Float64Array]:
         """Evaluate the objective; return its value with the penalties, and what the next direction needs."""
         self.evaluations += 1
-        value, smooth = evaluate(self._objective, weights)
+        view = weights.view()
+        view.flags.writeable = False  # the objective may not change the weights
+        value, smooth = self._objective(view)
+        value, smooth = math.inf if math.isnan(value) else float(value), np.ascontiguousarray(smooth, np.float64)
+        if smooth.shape != weights.shape:
+            raise InputError(f"gradient: expected shape {list(weights.shape)} as the weights, got {list(smooth.shape)}")
         sums, products = compiled.require().measure_point(
             weights,
             smooth,
