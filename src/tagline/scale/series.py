@@ -249,7 +249,10 @@ class ShardedSeries:
         self.columns = surveys[0].columns
         self.present = sum(part.present for part in surveys)
         self.whole = all(part.whole for part in surveys)
-        self.symbols, self.counts = _joined_symbols(setting, surveys) if how.symbols else (None, None)
+        self.symbols: tuple[Any, ...] | None = None
+        self.counts: IntArray | None = None
+        if how.symbols:
+            self.symbols, self.counts = _joined_symbols(setting, surveys)
         marks = [part.fingerprint for part in surveys]
         joined = hashlib.blake2b("".join(marks).encode(), digest_size=8).hexdigest()
         self.fingerprint = marks[0] if len(marks) == 1 else joined

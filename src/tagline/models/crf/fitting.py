@@ -138,7 +138,8 @@ def fit_crf(
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
     settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
     settings = settings if staged is None else replace(settings, seed=staged.seed)
-    run.dev, pruned = None if held is None else held.score, ()
+    run.dev = None if held is None else held.score
+    pruned: tuple[str, ...] = ()
     facts = partial(_facts, crf, settings, start, features, targets, held)
     with run.opened(facts), folder_beside(sentences.X) as scratch:
         if crf.prune:
