@@ -124,7 +124,9 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
 def _counted(how: Fitting, lesson: ObservedLesson, run: Run) -> HMMParameters:
     """Count states, which are all known."""
     assert lesson.states is not None
-    begun = _begun(how, lesson, np.random.default_rng(how.seed), counted=True)
+    size = None if lesson.symbols is None else len(lesson.symbols)
+    random = np.random.default_rng(how.seed)
+    begun = how.begun(lesson.observed.values, size, len(lesson.labels), random, True)
     counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))
     start, transitions = counted_chain(counts, lesson.topology, how.smoothing)
     emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
@@ -139,11 +141,6 @@ def note_counts(run: Run, parameters: HMMParameters, objective: float) -> None:
     metrics = {"active": parameters.num_parameters(), "evaluations": 1, "step": None}
     asked = run.record(Step(1, objective, metrics=metrics), lambda: arrays_of(parameters))
     run.reason = "callback" if asked else "counted"
-
-
-def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, counted: bool = False) -> Any:
-    size = None if lesson.symbols is None else len(lesson.symbols)
-    return how.begun(lesson.observed.values, size, len(lesson.labels), random, counted)
 
 
 def searched(
@@ -180,7 +177,8 @@ def searched(
 def _start(how: Fitting, lesson: ObservedLesson, random: np.random.Generator) -> HMMParameters:
     """A random start, or what the known states show."""
     start, transitions = random_chain(lesson.topology, random)
-    emission = _begun(how, lesson, random)
+    size = None if lesson.symbols is None else len(lesson.symbols)
+    emission = how.begun(lesson.observed.values, size, len(lesson.labels), random)
     if lesson.states is not None and (lesson.states >= 0).any():
         seen = replace(how.smoothing, name="add-k", k=max(how.smoothing.k, LEAST))
         counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))
