@@ -25,7 +25,7 @@ from tagline.cli.configuration import MARK, config_text, defaults_of, read_confi
 from tagline.cli.plans import Plan, plan_of  # noqa: E402
 from tagline.cli.progress import Silent  # noqa: E402
 from tagline.cli.training import speaks, train_file  # noqa: E402
-from tagline.models.contract import Progress  # noqa: E402
+
 from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.models.options import option_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
@@ -278,7 +278,7 @@ class Interrupting(Silent):
     def __init__(self, epochs: int) -> None:
         self.left = epochs
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         self.left -= 1
 
     def stepped(self, done: int, total: int, loss: float) -> None:
