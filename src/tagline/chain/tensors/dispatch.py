@@ -96,8 +96,10 @@ def backend(c: TensorChain) -> ModuleType:
     if transforming():
         return batched
     name, device = _choice.name, c.emissions.device.type
-    if name == "auto":
-        name = _best_for(device)
+    if name == "auto" and device == "cpu":
+        name = "batched" if compiled.core is None else "native"
+    elif name == "auto":
+        name = "fused" if device == "cuda" and _has_triton() else "batched"
     if name == "native" and device != "cpu":
         raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
     chosen = _backends[name]
@@ -115,12 +117,6 @@ def _require_device(device: str) -> None:
             f'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with .to("cuda"), or '
             'use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 before Python starts)'
         )
-
-
-def _best_for(device: str) -> str:
-    if device == "cpu":
-        return "batched" if compiled.core is None else "native"
-    return "fused" if device == "cuda" and _has_triton() else "batched"
 
 
 def compiled_backend(c: TensorChain) -> ModuleType | None:
