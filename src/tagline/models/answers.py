@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,7 +108,7 @@ class PerSentence(list[Any]):
 class ChainModel(TextModel, DescribedModel):
     """Questions to a model that has been fitted."""
 
-    _questions: ClassVar[Questions] = Questions()
+    _questions: type[Questions] = Questions
 
     def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
         """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
@@ -120,19 +120,22 @@ class ChainModel(TextModel, DescribedModel):
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; all else is forbidden.
         """
+        return self._scored(X, known=known, **inputs)
+
+    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
+        """Score sentences for `_questions`, which all answers come from; see `chains`."""
         X = as_sentences(X)
-        scored = self._chains(X, **inputs)
+        blocks = self._chains(X, **inputs)
         if known is None:
-            return scored
-        return constrained(scored, self._known(known, X, **inputs), self._names(), sized(X))
+            return blocks
+        return constrained(blocks, self._known(known, X, **inputs), self._names(), sized(X), self._questions.constrain)
 
-    def _chains(self, X: Any, **inputs: Any) -> Iterator[Chain]:
-        """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time."""
+    def _chains(self, X: Any, **inputs: Any) -> Iterator[Any]:
+        """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time.
+
+        The blocks are chains, unless a model has `_questions` of its own.
+        """
         raise NotImplementedError
-
-    def _scored(self, X: Any, **inputs: Any) -> Iterator[Any]:
-        """The blocks that `_questions` are about: the chains, unless a model has a form of its own."""
-        return self.chains(X, **inputs)
 
     def _known(self, known: Any, X: Any, **inputs: Any) -> Any:
         """What is known of each sentence, as `KnownLabels` takes it."""

@@ -16,7 +16,8 @@ from tagline import compiled
 from tagline.chain.centring import centred
 from tagline.chain.checks import check_chain, draw_uniforms
 from tagline.chain.choice import Backends
-from tagline.chain.dispatch import engine, log_counts
+from tagline.chain.dispatch import engine
+from tagline.chain.dispatch import log_counts as first_order_log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
 from tagline.checks import as_whole, random_generator
@@ -114,10 +115,15 @@ def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
     number = as_whole("k", k, 1)
     check_chain(scored, SecondOrderChain)
-    check_ranked(number, scored.lengths, lambda: log_counts(scored.chain))
+    check_ranked(number, scored.lengths, lambda: log_counts(scored))
     near, taken = _ready(scored, RANKED_PAIR_BYTES)
     ranked: list[RankedPaths] = _backends[engine()].k_best(near, number)
     return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
+
+
+def log_counts(scored: SecondOrderChain) -> Float64Array:
+    """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
+    return first_order_log_counts(scored.chain)
 
 
 def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
