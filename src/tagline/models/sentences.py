@@ -18,7 +18,7 @@ def as_sentences(X: Any) -> Any:
     A generator or a series is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as
     it was.
     """
-    if is_foreign(X):
+    if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if _is_read_once(X):
         X = list(X)

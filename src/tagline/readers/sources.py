@@ -77,27 +77,17 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark."""
-    encoding = encoding_of(path, encoding)
+    _check_encoding(encoding)
     with open_source(path) as stream:
         check_whole = whole_check(stream, path)
         data = stream.read()
         check_whole(len(data))
+    if encoding == AUTO:  # by the first bytes that are not ASCII
+        samples = (data[place : place + SAMPLE] for place in range(0, len(data), SAMPLE))
+        encoding = next((guess(sample) for sample in samples if not sample.isascii()), "utf-8")
+        tell(name_of(path), encoding)
     array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
-
-
-def encoding_of(path: PathLike, encoding: str) -> str:
-    """Return the encoding of a file where it is to be guessed; of a pipe, "auto" still: its reader guesses."""
-    _check_encoding(encoding)
-    if encoding != AUTO or not os.path.isfile(checked_path(path)):
-        return encoding
-    with open_source(path) as stream:
-        while block := stream.read(SAMPLE):
-            if not block.isascii():
-                guessed = guess(block)
-                tell(name_of(path), guessed)
-                return guessed
-    return "utf-8"
 
 
 def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
@@ -120,10 +110,9 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 
 
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
-    """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
+    """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
-    _check_encoding(encoding)
-    plain = text != "-" and not text.endswith(PACKED) and encoding == "utf-8"
+    plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
 
