@@ -118,10 +118,14 @@ def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **optio
     ...     read_model(os.path.join(folder, "names.model")).predict([[["w=Anna"], ["w=runs"]]])
     [['N', 'V']]
     """
+    try:
+        return load(path, **options)
+    except StorageError as error:
+        refused = error
     data = _foreign(path)
     name = recognise(data[:HEAD])
     if name is None:
-        return load(path, **options)
+        raise refused
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(

@@ -141,6 +141,8 @@ class ChainModel(TextModel, DescribedModel):
         """What is known of each sentence, as `KnownLabels` takes it."""
         return known
 
+    _finishes: bool = False  # whether `_finished` has something to do
+
     def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
         """What becomes of the best labellings before they are handed out; what is known stays as it is."""
         return labellings
@@ -190,10 +192,9 @@ class ChainModel(TextModel, DescribedModel):
                     names, self._questions.k_best(chain, ranks.of_chain(chain, self._questions.log_counts))
                 )
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
-        best_labellings = [answer.labels for answer in answers]
-        finished = self._finished(X, best_labellings, known)
-        if finished is best_labellings:
+        if not self._finishes:
             return answers
+        finished = self._finished(X, [answer.labels for answer in answers], known)
         return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
 
     def answer_arrays(
@@ -222,9 +223,8 @@ class ChainModel(TextModel, DescribedModel):
                 found.append(self._questions.probable_spans(chain, reading, min_probability, labels[-1], B))
             B += chain.num_sentences
         answer = AnswerArrays(names, offsets_of(np.concatenate(lengths)), np.concatenate(labels))
-        finished = self._finished(X, answer.labellings, inputs.get("known"))
-        if finished is not answer.labellings:
-            answer = _numbered(names, finished)
+        if self._finishes:
+            answer = _numbered(names, self._finished(X, answer.labellings, inputs.get("known")))
         chances = None
         if marginals:
             every = np.concatenate([np.zeros((0, len(names))), *nodes])
@@ -255,7 +255,7 @@ class ChainModel(TextModel, DescribedModel):
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
             labellings.extend(label_lists(self._questions.viterbi(chain).labels, chain.offsets, self.labels_))
-        return PerSentence(self._finished(X, labellings, known))
+        return PerSentence(self._finished(X, labellings, known) if self._finishes else labellings)
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
         """Return the most probable labelling of one sentence."""

@@ -8,6 +8,7 @@ crash leaves the old file whole.
 from __future__ import annotations
 
 import codecs
+import glob
 import gzip
 import logging
 import os
@@ -51,6 +52,28 @@ def checked_path(path: PathLike) -> str:
     if not proper or len(text) > LONGEST_PATH:
         raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
     return text
+
+
+def files_named(names: Sequence[str]) -> list[str]:
+    """Return the files that names stand for: folders are their files, ``*`` and ``?`` are patterns, ``**`` goes deep.
+
+    Files of a folder come in the order of their names; hidden ones are left out.
+    """
+    paths: list[str] = []
+    for name in names:
+        if name == "-" or os.path.isfile(checked_path(name)):
+            found = [name]
+        elif os.path.isdir(name):
+            entries = sorted(entry for entry in os.listdir(name) if not entry.startswith("."))
+            found = [path for entry in entries if os.path.isfile(path := os.path.join(name, entry))]
+        elif glob.has_magic(name):
+            found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+        else:
+            found = [name]  # its reader says that it is not there
+        if not found:
+            raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
+        paths += found
+    return paths
 
 
 @contextmanager

@@ -9,7 +9,6 @@ takes its place whole or not at all, so one that is there is finished: a run tha
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import platform
@@ -18,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tagline.errors import InputError, TaglineError
-from tagline.readers.sources import checked_path, open_target
+from tagline.readers.sources import open_target
 from tagline.scale.cluster import Cluster, quiet_data
 
 RECORD = ".tagline-tag.json"
@@ -80,28 +79,6 @@ class Outcome:
     node: str = ""
     notices: Sequence[str] = ()
     error: str = ""
-
-
-def inputs_of(names: Sequence[str]) -> list[str]:
-    """Return the files that names stand for: folders are their files, ``*`` and ``?`` are patterns, ``**`` goes deep.
-
-    Files of a folder come in the order of their names; hidden ones are left out.
-    """
-    paths: list[str] = []
-    for name in names:
-        if name == "-" or os.path.isfile(checked_path(name)):
-            found = [name]
-        elif os.path.isdir(name):
-            entries = sorted(entry for entry in os.listdir(name) if not entry.startswith("."))
-            found = [path for entry in entries if os.path.isfile(path := os.path.join(name, entry))]
-        elif glob.has_magic(name):
-            found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        else:
-            found = [name]  # its reader says that it is not there
-        if not found:
-            raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
-        paths += found
-    return paths
 
 
 def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[Shard]:

@@ -98,8 +98,23 @@ def answer_requests(
         most: tokens that one request may have.
         most_explained: tokens whose labels one request may have explained.
     """
+    asked = requests[0]
     try:
-        return _answer(served, requests, most, most_explained)
+        prepared = prepare(served, requests, most)
+        _check_amount(served, asked, max(prepared.tokens, default=0), most, most_explained)
+        known = known_labels(served, requests, prepared)
+        spans = asked.spans and served.reading is not None
+        inputs: dict[str, Any] = {} if known is None else {"known": known}
+        if prepared.texts and served.needs.documents:  # a text is one document, as it is for `model.tag`
+            inputs["documents"] = np.diff(prepared.items)
+        if asked.asks_more:
+            said = _in_detail(served, prepared, asked, spans, inputs)
+        else:
+            chance = {"min_probability": asked.min_probability} if spans else {}
+            said = Said(served.model.answer_arrays(prepared.X, spans=spans, **chance, **inputs))
+        items = _items(prepared, said, requests)
+        rows = zip(pairwise(prepared.requests), prepared.tokens, strict=True)
+        return [Written(b",".join(items[first:last]), tokens) for (first, last), tokens in rows]
     except (TaglineError, ProblemError) as error:
         if len(requests) > 1:  # one of them spoils it for the others
             return [answer_requests(served, [request], most, most_explained)[0] for request in requests]
@@ -112,17 +127,6 @@ def problem_with(error: TaglineError) -> ProblemError:
         return ProblemError(422, f"known: no labelling keeps to what is known: {error}", field="known")
     field_name = str(error).partition(":")[0]
     return ProblemError(422, str(error), field=field_name if field_name.isidentifier() else None)
-
-
-def _answer(served: ServedModel, requests: Sequence[TagRequest], most: int, most_explained: int) -> list[Written]:
-    asked = requests[0]
-    prepared = prepare(served, requests, most)
-    _check_amount(served, asked, max(prepared.tokens, default=0), most, most_explained)
-    known = known_labels(served, requests, prepared)
-    said = (_in_detail if asked.asks_more else _labels_and_spans)(served, prepared, asked, known)
-    items = _items(prepared, said, requests)
-    rows = zip(pairwise(prepared.requests), prepared.tokens, strict=True)
-    return [Written(b",".join(items[first:last]), tokens) for (first, last), tokens in rows]
 
 
 def prepare(served: ServedModel, requests: Sequence[Source], most: int) -> Prepared:
@@ -209,25 +213,7 @@ def known_labels(served: ServedModel, requests: Sequence[Source], prepared: Prep
 # What the model says.
 
 
-def _inputs(served: ServedModel, prepared: Prepared, known: list[Any] | None) -> dict[str, Any]:
-    """What the model is told beside the sentences; a text is one document, as it is for `model.tag`."""
-    inputs: dict[str, Any] = {} if known is None else {"known": known}
-    if prepared.texts and served.needs.documents:
-        inputs["documents"] = np.diff(prepared.items)
-    return inputs
-
-
-def _labels_and_spans(served: ServedModel, prepared: Prepared, asked: TagRequest, known: list[Any] | None) -> Said:
-    spans = asked.spans and served.reading is not None
-    inputs = _inputs(served, prepared, known)
-    if spans:
-        inputs["min_probability"] = asked.min_probability
-    return Said(served.model.answer_arrays(prepared.X, spans=spans, **inputs))
-
-
-def _in_detail(served: ServedModel, prepared: Prepared, asked: TagRequest, known: list[Any] | None) -> Said:
-    spans = asked.spans and served.reading is not None
-    inputs = _inputs(served, prepared, known)
+def _in_detail(served: ServedModel, prepared: Prepared, asked: TagRequest, spans: bool, inputs: dict[str, Any]) -> Said:
     chance = {"min_probability": asked.min_probability} if spans else {}
     model, X = served.model, prepared.X
     answers = model.answer(X, marginals=asked.marginals, spans=spans, k_best=asked.k_best, **chance, **inputs)

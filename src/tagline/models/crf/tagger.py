@@ -246,10 +246,15 @@ class CRFTagger(ChainModel):
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
+    @property
+    def _finishes(self) -> bool:  # type: ignore[override]
+        dictionary = self._extraction.dictionary
+        return dictionary is not None and dictionary.priority == "under"
+
     def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
         """Add the matches of a dictionary of priority "under" where the model says O, and nothing else is known."""
         dictionary = self._extraction.dictionary
-        if dictionary is None or dictionary.priority != "under" or not labellings:
+        if dictionary is None or not labellings:
             return labellings
         held = None
         if known is not None:
