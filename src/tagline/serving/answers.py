@@ -1,7 +1,8 @@
 """What a model answers to requests that are put together: sentences in, the items of their answers out.
 
 Requests of one signature (`TagRequest.signature`) become one corpus, which the model scores once. Offsets are those of
-the text as it was sent.
+the text as it was sent. The compiled core writes the JSON from arrays: 32 sentences in 0.014 ms; dictionaries take
+0.11 ms with pydantic's Rust, 0.31 ms with `json` (`benchmarks/own_parts.py`).
 """
 
 from __future__ import annotations
