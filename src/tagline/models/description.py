@@ -70,7 +70,7 @@ class DescribedModel:
         Returns:
             The axes.
         """
-        from tagline.drawing.training import plot_training
+        from tagline.drawing.charts import plot_training
 
         _ = self.labels_
         return plot_training(getattr(self, "training_log_", ()), path, ax=ax)

@@ -10,9 +10,8 @@ import math
 from typing import Any
 
 from tagline.checks import check_whole, shown_value
-from tagline.drawing.bars import plot_bars
+from tagline.drawing.charts import plot_bars, plot_training
 from tagline.drawing.figures import Path
-from tagline.drawing.training import plot_training
 from tagline.errors import InputError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_transitions, plot_types

@@ -149,7 +149,7 @@ class HMMViews:
         Returns:
             The axes.
         """
-        from tagline.drawing.series import plot_states
+        from tagline.drawing.charts import plot_states
 
         model: Any = self
         p = self._fitted()
