@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.checks import as_array
 from tagline.drawing.grids import grid
-from tagline.drawing.tables import table
+from tagline.drawing.result_tables import table
 from tagline.errors import InputError, TaglineError
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]

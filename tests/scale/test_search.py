@@ -16,11 +16,11 @@ from tagline.datasets import make_entities
 from tagline.errors import InputError
 from tagline.models.registry import kind_named
 from tagline.readers import write_columns
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale import trials
 from tagline.scale.cluster import Cluster
-from tagline.scale.outcome import shares
 from tagline.scale.search import Found, rounds_of, search
+from tagline.scale.search_report import shares
 from tagline.scale.space import Range, draws, read_space, usual_space
 from tagline.scale.trials import Record, Study, run_trial
 from tests.cli.commands import line_of, tagline

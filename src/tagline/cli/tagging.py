@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.checks import shown
-from tagline.cli.documents import Documents, whole_documents
-from tagline.cli.formats import FORMATS
+from tagline.cli.answer_formats import FORMATS
+from tagline.cli.document_blocks import Documents, whole_documents
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -34,9 +34,9 @@ from tagline.models.entities import Entity, Reading
 from tagline.readers import format_of
 from tagline.readers.blocks import BLOCK_BYTES
 from tagline.readers.corpus import Corpus
+from tagline.readers.raw_text import Cut
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.streams import Block, StreamFormat, read_stream
-from tagline.readers.text import Cut
 from tagline.types import IntArray
 
 OUTPUTS = ("columns", "jsonl", "brackets", "html", *FORMATS)
@@ -89,7 +89,7 @@ def load_tagger(path: PathLike) -> Model:
 def remote_tagger(url: str, model: str | None) -> Model:
     """Return a model that a service answers for."""
     from tagline.serving.client import Client
-    from tagline.serving.remote import RemoteModel
+    from tagline.serving.remote_model import RemoteModel
 
     tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
     if (refusal := tagger.input_.refusal) is not None:

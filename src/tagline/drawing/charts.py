@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagline.drawing.coloured_spans import PALETTE
 from tagline.drawing.figures import BLUE, INK, ORANGE, QUIET, Path, axes_for, families, finish, quieten, short
-from tagline.drawing.spans import PALETTE
 from tagline.errors import InputError
 
 IntArray = NDArray[np.int64]

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from tagline.drawing.tables import table
+from tagline.drawing.result_tables import table
 from tagline.errors import InputError, visible
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
@@ -23,8 +23,8 @@ from tagline.evaluation.partial import PartialScores, partial_of
 from tagline.evaluation.scores import Score
 from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
-from tagline.evaluation.spans import SpanScores, spans_of
-from tagline.evaluation.tokens import TokenScores, tokens_of
+from tagline.evaluation.span_scores import SpanScores, spans_of
+from tagline.evaluation.token_scores import TokenScores, tokens_of
 from tagline.readers.words import SCHEME
 
 SEGMENTATION_RULE = f"{CONLLEVAL}:{SCHEME}"

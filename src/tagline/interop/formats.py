@@ -59,12 +59,12 @@ def _is_java(head: bytes) -> bool:
 
 
 FORMATS = {
-    "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
-    "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
-    "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text", lambda head: head.startswith(b"version: ")),
+    "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.conversion", lambda head: head.startswith(b"lCRF")),
+    "crfpp": Format("CRF++", "tagline.interop.crfpp.binary_model", _is_crfpp),
+    "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text_model", lambda head: head.startswith(b"version: ")),
     "wapiti": Format(
         "Wapiti",
-        "tagline.interop.wapiti.file",
+        "tagline.interop.wapiti.conversion",
         lambda head: head.startswith(b"#mdl#"),
         kinds=("crf", "memm", "maxent"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from tagline.drawing.tables import facts
+from tagline.drawing.result_tables import facts
 from tagline.errors import InputError
 from tagline.models.contract import Input, Progress
 from tagline.models.explanations import Explanation

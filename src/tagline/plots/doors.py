@@ -16,8 +16,8 @@ from tagline.errors import InputError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_transitions, plot_types
 from tagline.evaluation.report import Report
-from tagline.evaluation.spans import SpanScores
-from tagline.evaluation.tokens import TokenScores, evaluate_tokens
+from tagline.evaluation.span_scores import SpanScores
+from tagline.evaluation.token_scores import TokenScores, evaluate_tokens
 from tagline.models.explanations import Explanation, TokenExplanation
 from tagline.types import Chain
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.readers.packing import Limit, PathLike, Pieces, arrow_for
+from tagline.readers.compressed import Limit, PathLike, Pieces, arrow_for
 from tagline.readers.parquet_pages import NUM_VALUES, UNPACKED, groups_of, sizes_of
 
 ROWS = 1024  # that are read at once

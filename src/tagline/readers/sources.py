@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
+from tagline.readers.compressed import PACKED, PARQUET, ZSTD, open_packed
 from tagline.readers.encodings import AUTO, guess, tell
-from tagline.readers.packing import PACKED, PARQUET, ZSTD, open_packed
 from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")

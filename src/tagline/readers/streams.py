@@ -22,9 +22,9 @@ from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
 from tagline.readers.looks import TEXT, UNCLEAR, look_at
-from tagline.readers.sentences import split_sentences
+from tagline.readers.raw_text import Cut, corpus_of_texts
+from tagline.readers.sentence_splitting import split_sentences
 from tagline.readers.sources import PathLike, bad_utf8, name_of
-from tagline.readers.text import Cut, corpus_of_texts
 from tagline.readers.words import corpus_of_words
 
 INPUTS = ("columns", "jsonl", "text", "words")

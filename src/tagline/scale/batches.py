@@ -23,8 +23,8 @@ from tagline.models.contract import Model
 from tagline.models.cutting import AUTO, cut_for
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.readers.raw_text import corpus_of_texts
 from tagline.readers.sources import PathLike, checked_path
-from tagline.readers.text import corpus_of_texts
 from tagline.scale.cluster import import_ray, quiet_data
 
 TEXT, TOKENS, TAGS, SPANS, PROBABILITIES = "text", "tokens", "tags", "spans", "probabilities"

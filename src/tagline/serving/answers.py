@@ -24,8 +24,8 @@ from tagline.models.entities import FoundSpans
 from tagline.models.sentences import tokens_as_corpus
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
-from tagline.readers.sentences import split_sentences
-from tagline.readers.text import corpus_of_texts
+from tagline.readers.raw_text import corpus_of_texts
+from tagline.readers.sentence_splitting import split_sentences
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import Source, TagRequest
 from tagline.serving.shelf import ServedModel

@@ -29,13 +29,13 @@ from tagline.models.contract import Model
 from tagline.serving.answers import Written, answer_requests
 from tagline.serving.batching import Batcher
 from tagline.serving.guard import CLIENT_GONE, Guard
+from tagline.serving.line_streams import LineStream
 from tagline.serving.metrics import Metrics
 from tagline.serving.models import model_facts, model_features, model_line
 from tagline.serving.problems import Problem, ProblemError, problem_of, problem_of_errors
 from tagline.serving.requests import TAG_EXAMPLES, Source, TagAnswer, TagRequest, TrellisRequest
 from tagline.serving.settings import Settings
 from tagline.serving.shelf import Shelf
-from tagline.serving.streams import LineStream
 from tagline.serving.trellis import trellis
 
 LOG = logging.getLogger("tagline.serving")

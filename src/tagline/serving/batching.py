@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tagline.serving.answering_threads import AnswerThreads, Work
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import TagRequest
 from tagline.serving.shelf import ServedModel
-from tagline.serving.workers import AnswerThreads, Work
 
 BYTES_A_TOKEN = 6  # about; requests are counted before they are tokenized
 QUIET_TURNS = 3  # of the event loop without a new request, after which a batch begins

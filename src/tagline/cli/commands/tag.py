@@ -105,7 +105,7 @@ def command(
       tagline tag -m model.tagline corpus/ -o tagged/ --ray
     """
     from tagline.cli.meter import Meter
-    from tagline.cli.series import are_tables, tag_tables
+    from tagline.cli.table_tagging import are_tables, tag_tables
     from tagline.cli.tagging import (
         OUTPUTS,
         Listener,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tagline.features.expressions.characters import Bounds, category, contains
+from tagline.features.expressions.character_sets import Bounds, category, contains
 from tagline.features.expressions.trees import Characters, Choice, Node, Place, Repetition, Series, SizeError
 
 MOST_STATES = 10_000

@@ -19,7 +19,7 @@ import numpy as np
 
 from tagline import compiled
 from tagline.features.expressions import automata
-from tagline.features.expressions.characters import category
+from tagline.features.expressions.character_sets import category
 from tagline.features.expressions.syntax import parse
 from tagline.features.expressions.trees import SizeError
 from tagline.ragged import offsets_of

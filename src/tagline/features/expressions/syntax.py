@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, replace
 
-from tagline.features.expressions.characters import (
+from tagline.features.expressions.character_sets import (
     BEYOND,
     CATEGORIES,
     Bounds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tagline.features.expressions.characters import Bounds
+from tagline.features.expressions.character_sets import Bounds
 
 
 class ExpressionError(ValueError):

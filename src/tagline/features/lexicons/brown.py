@@ -22,7 +22,7 @@ from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
 from tagline.readers.blocks import read_lines
 from tagline.readers.sources import PathLike
-from tagline.readers.tokens import tokenize
+from tagline.readers.tokenizers import tokenize
 from tagline.types import IntArray
 
 BLOCK = 1 << 21  # tokens whose bigrams are counted at once

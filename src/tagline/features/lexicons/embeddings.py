@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown
 from tagline.errors import InputError
+from tagline.features.spellings import KNOWN, PADDING, UNKNOWN
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import KNOWN, PADDING, UNKNOWN
-from tagline.readers.packing import position_of
+from tagline.readers.compressed import position_of
 from tagline.readers.sources import BOM, PathLike, name_of, open_source
 
 logger = logging.getLogger("tagline.embeddings")

@@ -68,9 +68,9 @@ def test(arguments: Sequence[str]) -> int:
     given = parse(TEST, arguments)
     if _told("crf_test", TEST, given):
         return FAILURE
-    from tagline.interop.crfpp.answers import Wish, write_answers
-    from tagline.interop.crfpp.data import BYTES, read_blocks
+    from tagline.interop.crfpp.column_file import BYTES, read_blocks
     from tagline.interop.crfpp.opening import open_scoring
+    from tagline.interop.crfpp.output import Wish, write_answers
 
     check_apart({"--model": given.text("model"), "files": given.files}, {"--output": given.text("output")})
     scoring = open_scoring(given)
@@ -93,16 +93,16 @@ def _told(program: str, options: Sequence[Option], given: Arguments) -> bool:
     return given.has("help") or given.has("version")
 
 
-def _convert(text_model: str, model: str) -> None:
+def _convert(source: str, model: str) -> None:
     from pathlib import Path
 
-    from tagline.interop.crfpp import binary, text
+    from tagline.interop.crfpp import binary_model, text_model
     from tagline.interop.formats import refuse_others
     from tagline.writing import open_new
 
-    data = Path(text_model).read_bytes()
-    refuse_others(data, "crfpp-text", text_model)
-    data = binary.write_model(text.read_model(data, text_model))
+    data = Path(source).read_bytes()
+    refuse_others(data, "crfpp-text", source)
+    data = binary_model.write_model(text_model.read_model(data, source))
     with open_new(model) as file:
         file.write(data)
 

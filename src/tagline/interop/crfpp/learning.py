@@ -21,9 +21,9 @@ from tagline.features.attributes import Expanded, Features
 from tagline.features.expansion import expand
 from tagline.features.templates.template import Template
 from tagline.features.weights import Structure, structure_of
-from tagline.interop.crfpp import binary, text
+from tagline.interop.crfpp import binary_model, text_model
 from tagline.interop.crfpp.arguments import Arguments
-from tagline.interop.crfpp.data import BYTES, Sentences, read_all
+from tagline.interop.crfpp.column_file import BYTES, Sentences, read_all
 from tagline.interop.crfpp.log import CRFLog, Log, mira_line
 from tagline.interop.crfpp.model import CRFPPModel
 from tagline.interop.crfpp.numbering import numbers_of
@@ -115,10 +115,10 @@ def run(given: Arguments, out: TextIO) -> None:
     begun = time.process_time()
     model = train(task, lesson, log)
     with open_new(task.model) as file:
-        file.write(binary.write_model(model))
+        file.write(binary_model.write_model(model))
     if given.has("textmodel"):
         with open_new(f"{task.model}.txt") as file:
-            file.write(text.write_model(model))
+            file.write(text_model.write_model(model))
     log.end(time.process_time() - begun)
 
 

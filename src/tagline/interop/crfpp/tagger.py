@@ -14,11 +14,11 @@ import numpy as np
 
 from tagline.chain import backward, forward, k_best, log_partition, viterbi
 from tagline.errors import TaglineError
-from tagline.interop.crfpp.answers import Wish, write_chain
 from tagline.interop.crfpp.arguments import parse
+from tagline.interop.crfpp.column_file import BYTES, Sentences, split_lines
 from tagline.interop.crfpp.commands import TEST
-from tagline.interop.crfpp.data import BYTES, Sentences, split_lines
 from tagline.interop.crfpp.opening import open_scoring
+from tagline.interop.crfpp.output import Wish, write_chain
 from tagline.types import Chain, Float64Array, IntArray
 
 MORE = 16  # labellings that `next` looks up at once, at first

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from tagline.features.weights import Structure, structure_of
-from tagline.interop.pycrfsuite.parameters import Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledPart
+from tagline.interop.pycrfsuite.training_groups import LabelledPart
+from tagline.interop.pycrfsuite.training_parameters import Parameters
 from tagline.ragged import first_entries, row_offsets
 from tagline.types import BoolArray, Float64Array
 

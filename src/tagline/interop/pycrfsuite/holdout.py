@@ -8,7 +8,7 @@ import numpy as np
 
 from tagline import chain as engine
 from tagline.features.weights import Scorer, Structure
-from tagline.interop.pycrfsuite.sentences import LabelledPart
+from tagline.interop.pycrfsuite.training_groups import LabelledPart
 from tagline.models.crf.chains import feature_chains
 from tagline.types import Float64Array, IntArray
 

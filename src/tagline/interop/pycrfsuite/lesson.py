@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.features.weights import Structure
-from tagline.interop.pycrfsuite.parameters import Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledPart
+from tagline.interop.pycrfsuite.training_groups import LabelledPart
+from tagline.interop.pycrfsuite.training_parameters import Parameters
 from tagline.types import Float64Array
 
 

@@ -21,8 +21,8 @@ from tagline.interop.pycrfsuite.generation import generate
 from tagline.interop.pycrfsuite.holdout import Holdout
 from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.interop.pycrfsuite.online import learn_online
-from tagline.interop.pycrfsuite.parameters import ALGORITHMS, ALIASES, GIVEN, Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledSentences
+from tagline.interop.pycrfsuite.training_groups import LabelledSentences
+from tagline.interop.pycrfsuite.training_parameters import ALGORITHMS, ALIASES, GIVEN, Parameters
 from tagline.types import Float64Array
 from tagline.writing import open_new
 

@@ -14,8 +14,8 @@ from typing import BinaryIO
 from tagline import compiled
 from tagline.errors import InputError, visible
 from tagline.interop.formats import refuse_others
+from tagline.interop.wapiti.input_lines import Block, joined, read_blocks
 from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, Options, parse
-from tagline.interop.wapiti.sentences import Block, joined, read_blocks
 from tagline.interop.wapiti.text import TYPES, WapitiModel, compacted, read_model
 from tagline.writing import check_apart, open_new
 
@@ -154,7 +154,7 @@ def _save(model: WapitiModel, options: Options) -> None:
         tell(f"    {len(model.observations) - len(small.observations):8d} observations removed\n")
         tell(f"    {model.offsets[-1] - small.offsets[-1]:8d} features removed\n")
         model = small
-    from tagline.interop.wapiti.file import file_of
+    from tagline.interop.wapiti.conversion import file_of
 
     tell("* Save the model\n")
     with _output(options.output) as out:

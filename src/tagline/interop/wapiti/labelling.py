@@ -22,9 +22,9 @@ from tagline.features.expressions.byte_text import bytes_of
 from tagline.features.items import items_to_features
 from tagline.features.local_scores import LocalScorer, charged, log_normalisers
 from tagline.features.weights import Scorer
-from tagline.interop.wapiti.file import parameters_of, template_of
+from tagline.interop.wapiti.conversion import parameters_of, template_of
+from tagline.interop.wapiti.input_lines import Block, corpus_of, observations_of, read_blocks
 from tagline.interop.wapiti.options import Options
-from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of, read_blocks
 from tagline.interop.wapiti.text import WapitiModel
 from tagline.models.crf.chains import exact_chains, feature_chains
 from tagline.types import Chain, Float64Array, FloatArray, IntArray

@@ -30,9 +30,9 @@ from tagline.features.local_scores import LocalScorer
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, Structure, structure_of
-from tagline.interop.wapiti.file import bigram_of, template_of
+from tagline.interop.wapiti.conversion import bigram_of, template_of
+from tagline.interop.wapiti.input_lines import Block, corpus_of, observations_of
 from tagline.interop.wapiti.options import Options
-from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model
 from tagline.models.crf.chains import feature_chains
 from tagline.training.algorithms import Settings, train

@@ -16,7 +16,7 @@ from spacy.training import Example
 from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
 from tagline.features.templates.choosing import choose_set
-from tagline.interop.spacy.documents import READ, Attribute, Sentences, Task, sentences_of
+from tagline.interop.spacy.docs import READ, Attribute, Sentences, Task, sentences_of
 from tagline.models.contract import Model
 from tagline.models.registry import kinds
 from tagline.readers.corpus import TAG, Column, Corpus

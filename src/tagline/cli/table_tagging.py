@@ -12,7 +12,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.models.files import load
 from tagline.readers.sources import PathLike
-from tagline.readers.tables import is_csv, read_rows
+from tagline.readers.tabular import is_csv, read_rows
 
 
 def are_tables(paths: Sequence[PathLike], form: str | None) -> bool:

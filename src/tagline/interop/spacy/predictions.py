@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tagline.errors import InputError
-from tagline.interop.spacy.documents import NO_TYPE, UNIVERSAL, Attribute, Found, Sentences, Task
+from tagline.interop.spacy.docs import NO_TYPE, UNIVERSAL, Attribute, Found, Sentences, Task
 from tagline.models.contract import Model
 from tagline.models.entities import Reading
 

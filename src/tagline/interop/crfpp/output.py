@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.chain import k_best, log_partition, marginals, viterbi
-from tagline.interop.crfpp.data import Sentences
+from tagline.interop.crfpp.column_file import Sentences
 from tagline.interop.crfpp.model import as_float64
 from tagline.interop.crfpp.scoring import Scoring
 from tagline.types import Chain, Float64Array, IntArray
