@@ -158,7 +158,8 @@ class Recoder:
         try:
             text = self.decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
+            before = self.bytes + len(data) - len(error.object)  # the error may begin in the last block
+            raise wrong_encoding(self.name, error, self.encoding, self.lines, before) from None
         except UnicodeError as error:  # no byte order mark
             raise InputError(
                 f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
@@ -184,10 +185,6 @@ class Recoder:
         self.encoding = guess(data)
         tell(self.name, self.encoding)
         self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
-
-    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
-        """Return how many bytes stand before those of the error, which may begin in the last block."""
-        return self.bytes + len(data) - len(error.object)
 
 
 def _check_encoding(encoding: object) -> None:
