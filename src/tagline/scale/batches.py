@@ -170,7 +170,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     tagger = udf(model, **asked)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     return dataset.map_batches(
-        _Actor,
+        _TaggingActor,
         fn_constructor_args=(tagger,),
         batch_format="pyarrow",
         batch_size=ROWS,
@@ -179,7 +179,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     )
 
 
-class _Actor:
+class _TaggingActor:
     """Holds the tagger in a process of its own, with one thread: the actors are the threads."""
 
     def __init__(self, tagger: BatchTagger) -> None:

@@ -27,7 +27,7 @@ from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.raw_text import corpus_of_texts
 from tagline.readers.sentence_splitting import split_sentences
 from tagline.serving.problems import ProblemError
-from tagline.serving.requests import Source, TagRequest
+from tagline.serving.requests import ModelRequest, TagRequest
 from tagline.serving.shelf import ServedModel
 from tagline.types import Float64Array, IntArray
 
@@ -126,7 +126,7 @@ def _answer(served: ServedModel, requests: Sequence[TagRequest], most: int, most
     return [Written(b",".join(items[first:last]), tokens) for (first, last), tokens in rows]
 
 
-def prepare(served: ServedModel, requests: Sequence[Source], most: int) -> Prepared:
+def prepare(served: ServedModel, requests: Sequence[ModelRequest], most: int) -> Prepared:
     """Split and tokenize texts, or take tokens as they are."""
     rows = [request.items for request in requests]
     items = list(chain.from_iterable(rows))
@@ -149,7 +149,7 @@ def _check_amount(served: ServedModel, asked: TagRequest, tokens: int, most: int
         raise ProblemError(413, f"{detail}; send fewer tokens at a time, or ask for fewer labellings")
 
 
-def _of_texts(served: ServedModel, asked: Source, texts: list[str], requests: list[int]) -> Prepared:
+def _of_texts(served: ServedModel, asked: ModelRequest, texts: list[str], requests: list[int]) -> Prepared:
     served.refuse_text()
     split = [split_sentences(text) if asked.split else [(0, len(text))] for text in texts]
     pieces = [text[start:end] for text, row in zip(texts, split, strict=True) for start, end in row]
@@ -160,7 +160,7 @@ def _of_texts(served: ServedModel, asked: Source, texts: list[str], requests: li
     return Prepared(corpus, corpus.offsets, items, requests, corpus.columns[TOKEN], texts, bounds, places)
 
 
-def _of_tokens(served: ServedModel, asked: Source, items: list[list[Any]], requests: list[int]) -> Prepared:
+def _of_tokens(served: ServedModel, asked: ModelRequest, items: list[list[Any]], requests: list[int]) -> Prepared:
     words = [token if isinstance(token, str) else token[0] if token else "" for item in items for token in item]
     X: Any = items
     if served.reads_words:
@@ -182,7 +182,7 @@ def _with_columns(corpus: Corpus, width: int) -> Corpus:
     return corpus.with_columns({name: corpus.columns[name] for name in names[:width]})
 
 
-def known_labels(served: ServedModel, requests: Sequence[Source], prepared: Prepared) -> list[Any] | None:
+def known_labels(served: ServedModel, requests: Sequence[ModelRequest], prepared: Prepared) -> list[Any] | None:
     """Return what is known of each sentence, as models take it; None where nothing is."""
     if not any(request.known for request in requests):
         return None

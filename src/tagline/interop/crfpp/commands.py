@@ -13,30 +13,32 @@ from typing import IO
 from tagline import __version__
 from tagline.errors import InputError
 from tagline.interop.crfpp import VERSION
-from tagline.interop.crfpp.arguments import Arguments, Option, help_of, parse
+from tagline.interop.crfpp.arguments import Arguments, ProgramOption, help_of, parse
 from tagline.writing import check_apart
 
 LEARN = (
-    Option("freq", "f", "1", "INT", "leave out features that occur less often (default 1)"),
-    Option("maxiter", "m", "100000", "INT", "at most so many iterations (default 100000)"),
-    Option("cost", "c", "1.0", "FLOAT", "cost C: the larger, the closer to the training data (default 1.0)"),
-    Option("eta", "e", "0.0001", "FLOAT", "stop at relative changes of the objective below this (default 0.0001)"),
-    Option("convert", "C", None, None, "convert a text model to a binary one: text model"),
-    Option("textmodel", "t", None, None, "write a text model beside the binary one"),
-    Option("algorithm", "a", "CRF", "(CRF|CRF-L1|MIRA)", "how to learn (default CRF)"),
-    Option("thread", "p", "0", "INT", "number of threads (default: all processors)"),
-    Option("shrinking-size", "H", "20", "INT", "MIRA: rest sentences that were right so often (default 20)"),
-    Option("version", "v", None, None, "show the version and exit"),
-    Option("help", "h", None, None, "show this help and exit"),
+    ProgramOption("freq", "f", "1", "INT", "leave out features that occur less often (default 1)"),
+    ProgramOption("maxiter", "m", "100000", "INT", "at most so many iterations (default 100000)"),
+    ProgramOption("cost", "c", "1.0", "FLOAT", "cost C: the larger, the closer to the training data (default 1.0)"),
+    ProgramOption(
+        "eta", "e", "0.0001", "FLOAT", "stop at relative changes of the objective below this (default 0.0001)"
+    ),
+    ProgramOption("convert", "C", None, None, "convert a text model to a binary one: text model"),
+    ProgramOption("textmodel", "t", None, None, "write a text model beside the binary one"),
+    ProgramOption("algorithm", "a", "CRF", "(CRF|CRF-L1|MIRA)", "how to learn (default CRF)"),
+    ProgramOption("thread", "p", "0", "INT", "number of threads (default: all processors)"),
+    ProgramOption("shrinking-size", "H", "20", "INT", "MIRA: rest sentences that were right so often (default 20)"),
+    ProgramOption("version", "v", None, None, "show the version and exit"),
+    ProgramOption("help", "h", None, None, "show this help and exit"),
 )
 TEST = (
-    Option("model", "m", None, "FILE", "the model"),
-    Option("nbest", "n", "0", "INT", "write the INT best labellings"),
-    Option("verbose", "v", "0", "INT", "1: probabilities of labels, 2: of all labels"),
-    Option("cost-factor", "c", "1.0", "FLOAT", "multiply all scores (default 1.0)"),
-    Option("output", "o", None, "FILE", "write to FILE"),
-    Option("version", "v", None, None, "show the version and exit"),
-    Option("help", "h", None, None, "show this help and exit"),
+    ProgramOption("model", "m", None, "FILE", "the model"),
+    ProgramOption("nbest", "n", "0", "INT", "write the INT best labellings"),
+    ProgramOption("verbose", "v", "0", "INT", "1: probabilities of labels, 2: of all labels"),
+    ProgramOption("cost-factor", "c", "1.0", "FLOAT", "multiply all scores (default 1.0)"),
+    ProgramOption("output", "o", None, "FILE", "write to FILE"),
+    ProgramOption("version", "v", None, None, "show the version and exit"),
+    ProgramOption("help", "h", None, None, "show this help and exit"),
 )
 FAILURE = 255
 
@@ -84,7 +86,7 @@ def test(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _told(program: str, options: Sequence[Option], given: Arguments) -> bool:
+def _told(program: str, options: Sequence[ProgramOption], given: Arguments) -> bool:
     """Show the help or the version, where that is asked for."""
     if given.has("help"):
         sys.stdout.write(help_of(program, options))
