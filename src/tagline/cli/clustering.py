@@ -14,7 +14,7 @@ from tagline.features.lexicons.brown import brown_clusters, sentences_of
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.lexicons.kmeans import cluster_vectors
-from tagline.readers.tokens import tokenize
+from tagline.readers.tokenizers import tokenize
 
 
 def clusters_of_texts(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.checks import shown
-from tagline.cli.documents import Documents, whole_documents
-from tagline.cli.formats import FORMATS
+from tagline.cli.answer_formats import FORMATS
+from tagline.cli.document_blocks import Documents, whole_documents
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -84,7 +84,7 @@ def load_tagger(path: PathLike) -> Model:
 def remote_tagger(url: str, model: str | None) -> Model:
     """Return a model that a service answers for."""
     from tagline.serving.client import Client
-    from tagline.serving.remote import RemoteModel
+    from tagline.serving.remote_model import RemoteModel
 
     tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
     if (refusal := tagger.input_.refusal) is not None:

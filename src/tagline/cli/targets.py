@@ -12,7 +12,7 @@ from typing import Any
 
 from tagline.cli.speech import put
 from tagline.errors import InputError, TaglineError
-from tagline.readers.packing import plain_name
+from tagline.readers.compressed import plain_name
 from tagline.readers.sources import open_target
 from tagline.writing import check_apart
 

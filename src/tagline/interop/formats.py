@@ -27,7 +27,7 @@ HEAD = 4096  # bytes that a format is recognised by
 
 
 @dataclass(frozen=True)
-class Format:
+class ModelFormat:
     """A kind of model file.
 
     Attributes:
@@ -59,22 +59,22 @@ def _is_java(head: bytes) -> bool:
 
 
 FORMATS = {
-    "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
-    "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
-    "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text", lambda head: head.startswith(b"version: ")),
-    "wapiti": Format(
+    "crfsuite": ModelFormat("CRFsuite", "tagline.interop.crfsuite.conversion", lambda head: head.startswith(b"lCRF")),
+    "crfpp": ModelFormat("CRF++", "tagline.interop.crfpp.binary_model", _is_crfpp),
+    "crfpp-text": ModelFormat("CRF++", "tagline.interop.crfpp.text_model", lambda head: head.startswith(b"version: ")),
+    "wapiti": ModelFormat(
         "Wapiti",
-        "tagline.interop.wapiti.file",
+        "tagline.interop.wapiti.conversion",
         lambda head: head.startswith(b"#mdl#"),
         kinds=("crf", "memm", "maxent"),
     ),
-    "sklearn-crfsuite": Format(
+    "sklearn-crfsuite": ModelFormat(
         "sklearn-crfsuite",
         "tagline.interop.sklearn_crfsuite.pickles",
         lambda head: head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05",
         written=False,
     ),
-    "java": Format("MALLET or Stanford NER", None, _is_java),
+    "java": ModelFormat("MALLET or Stanford NER", None, _is_java),
 }
 WRITTEN = tuple(name for name, form in FORMATS.items() if form.written and form.home)
 

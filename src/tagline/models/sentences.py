@@ -9,7 +9,7 @@ from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
-from tagline.readers.tables import is_series
+from tagline.readers.tabular import is_series
 
 
 def as_sentences(X: Any) -> Any:

@@ -262,7 +262,7 @@ class Tagger(nn.Module):
         groups: dict[tuple[str, bool], dict[str, Any]] = {}
         for name, parameter in self.named_parameters():
             if parameter.requires_grad:
-                key = max((key for key in rates if _begins(name, key)), key=len, default="")
+                key = max((key for key in rates if f"{name}.".startswith(f"{key}.")), key=len, default="")
                 group = {"params": [], "rate": float(rates.get(key, 1.0)), "name": key or "rest"}
                 if name in fixed:
                     group |= {"weight_decay": 0.0, "name": f"{group['name']}, no decay"}
@@ -282,7 +282,3 @@ def _is_watched(module: nn.Module) -> bool:
     """Whether a part of a network does not train, or has hooks, which would not be called."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     return not module.training or bool(hooks)
-
-
-def _begins(name: str, key: str) -> bool:
-    return name == key or name.startswith(f"{key}.")

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
+from tagline.readers.compressed import PACKED, PARQUET, ZSTD, open_packed
 from tagline.readers.encodings import AUTO, guess, tell
-from tagline.readers.packing import PACKED, PARQUET, ZSTD, open_packed
 from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")
@@ -170,7 +170,8 @@ class Recoder:
         try:
             text = self.decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
+            before = self.bytes + len(data) - len(error.object)  # the error may begin in the last block
+            raise wrong_encoding(self.name, error, self.encoding, self.lines, before) from None
         except UnicodeError as error:  # no byte order mark
             raise InputError(
                 f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
@@ -196,10 +197,6 @@ class Recoder:
         self.encoding = guess(data)
         tell(self.name, self.encoding)
         self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
-
-    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
-        """Return how many bytes stand before those of the error, which may begin in the last block."""
-        return self.bytes + len(data) - len(error.object)
 
 
 def _check_encoding(encoding: object) -> None:

@@ -39,7 +39,7 @@ Work = Callable[[str, Told], Iterator[str]]
 
 
 @dataclass(frozen=True)
-class Shard:
+class TaggingShard:
     """An input, the file of its answers, and the size and date of the input."""
 
     source: str
@@ -48,7 +48,7 @@ class Shard:
     changed: int
 
     @classmethod
-    def of(cls, source: str, target: str) -> Shard:
+    def of(cls, source: str, target: str) -> TaggingShard:
         """Look at an input."""
         try:
             status = os.stat(source)
@@ -81,7 +81,7 @@ class Outcome:
     error: str = ""
 
 
-def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[Shard]:
+def begin(folder: str, shards: Sequence[TaggingShard], job: Mapping[str, Any]) -> list[TaggingShard]:
     """Return the shards that are not finished, and keep in the folder what the answers are of.
 
     Arguments:
@@ -107,7 +107,7 @@ def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[
     return sorted(left, key=lambda shard: -shard.size)  # the long ones first: then all workers end together
 
 
-def _facts(shard: Shard) -> list[Any]:
+def _facts(shard: TaggingShard) -> list[Any]:
     """Return what the record says of an input; its name is the whole one, for it can be written in many ways."""
     return [os.path.realpath(shard.source), shard.size, shard.changed]
 
@@ -149,7 +149,7 @@ def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) 
             )
 
 
-def _check_unchanged(finished: Sequence[Shard], known: Mapping[str, Any]) -> None:
+def _check_unchanged(finished: Sequence[TaggingShard], known: Mapping[str, Any]) -> None:
     for shard in finished:
         source, *facts = known.get(os.path.basename(shard.target)) or ["", 0, 0]
         if os.path.realpath(source) != os.path.realpath(shard.source) or facts != [shard.size, shard.changed]:
@@ -159,7 +159,7 @@ def _check_unchanged(finished: Sequence[Shard], known: Mapping[str, Any]) -> Non
             )
 
 
-def skipped_before(shards: Sequence[Shard]) -> int:
+def skipped_before(shards: Sequence[TaggingShard]) -> int:
     """Return how many broken sentences the side files of finished shards have."""
     count = 0
     for shard in shards:
@@ -170,7 +170,7 @@ def skipped_before(shards: Sequence[Shard]) -> int:
 
 
 def run_shards(
-    cluster: Cluster, shards: Sequence[Shard], make_work: Callable[[], Work], workers: int | None = None
+    cluster: Cluster, shards: Sequence[TaggingShard], make_work: Callable[[], Work], workers: int | None = None
 ) -> Iterator[Outcome]:
     """Do the shards, in any order, and tell of each when it is finished; call it inside `connected`.
 

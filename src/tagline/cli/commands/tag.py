@@ -117,13 +117,13 @@ def command(
     )
     from tagline.cli.targets import targets_of, write_answers
     from tagline.readers.sources import files_named
-    from tagline.readers.tables import is_csv
+    from tagline.readers.tabular import is_csv
 
     use_threads(threads)
     if model is None and url is None:
         raise InputError("-m: expected a model, got none; give -m model.tagline, or --url of a service")
     if url is None and files and all(is_csv(path, form) for path in files):
-        from tagline.cli.series import tag_tables
+        from tagline.cli.table_tagging import tag_tables
 
         for target, inputs in targets_of(output, files, "spans-csv", {"--model": model}):
             write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))

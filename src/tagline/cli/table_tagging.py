@@ -12,7 +12,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.models.files import load
 from tagline.readers.sources import PathLike
-from tagline.readers.tables import read_rows
+from tagline.readers.tabular import read_rows
 
 
 def tag_tables(
