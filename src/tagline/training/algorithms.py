@@ -1,7 +1,7 @@
 """The choice of an algorithm by its name: one table of what each algorithm can use, and how it is run.
 
-A model hands over which weights there are, the labelled sentences and its settings; `train` checks the settings,
-makes the likelihood and runs the algorithm with the settings that it knows.
+A model hands over which weights there are, the labelled sentences and its settings; `train` checks the settings
+and makes the likelihood, and `minimise` runs the algorithm with the settings that it knows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
 from tagline.training.auto import auto, stochastic_passes
 from tagline.training.gradient_descent import gd
+from tagline.training.iteration import Convergence
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.online.arow import arow
 from tagline.training.online.averaged_perceptron import ap
 from tagline.training.online.passive_aggressive import pa
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run, Trained
 from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 
@@ -73,14 +74,16 @@ class Algorithm:
     """One way to find weights.
 
     Attributes:
-        run: called as ``run(likelihood, start, monitor=…, …)``, with the settings that it uses.
+        run: called as ``run(likelihood, start, run=…, …)``, with the settings that it uses.
         uses: the names of those settings; "noise" where it must know how exact the objective is.
         proves: whether its passes know the gradient, and with c2 > 0 how far the optimum is at most.
+        settles: whether it can tell when it has converged.
     """
 
     run: Callable[..., Trained]
     uses: frozenset[str]
     proves: bool = False
+    settles: bool = True
 
 
 def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **arguments: Any) -> Trained:
@@ -91,7 +94,7 @@ ALGORITHMS = {
     "auto": Algorithm(auto, frozenset({"c1", "c2", "memory", "passes", "seed", "noise"}), proves=True),
     "lbfgs": Algorithm(_lbfgs_or_owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
     "owlqn": Algorithm(owlqn, frozenset({"c1", "c2", "memory", "noise"}), proves=True),
-    "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"})),
+    "sgd": Algorithm(sgd, frozenset({"c1", "c2", "passes", "seed"}), settles=False),
     "gd": Algorithm(gd, frozenset({"c1", "c2"}), proves=True),
     "iis": Algorithm(iis, frozenset({"c2"}), proves=True),
     "ap": Algorithm(ap, frozenset({"passes", "seed"})),
@@ -107,15 +110,15 @@ def train(
     rules: Rules | None,
     start: Float64Array,
     settings: Settings,
-    monitor: Monitor,
+    run: Run,
+    convergence: Convergence | None = None,
     scratch: Path | None = None,
 ) -> Trained:
     """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
     check_settings(settings)
     precision = precision_of(settings, features.num_tokens)
-    return descend(
-        Likelihood(structure, features, targets, rules, precision, scratch, settings.local), start, settings, monitor
-    )
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
+    return minimise(likelihood, start, settings, run, convergence)
 
 
 def precision_of(settings: Settings, tokens: int) -> str:
@@ -124,11 +127,19 @@ def precision_of(settings: Settings, tokens: int) -> str:
     return "float64" if small or settings.precision == "float64" else "float32"
 
 
-def descend(likelihood: Any, start: Float64Array, settings: Settings, monitor: Monitor) -> Trained:
-    """Run the algorithm of the settings on a likelihood, or on what stands for one."""
+def minimise(
+    likelihood: Any, start: Float64Array, settings: Settings, run: Run, convergence: Convergence | None = None
+) -> Trained:
+    """Run the algorithm of the settings on a likelihood, or on what stands for one.
+
+    Arguments:
+        convergence: when it has arrived, for algorithms that can tell.
+    """
     algorithm = ALGORITHMS[settings.algorithm]
-    arguments = _arguments(algorithm, settings, likelihood.precision)
-    return algorithm.run(likelihood, start, monitor=monitor, **{**arguments, **(settings.options or {})})
+    arguments = {**_arguments(algorithm, settings, likelihood.precision), **(settings.options or {})}
+    if algorithm.settles:
+        arguments["convergence"] = convergence
+    return algorithm.run(likelihood, start, run=run, **arguments)
 
 
 def _arguments(algorithm: Algorithm, settings: Settings, precision: str) -> dict[str, Any]:
@@ -167,7 +178,7 @@ def check_settings(settings: Settings) -> None:
     check_choice("precision", settings.precision, ("auto", "float32", "float64"))
     check_mapping("options", settings.options)
     functions = (lbfgs, owlqn) if settings.algorithm == "lbfgs" else (algorithm.run,)
-    _check_options(settings.options or {}, functions, {*algorithm.uses - {"noise"}, "monitor"})
+    _check_options(settings.options or {}, functions, {*algorithm.uses - {"noise"}, "convergence", "run"})
 
 
 def _check_options(options: Mapping[str, Any], functions: Sequence[Callable[..., Any]], taken: set[str]) -> None:

@@ -13,6 +13,7 @@ from tagline.checks import (
     check_choice,
     check_functions,
     check_mapping,
+    check_number,
     check_switch,
     check_verbose,
     check_whole,
@@ -21,14 +22,12 @@ from tagline.checks import (
     shown_value,
 )
 from tagline.errors import InputError
-from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.emissions.base import number
 from tagline.models.hmm.smoothing import check_smoothing
 from tagline.models.labelled import check_labelling_settings
 from tagline.models.sizes import MOST_LABELS
-from tagline.training.expectation_maximisation import check_limits
 from tagline.types import IntArray
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
@@ -57,7 +56,7 @@ class Fitting:
     on_illegal: str
     frozen: frozenset[str]
     n_init: int
-    limits: Limits
+    tolerance: float
     unknown: str
     seed: int
 
@@ -77,7 +76,8 @@ class Fitting:
         for name, axes in PRIORS.items():
             _check_prior(name, getattr(hmm, name), axes)
         check_labelling_settings(hmm.scheme, hmm.on_illegal)
-        check_limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds)
+        check_whole("max_iterations", hmm.max_iterations, 0, wanted="0 or more")
+        check_number("tolerance", hmm.tolerance, finite=False)
         check_switch("warm_start", hmm.warm_start)
         check_verbose(hmm.verbose)
         check_functions("callbacks", hmm.callbacks)
@@ -93,7 +93,7 @@ class Fitting:
             hmm.on_illegal,
             _frozen_chain(hmm.frozen, FAMILIES[family]),
             int(hmm.n_init),
-            Limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds),
+            hmm.tolerance,
             hmm.unknown,
             seed_of(hmm.random_state),
         )

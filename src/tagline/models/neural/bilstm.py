@@ -125,7 +125,7 @@ class BiLSTMCRF(NeuralTagger):
         verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line an epoch elsewhere.
         callbacks: called with a `TrainingState` after each epoch; True stops.
 
-    After `fit`: `labels_`, `network_`, `training_log_` (one `Epoch` each), `stop_reason_`, `notes_`.
+    After `fit`: `labels_`, `network_`, `training_log_` (one `Step` each), `stop_reason_`, `notes_`.
 
     >>> X, y = [["Anna", "sings"], ["Bob", "runs"]] * 8, [["N", "V"], ["N", "V"]] * 8
     >>> BiLSTMCRF(hidden=8, epochs=30, dropout=0.0, device="cpu").fit(X, y).predict([["Bob", "sings"]])

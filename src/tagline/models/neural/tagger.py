@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from tagline.checks import check_functions, check_whole, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
-from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Exported, TrainingFacts
@@ -44,6 +43,7 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.storage import Path
+from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
@@ -144,23 +144,23 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
         coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
-        with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
-            trained = train(
-                task,
-                descent,
-                callbacks=(*((tell.passed,) if self.verbose else ()), *self.callbacks),
-                checkpoint=checkpoint,
-                save_every=save_every,
-                resume=resume,
-                facts=task.facts(self.kind),
-                log=log,
-                tensorboard=tensorboard,
-                progress=tell.stepped if progress is None and self.verbose else progress,
-            )
+        trained = train(
+            task,
+            descent,
+            facts=task.facts(self.kind),
+            progress=progress,
+            callbacks=self.callbacks,
+            verbose=self.verbose,
+            checkpoint=checkpoint,
+            resume=resume,
+            save_every=save_every,
+            log=log,
+            tensorboard=tensorboard,
+        )
         tagger.eval()
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
-        loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
+        loss = next((done.loss for done in trained.history if done.epoch == trained.best), float("nan"))
         drawn = descent.seed if self.random_state is None else 0
         done = len(trained.history)
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
@@ -295,13 +295,13 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         return self._fitted().scheme
 
     @property
-    def best_pass_(self) -> PassDone | None:
+    def best_pass_(self) -> Step | None:
         """The epoch with the best dev score, of equals the last; None where there was no dev set."""
         scored = [done for done in self.training_log_ if done.dev_score is not None]
         return max(scored, key=lambda done: (done.dev_score or 0.0, done.epoch), default=None)
 
     @property
-    def kept_pass_(self) -> PassDone | None:
+    def kept_pass_(self) -> Step | None:
         """The epoch with the best dev score: a network keeps its weights."""
         return self.best_pass_
 

@@ -30,7 +30,7 @@ from tagline.models.questions import Questions
 from tagline.models.semicrf.attributes import KINDS, SegmentReader
 from tagline.models.semicrf.explaining import explain_segments
 from tagline.models.semicrf.file import MissingFunction, SavedSemiCRF, pack, unpack
-from tagline.models.semicrf.fitting import FittedSemiCRF, fit_semicrf
+from tagline.models.semicrf.fitting import FittedSemiCRF, fit_semicrf, run_of
 from tagline.models.semicrf.parameters import Numbered, Parameters
 from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, TaggedSegments
 from tagline.models.semicrf.scoring import number, segment_chains
@@ -39,10 +39,10 @@ from tagline.models.semicrf.views import view_segments
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.views import ModelView
 from tagline.storage import ModelFile, Path
-from tagline.training.monitor import DIVERGED, Pass
+from tagline.training.iteration import Step
+from tagline.training.run import DIVERGED
 from tagline.training.running.callbacks import Callback
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.runs import RunFiles
 
 
 class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
@@ -93,7 +93,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     )
     _questions: type[Questions] = SegmentQuestions
     parameters_: Parameters
-    training_log_: Sequence[Pass]
+    training_log_: Sequence[Step]
     _extraction: Extraction
 
     def __init__(
@@ -176,8 +176,9 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         check_semicrf(self)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = (X_dev, y_dev) if check_dev(X_dev, y_dev, self.patience) else None
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
-        self._become(fit_semicrf(self, X, y, sample_weight=sample_weight, dev=dev, files=files))
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
                 f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
