@@ -177,6 +177,6 @@ def test_wrong_settings_in_the_environment(name: str, value: str, message: str) 
 
 def test_an_unknown_instruction_set_is_refused() -> None:
     before = compiled.cpu()
-    with pytest.raises(InputError, match=r"^cpu: expected one of .* on this processor, got 'z80'"):
+    with pytest.raises(InputError, match=r"^cpu: .*'z80'"):
         compiled.use_cpu("z80")
     assert compiled.cpu() == before

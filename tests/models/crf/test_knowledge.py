@@ -83,11 +83,11 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    with pytest.raises(InputError, match="hash_bits: expected None beside vectors, got 8"):
+    with pytest.raises(InputError, match=r"^hash_bits: "):
         model(vectors=VECTORS, hash_bits=8)
-    with pytest.raises(InputError, match="clusters, vectors, mentions: expected a template beside them"):
+    with pytest.raises(InputError, match=r"^clusters, vectors, mentions: "):
         CRF(clusters=CLUSTERS).fit([[{"word": "a"}]], [["O"]])
-    with pytest.raises(InputError, match="vector_scale"):
+    with pytest.raises(InputError, match=r"^vector_scale: "):
         model(vectors=VECTORS, vector_scale=float("nan"))
     assert model(clusters=CLUSTERS, hash_bits=10).predict([["Zoe"]]) == [["PER"]]
 

@@ -212,13 +212,13 @@ def test_warm_start_thaws_what_was_frozen() -> None:
     name = "encoder.model.encoder.layer.0.attention.self.query.weight"
     assert not np.array_equal(weights_of(model)[name], first[name])
     assert model.training_log_[-1].loss < loss
-    for settings, message in (
-        ({"encoder": encoder_folder("roberta")}, "encoder: expected '.*', as it was for the network"),
-        ({"pooling": "mean"}, "pooling: expected 'first', as it was"),
-        ({"max_length": 20}, "max_length: expected None, as it was"),
-        ({"head": "softmax"}, "head: expected 'crf', as it was"),
+    for settings, place in (
+        ({"encoder": encoder_folder("roberta")}, r"^encoder: "),
+        ({"pooling": "mean"}, r"^pooling: .*'first'"),
+        ({"max_length": 20}, r"^max_length: "),
+        ({"head": "softmax"}, r"^head: .*'crf'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             copy.deepcopy(model).set_params(**settings).fit(X, y)
 
 
@@ -240,13 +240,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path) -> None
             X, y, X_dev=X[:3], y_dev=y[:3], checkpoint=tmp_path / "run"
         )
     again = {"X_dev": X[:3], "y_dev": y[:3], "checkpoint": tmp_path / "run", "resume": True}
-    for change, message in (
-        ({"crf_rate": 6.0}, "rate of head.crf was 5.0 and is 6.0"),
-        ({"freeze": 1}, "freeze was 0 and is 1"),
-        ({"encoder": encoder_folder("roberta")}, "encoder was '"),
-        ({"pooling": "mean"}, "pooling was 'first' and is 'mean'"),
+    for change, place in (
+        ({"crf_rate": 6.0}, r"run: .*head.crf"),
+        ({"freeze": 1}, r"run: .*one that differs: freeze was 0 and is 1"),
+        ({"encoder": encoder_folder("roberta")}, "run: "),
+        ({"pooling": "mean"}, r"run: .*'first'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             TransformerCRF(**{"encoder": encoder_folder("bert"), **settings, **change}).fit(X, y, **again)
     resumed = TransformerCRF(encoder_folder("bert"), **settings).fit(X, y, **again)
     assert same_weights(resumed, whole)
@@ -270,35 +270,35 @@ def test_explanations_of_long_sentences() -> None:
 
 
 WRONG: dict[str, Any] = {
-    "encoder: None": ({"encoder": None}, "encoder: expected a folder or a name on the Hugging Face hub, .* got None"),
-    "encoder: a number": ({"encoder": 3}, "encoder: expected a folder .* got 3"),
-    "encoder: an empty folder": ({"encoder": "."}, r"encoder \.: expected an encoder that loads, got"),
-    "pooling": ({"pooling": "last"}, "pooling: expected one of first, mean, got 'last'"),
-    "max_length": ({"max_length": 49}, "max_length: expected up to 48 pieces"),
-    "max_length: short": ({"max_length": 2}, "max_length: expected 3 pieces or more"),
-    "stride": ({"stride": -1}, "stride: expected 0 pieces of context or more"),
-    "freeze": ({"freeze": 4}, r'freeze: expected 0 to 3 lower layers, or "all", got 4'),
-    "freeze: a word": ({"freeze": "some"}, "freeze: expected"),
-    "layer_decay": ({"layer_decay": 0.0}, "layer_decay: expected a number above 0, got 0.0"),
-    "crf_rate": ({"crf_rate": -1}, "crf_rate: expected a number above 0"),
-    "head_rate": ({"head_rate": "much"}, "head_rate: expected a number above 0, got 'much'"),
-    "head_rate: infinite": ({"head_rate": float("inf")}, "head_rate: expected"),
-    "dropout": ({"dropout": 1.0}, "dropout: expected a probability from 0 to below 1"),
-    "dropout: a word": ({"dropout": "x"}, "dropout: expected a probability"),
-    "smoothing": ({"smoothing": 2}, "smoothing: expected a probability"),
-    "head": ({"head": "x"}, "head: expected one of crf, softmax, got 'x'"),
-    "device": ({"device": "cuda:77"}, "device: expected"),
-    "epochs": ({"epochs": 0}, "epochs: expected"),
-    "random_state": ({"random_state": "x"}, "random_state: expected"),
+    "encoder: None": ({"encoder": None}, r"^encoder: "),
+    "encoder: a number": ({"encoder": 3}, r"^encoder: "),
+    "encoder: an empty folder": ({"encoder": "."}, r"^encoder \.: "),
+    "pooling": ({"pooling": "last"}, r"^pooling: .*'last'"),
+    "max_length": ({"max_length": 49}, r"^max_length: "),
+    "max_length: short": ({"max_length": 2}, r"^max_length: "),
+    "stride": ({"stride": -1}, r"^stride: "),
+    "freeze": ({"freeze": 4}, r"^freeze: "),
+    "freeze: a word": ({"freeze": "some"}, r"^freeze: "),
+    "layer_decay": ({"layer_decay": 0.0}, r"^layer_decay: "),
+    "crf_rate": ({"crf_rate": -1}, r"^crf_rate: "),
+    "head_rate": ({"head_rate": "much"}, r"^head_rate: .*'much'"),
+    "head_rate: infinite": ({"head_rate": float("inf")}, r"^head_rate: "),
+    "dropout": ({"dropout": 1.0}, r"^dropout: "),
+    "dropout: a word": ({"dropout": "x"}, r"^dropout: "),
+    "smoothing": ({"smoothing": 2}, r"^smoothing: "),
+    "head": ({"head": "x"}, r"^head: .*'x'"),
+    "device": ({"device": "cuda:77"}, r"^device: "),
+    "epochs": ({"epochs": 0}, r"^epochs: "),
+    "random_state": ({"random_state": "x"}, r"^random_state: "),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_settings_are_named_before_training(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, message = WRONG[wrong]
+    settings, place = WRONG[wrong]
     monkeypatch.chdir(tmp_path)
     fitted = TransformerCRF(**{"encoder": encoder_folder("bert"), **TINY, **settings})
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         fitted.fit(*people(), checkpoint="run")
     assert os.listdir(tmp_path) == []
 

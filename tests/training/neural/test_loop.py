@@ -195,9 +195,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
         raise ImportError("No module named 'tensorboard'")
 
     monkeypatch.setattr("tagline.training.running.journal.import_module", missing)
-    with pytest.raises(
-        InputError, match=r"tensorboard: expected TensorBoard to be installed, .*; pip install tensorboard"
-    ):
+    with pytest.raises(InputError, match=r"^tensorboard: "):
         train(ToyTask(), DESCENT, tensorboard=tmp_path / "board")
 
 
