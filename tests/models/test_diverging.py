@@ -45,7 +45,7 @@ def test_a_rate_that_is_far_too_large_is_an_error(tmp_path: Path) -> None:
     good = CRF(c2=0.1).fit(X, Y)
     good.save(tmp_path / "m")
     with pytest.raises(TrainingError, match="training diverged in pass 1; the weights before it are kept"):
-        CRF(algorithm="sgd", options={"rate": 1e300}).fit(X, Y)
+        CRF(algorithm="sgd:rate=1e300").fit(X, Y)
     assert tagline.load(tmp_path / "m").predict(X) == good.predict(X)
 
 

@@ -267,8 +267,8 @@ rows = series("categorical") * 60
 ALL = {
     "lbfgs": lambda **files: CRF(algorithm="lbfgs", c2=0.1, max_iterations=40).fit(X, y, **files).parameters_.weights,
     "owlqn": lambda **files: CRF(algorithm="owlqn", c1=0.2, max_iterations=40).fit(X, y, **files).parameters_.weights,
-    "sgd": lambda **files: CRF(algorithm="sgd", c2=0.1, passes=30).fit(X, y, **files).parameters_.weights,
-    "ap": lambda **files: CRF(algorithm="ap", passes=30).fit(X, y, **files).parameters_.weights,
+    "sgd": lambda **files: CRF(algorithm="sgd:passes=30", c2=0.1).fit(X, y, **files).parameters_.weights,
+    "ap": lambda **files: CRF(algorithm="ap:passes=30").fit(X, y, **files).parameters_.weights,
     "hmm": lambda **files: HMM(8, max_iterations=60, tolerance=-np.inf).fit(rows, **files).transitions_,
 }
 folder = Path(sys.argv[1])

@@ -13,7 +13,7 @@ Y = [["N", "V", "P", "N"], ["N", "V"], ["N", "V", "P", "N"]] * 4
 
 
 def crf(seed: Any) -> CRF:
-    return CRF("U00:%x[0,0]\nB", algorithm="sgd", passes=2, random_state=seed).fit(X, Y)
+    return CRF("U00:%x[0,0]\nB", algorithm="sgd:passes=2", random_state=seed).fit(X, Y)
 
 
 def hmm(seed: Any) -> HMM:

@@ -99,7 +99,7 @@ def illegal(tmp_path: Path) -> Corpus:
 def test_the_first_illegal_label_is_named(scheme: str, tags: Any, told: str) -> None:
     X = [["Anna"], [f"word{t}" for t in range(len(tags))]]
     with pytest.raises(InputError, match=rf"^y\[1\]: expected tags that {scheme} allows, {told}; "):
-        CRF(TEMPLATE, scheme=scheme).fit(X, [["O"], tags])
+        CRF(TEMPLATE, scheme=scheme, on_illegal="error").fit(X, [["O"], tags])
 
 
 def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -> None:
@@ -108,10 +108,10 @@ def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -
         match=r"train\.txt:4: expected tags that IOB2 allows, got .*; there are 2 of 4 sentences with tags that "
         r'IOB2 forbids; pass on_illegal="repair" or "drop", or scheme=None',
     ):
-        CRF(TEMPLATE, scheme="IOB2").fit(illegal)
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error").fit(illegal)
     with pytest.raises(InputError, match=r"y\[1\]: expected tags that IOB2 allows"):
-        CRF(TEMPLATE, scheme="IOB2").fit(illegal.tokens, illegal.tags)
-    assert CRF(TEMPLATE).fit(illegal).labels_ == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error").fit(illegal.tokens, illegal.tags)
+    assert CRF(TEMPLATE, scheme=None).fit(illegal).labels_ == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
 def test_illegal_labels_are_repaired_or_dropped(illegal: Corpus) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
-from tagline.models.options import FILLED, READ
+from tagline.settings import FILLED, READ
 
 
 def command(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import LBFGS
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Trained, norm
 from tagline.training.running.callbacks import TrainingState
@@ -55,13 +56,8 @@ def _train(lesson: Lesson) -> Trained:
         max_iterations=parameters["max_iterations"] or None,  # 0 is no limit there
         callbacks=[_Report(lesson)],
     )
-    settings = Settings(
-        "lbfgs",
-        parameters["c1"],
-        parameters["c2"],
-        memory=parameters["num_memories"],
-        options={"max_linesearch": parameters["max_linesearch"]},
-    )
+    algorithm = LBFGS(memory=parameters["num_memories"], max_linesearch=parameters["max_linesearch"])
+    settings = Settings(algorithm, parameters["c1"], parameters["c2"])
     targets = Targets(part.labels, None, part.weights)
     return train(lesson.structure, part.features, targets, None, lesson.no_weights(), settings, monitor)
 

@@ -36,6 +36,7 @@ from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model
 from tagline.models.crf.chains import feature_chains
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import Auto
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor
 from tagline.training.running.callbacks import TrainingState
@@ -195,7 +196,7 @@ def learn(
     progress = Progress(scorer, (lesson.usable(features), targets), options, tell)
     rho2 = 0.0 if options.algo == "sgd-l1" else options.rho2  # it has no such penalty
     passes = None if before is None else 0  # stochastic ones would lead away from the model that is trained on
-    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes, local=is_local)
+    settings = Settings(Auto(memory=options.histsz, passes=passes), options.rho1, rho2 / 2, local=is_local)
     monitor = Monitor(
         epsilon=EPSILON, period=0, delta=0.0, max_iterations=options.maxiter or None, callbacks=[progress.passed]
     )

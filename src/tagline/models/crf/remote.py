@@ -27,13 +27,12 @@ from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost
 from tagline.training.algorithms import Settings, descend, run_settings
+from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.running.checkpoints import checksum
 from tagline.training.running.runs import RunFiles
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
-
-ALGORITHMS = ("auto", "lbfgs", "owlqn", "gd")  # that ask for nothing but sums
 
 
 def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, files: RunFiles, **others: Any) -> FittedCRF:
@@ -84,10 +83,11 @@ def _check_use(crf: CRF, sentences: Sentences, others: dict[str, Any]) -> None:
                 f"{name}: expected none beside sentences that other processes hold, got some; leave it out, or read "
                 "the sentences into a Corpus"
             )
-    if crf.algorithm not in ALGORITHMS:
+    if not (asked := algorithm_of(crf.algorithm)).sums:
+        able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            f"algorithm: expected one of {', '.join(ALGORITHMS)} for sentences that other processes hold, got "
-            f"{crf.algorithm!r}, which goes from sentence to sentence"
+            f"algorithm: expected one of {able} for sentences that other processes hold, got "
+            f"{asked.name!r}, which goes from sentence to sentence"
         )
     if crf.features is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")

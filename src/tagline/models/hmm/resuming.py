@@ -13,7 +13,7 @@ from tagline.errors import InputError, StorageError
 from tagline.models.hmm.baum_welch import REVIVALS, Place
 from tagline.models.hmm.lessons import ObservedLesson
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.settings import Fitting
+from tagline.models.hmm.specification import Fitting
 from tagline.training.expectation_maximisation import Climbed, Ledge
 from tagline.training.running.checkpoints import DAMAGED, Checkpoint, State, checksum, restored_generator
 from tagline.training.running.standing import history_of, history_state

@@ -17,6 +17,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
 from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.extraction import Extraction
+from tagline.models.crf.fitting import budget_of
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
 from tagline.models.labelled import Lesson, match_lengths, prepare, read_labels, scheme_of, used_labels
@@ -28,13 +29,15 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
+from tagline.training.algorithms import stopping
+from tagline.training.choices import algorithm_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
 from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.progress import Budget, narrating
+from tagline.training.running.progress import narrating
 from tagline.training.running.runs import RunFiles
 from tagline.training.stochastic_descent import sgd
 from tagline.types import BoolArray, Float64Array, IntArray
@@ -103,7 +106,7 @@ def fit_semicrf(
     files = files or RunFiles()
     run_facts = _facts(model, data, start, numbered, targets, weights) if files != RunFiles() else {}
     with (
-        narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell,
+        narrating(model.verbose, budget_of(model)) as tell,
         files.opened(run_facts) as (monitor.checkpoint, journal),
     ):
         monitor.reports = [tell.passed, journal.passed]
@@ -127,7 +130,8 @@ def _facts(
     names = "\n".join([*start.states, *start.names.names]).encode(errors="surrogatepass")
     return {
         "model": model.kind,
-        **{name: getattr(model, name) for name in ("c1", "c2", "memory", "random_state")},
+        **{name: getattr(model, name) for name in ("c1", "c2", "random_state")},
+        "memory": algorithm_of(model.algorithm).settings["memory"],
         "labels": list(start.labels),
         "scheme": start.scheme,
         "sentences": data.features.num_sentences,
@@ -148,7 +152,12 @@ def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array,
     def diagonal(at: Float64Array) -> Float64Array:
         return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
-    how: dict[str, Any] = {"c2": c2, "memory": int(model.memory), "diagonal": diagonal, "monitor": monitor}
+    how: dict[str, Any] = {
+        "c2": c2,
+        "memory": int(algorithm_of(model.algorithm).settings["memory"]),
+        "diagonal": diagonal,
+        "monitor": monitor,
+    }
     return owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
 
 
@@ -168,7 +177,9 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     crf_targets = CRFTargets(numbers, targets.allowed, targets.weights)
     likelihood = Likelihood(structure, data.features, crf_targets, rules)
     seed = seed_of(model.random_state)
-    trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=STOCHASTIC_PASSES, seed=seed)
+    passes = algorithm_of(model.algorithm).settings["passes"]
+    passes = STOCHASTIC_PASSES if passes is None else passes
+    trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=passes, seed=seed)
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
     begin.states.ravel()[places] = trained.weights[structure.parts["states"]]
@@ -339,9 +350,7 @@ class _Held:
 
 def _monitor(model: SemiCRF) -> Monitor:
     return Monitor(
-        epsilon=model.epsilon,
-        period=model.period,
-        delta=model.delta,
+        **stopping(algorithm_of(model.algorithm)),
         max_iterations=model.max_iterations,
         max_seconds=model.max_seconds,
         callbacks=model.callbacks,
