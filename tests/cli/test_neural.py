@@ -185,8 +185,8 @@ def test_a_file_of_ones_own_is_never_overwritten(folder: Path, tmp_path: Path) -
     ("text", "words", "message"),
     [
         ("[bilstm]\nhidden = true\n", "", "hidden: expected a whole number, got True"),
-        ("[bilstm]\nepoch = 3\n", "", "got 'epoch'; did you mean epochs? The settings are embeddings, word_dim, "),
-        ("[bilstm]\ncallbacks = []\n", "", "got 'callbacks'; the settings are embeddings, word_dim, "),
+        ("[bilstm]\nepoch = 3\n", "", "got 'epoch'; did you mean epochs? The settings are head, smoothing, "),
+        ("[bilstm]\ncallbacks = []\n", "", "got 'callbacks'; the settings are head, smoothing, "),
         ("[bilstm\n", "", "expected TOML, got: "),
         (b"\xff = 3\n", "", "expected TOML, got: "),
         ("epochs = 3\n", "", "expected one table [bilstm] or [transformer], got none; say which with --model"),
@@ -223,7 +223,7 @@ def test_one_file_for_both_kinds(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text("epochs = 7\nhidden = 4\n[bilstm]\nhidden = 5\n[transformer]\nepochs = 2\n", encoding="utf-8")
     assert read_config(str(path), "bilstm") == ("bilstm", {"epochs": 7, "hidden": 5})
-    with pytest.raises(package.InputError, match=r"expected a setting, got 'hidden'.* settings are encoder, "):
+    with pytest.raises(package.InputError, match=r"expected a setting, got 'hidden'.* settings are head, "):
         read_config(str(path), "transformer")
 
 
