@@ -29,7 +29,7 @@ from tagline.models.contract import Progress  # noqa: E402
 from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.models.registry import kind_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
-from tagline.training.neural.journal import Epoch  # noqa: E402
+from tagline.training.iteration import Step  # noqa: E402
 from tests.models.neural.cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402
@@ -78,7 +78,7 @@ def bilstm(folder: Path, config: Path) -> Path:
 
 def test_the_pass_that_is_kept_is_the_one_that_is_told() -> None:
     """Of epochs with the same score the last, as training does."""
-    epochs = [Epoch(number + 1, 1.0, score, 0.1, 1.0, 1.0, 1.0) for number, score in enumerate((0.2, 0.5, 0.5, 0.1))]
+    epochs = [Step(number + 1, 1.0, dev_score=score, noun="epoch") for number, score in enumerate((0.2, 0.5, 0.5, 0.1))]
     model = BiLSTMCRF()
     model.training_log_ = tuple(epochs)
     assert model.best_pass_ is model.kept_pass_ is epochs[2]
@@ -295,7 +295,7 @@ def train_small(train: Path, output: Path, tell: Silent | None = None, **setting
 
 
 def test_ctrl_c_saves_what_there_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagline.training.neural.watch.SECONDS", 0.0)  # progress after each step
+    monkeypatch.setattr("tagline.training.neural.loop.SECONDS", 0.0)  # progress after each step
     done = train_small(folder / "train.txt", tmp_path / "m", Interrupting(2), epochs=50)
     assert done.interrupted
     assert (len(done.model.training_log_), done.config) == (2, str(tmp_path / "m.toml"))

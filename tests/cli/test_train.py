@@ -15,7 +15,7 @@ from tagline.cli.training import train_file
 from tagline.models.crf.estimator import CRF
 from tagline.models.registry import kind_named
 from tagline.readers import read_columns
-from tagline.training.monitor import Pass
+from tagline.training.iteration import Step
 
 from .commands import line_of, tagline
 
@@ -279,7 +279,7 @@ def test_nothing_learned_leaves_the_old_model_alone(folder: Path, tmp_path: Path
 
 
 def test_the_first_of_the_best_passes_is_the_one_that_is_kept() -> None:
-    log = [Pass(n, 1.0, 0.1, 1, float(n), n, score) for n, score in enumerate((0.5, 0.8, 0.8, 0.7), 1)]
+    log = [Step(n, 1.0, dev_score=score, seconds=float(n)) for n, score in enumerate((0.5, 0.8, 0.8, 0.7), 1)]
     model = CRF(patience=2)
     model.training_log_ = log
     assert model.best_pass_ is model.kept_pass_ is log[1]

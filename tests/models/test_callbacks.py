@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tagline import CRF, HMM, TrainingState, TrigramTagger
 from tagline.errors import InputError
-from tagline.training.monitor import Pass
+from tagline.training.iteration import Algorithm, Step
 from tagline.training.running.progress import Budget, narrating
 
 X = [["the", "cat", "sings"], ["a", "dog", "sees", "the", "cat"], ["dogs", "run"]] * 4
@@ -37,7 +37,7 @@ def test_crf_states(algorithm: str) -> None:
     seen: list[tuple[TrainingState, NDArray[np.float64]]] = []
     penalty = {"c1": 0.1} if algorithm == "owlqn" else {}
     model = crf(algorithm=algorithm, callbacks=[lambda state: seen.append((state, state.weights()))], **penalty)
-    model.set_params(max_iterations=4).fit(X, Y, X_dev=X, y_dev=Y)
+    model.set_params(max_iterations=4, patience=None).fit(X, Y, X_dev=X, y_dev=Y)
     assert [state.pass_ for state, _ in seen] == [done.number for done in model.training_log_]
     for (state, weights), done in zip(seen, model.training_log_, strict=True):
         assert (state.epoch, state.gap, state.progress) == (done.number, done.gap, done)
@@ -71,24 +71,31 @@ def test_weights_are_copied_only_when_asked() -> None:
             Counted.copies += 1
             return np.asarray(self).copy()
 
-    from tagline.training.monitor import Monitor, Point
+    from tagline.training.run import Run
 
-    def points() -> Any:
-        for k in range(4):
-            yield Point(np.zeros(2).view(Counted), 4.0 - k)
-        return "over"
+    class Falling:
+        """An algorithm of four steps."""
+
+        weights, reason, is_slow, at_least_one = np.zeros(2), None, False, False
+
+        def __iter__(self) -> Any:
+            for k in range(4):
+                yield Step(k, 4.0 - k, weights=np.zeros(2).view(Counted))
+
+        def copied(self, weights: Any) -> Any:
+            return Algorithm.copied(self, weights)  # type: ignore[arg-type]
 
     for callback, copies in ((lambda state: None, 0), (lambda state: bool(state.weights().sum()), 3)):
         Counted.copies = 0
-        Monitor(delta=0, callbacks=[callback]).follow(points(), np.zeros(2))
+        Run(callbacks=[callback]).finish(Falling())  # type: ignore[arg-type]
         assert Counted.copies == copies
 
 
 def test_callbacks_of_two_arguments_are_told_as_before() -> None:
-    seen: list[tuple[Pass, Any]] = []
+    seen: list[tuple[Step, Any]] = []
 
     class Old:
-        def __call__(self, done: Pass, weights: Any) -> bool:
+        def __call__(self, done: Step, weights: Any) -> bool:
             seen.append((done, weights))
             return done.iteration == 2
 

@@ -13,17 +13,19 @@ from tagline.settings import declarations
 from tagline.training.algorithms import Settings, train
 from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
+from tagline.training.run import Run, Trained
+from tests.training.convex import watched
 from tests.training.problems import make_problem
 
 PROBLEM = make_problem(8, L=3, A=12, lengths=(4, 3, 5, 2) * 4)
 PENALTIES = [("c1", 0.5), ("c2", 0.5)]
 
 
-def trained_by(algorithm: str, monitor: Monitor | None = None, **settings: Any) -> Trained:
+def trained_by(algorithm: str, around: dict[str, Any] | None = None, **settings: Any) -> Trained:
     start = np.zeros(PROBLEM.structure.size)
     problem = (PROBLEM.structure, PROBLEM.features, PROBLEM.targets, PROBLEM.rules)
-    return train(*problem, start, Settings(algorithm_of(algorithm), **settings), monitor or Monitor(max_iterations=3))
+    settings["algorithm"] = algorithm_of(algorithm)
+    return train(*problem, start, Settings(**settings), **(around or {"run": Run(max_iterations=3)}))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -61,7 +63,7 @@ def test_the_default_penalty_and_none_are_no_request(algorithm: str) -> None:
 def test_gradient_descent_reaches_the_optimum_of_an_l1_penalty() -> None:
     end = {"epsilon": 1e-8, "delta": 0.0}
     plain, newton = (
-        trained_by(name, Monitor(**end, max_iterations=20_000), c1=0.5, c2=0.1) for name in ("gd", "owlqn")
+        trained_by(name, watched(**end, max_iterations=20_000), c1=0.5, c2=0.1) for name in ("gd", "owlqn")
     )
     np.testing.assert_allclose(plain.objective, newton.objective, rtol=1e-9)
     np.testing.assert_allclose(plain.weights, newton.weights, rtol=0, atol=1e-5)

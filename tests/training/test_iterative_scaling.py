@@ -18,14 +18,14 @@ from tagline.errors import InputError
 from tagline.features.functions import FeatureFunctions, FunctionValues
 from tagline.training import iterative_scaling as module
 from tagline.training import scaling_sums
+from tagline.training.iteration import Convergence
 from tagline.training.iterative_scaling import iis, solve
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor
 from tagline.training.scaling_sums import LabellingSums, SentenceSums, by_total
 from tagline.types import Chain
 
-from .convex import textbook, to_the_end
+from .convex import textbook, to_the_end, watched
 from .problems import KINDS, Problem, counts_of, likelihood_by_enumeration, make_problem
 
 
@@ -136,7 +136,7 @@ def test_solve_does_not_overflow() -> None:
 def test_a_point_stays_when_the_next_one_comes() -> None:
     """Ctrl-C in a pass returns the weights before it."""
     likelihood = some_likelihood(1)
-    points = module._Scaling(LabellingSums(likelihood), np.zeros(3), 0.0).points()
+    points = iter(module.ScalingPasses(LabellingSums(likelihood), np.zeros(3), 0.0, Convergence()))
     first = next(points)
     next(points)
     assert first.weights.tolist() == [0.0, 0.0, 0.0]
@@ -144,7 +144,7 @@ def test_a_point_stays_when_the_next_one_comes() -> None:
 
 def test_textbook_optimum() -> None:
     likelihood, golden = textbook()
-    trained = iis(likelihood, monitor=to_the_end(epsilon=1e-8))
+    trained = iis(likelihood, **to_the_end(epsilon=1e-8))
     assert trained.converged
     ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
     probabilities = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
@@ -181,8 +181,8 @@ def objective_of(likelihood: Given) -> Any:
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_optimum_of_lbfgs(whole: bool) -> None:
     likelihood = some_likelihood(0, whole)
-    scaled = iis(likelihood, np.full(3, 0.3), monitor=to_the_end(epsilon=1e-8))
-    newton = lbfgs(objective_of(likelihood), np.zeros(3), monitor=to_the_end(epsilon=1e-9))
+    scaled = iis(likelihood, np.full(3, 0.3), **to_the_end(epsilon=1e-8))
+    newton = lbfgs(objective_of(likelihood), np.zeros(3), **to_the_end(epsilon=1e-9))
     np.testing.assert_allclose(scaled.objective, newton.objective, rtol=1e-9)
     np.testing.assert_allclose(scaled.weights, newton.weights, rtol=0, atol=1e-6)
     for done in scaled.history[:3]:
@@ -199,7 +199,7 @@ def test_the_start_is_not_changed_and_sentences_may_be_none() -> None:
     assert trained.weights.tolist() == [1.0, 2.0]
     likelihood = some_likelihood(1)
     begin = np.zeros(3)
-    moved = iis(likelihood, begin, monitor=Monitor(max_iterations=2))
+    moved = iis(likelihood, begin, **watched(max_iterations=2))
     assert begin.tolist() == [0, 0, 0]
     assert np.all(moved.weights != 0)
 
@@ -212,7 +212,7 @@ def test_a_feature_that_never_comes_up_keeps_its_weight() -> None:
         )
         for sentence in likelihood.values
     ]
-    trained = iis(Given(wider, np.append(likelihood.observed, 0.0)), [0, 0, 0, 5.0], monitor=Monitor(max_iterations=3))
+    trained = iis(Given(wider, np.append(likelihood.observed, 0.0)), [0, 0, 0, 5.0], **watched(max_iterations=3))
     assert trained.weights[3] == 5.0
 
 
@@ -260,8 +260,8 @@ def test_sums_by_sentence_against_enumeration(kind: str) -> None:
 @pytest.mark.parametrize("kind", FIT)
 def test_the_optimum_of_a_feature_crf(kind: str) -> None:
     likelihood = likelihood_of(problem_of(kind))
-    scaled = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
-    newton = lbfgs(likelihood, np.zeros(likelihood.size), c2=0.5, dtype=np.float64, monitor=to_the_end(epsilon=1e-9))
+    scaled = iis(likelihood, c2=0.5, **to_the_end(epsilon=1e-7))
+    newton = lbfgs(likelihood, np.zeros(likelihood.size), c2=0.5, dtype=np.float64, **to_the_end(epsilon=1e-9))
     assert scaled.converged
     np.testing.assert_allclose(scaled.weights, newton.weights, rtol=0, atol=1e-6)
     np.testing.assert_allclose(scaled.objective, newton.objective, rtol=1e-9)
@@ -270,9 +270,9 @@ def test_the_optimum_of_a_feature_crf(kind: str) -> None:
 
 def test_few_groups_of_many_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     likelihood = likelihood_of(problem_of("plain"))
-    whole = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
+    whole = iis(likelihood, c2=0.5, **to_the_end(epsilon=1e-7))
     monkeypatch.setattr(scaling_sums, "MOST_GROUPS", 1)
-    grouped = iis(likelihood, c2=0.5, monitor=to_the_end(epsilon=1e-7))
+    grouped = iis(likelihood, c2=0.5, **to_the_end(epsilon=1e-7))
     np.testing.assert_allclose(grouped.weights, whole.weights, rtol=0, atol=1e-6)
     assert len(grouped.history) > len(whole.history)
 
@@ -310,4 +310,4 @@ def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling_sums, "MOST_LABELLINGS", 15)
     with pytest.raises(InputError, match="features: expected whole numbers for 4 tokens and 2 labels, got fractions"):
         iis(some_likelihood(3, whole=False))
-    iis(likelihood, monitor=Monitor(max_iterations=1))
+    iis(likelihood, **watched(max_iterations=1))

@@ -16,7 +16,7 @@ from tagline.readers.rules import Rules
 from tagline.training.algorithms import Settings, train
 from tagline.training.choices import LBFGS, algorithm_of
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor
+from tests.training.convex import watched
 
 from .problems import KINDS, Problem, counts_of, fits, legal, make_problem
 
@@ -166,10 +166,10 @@ def test_every_algorithm_descends(kind: str) -> None:
     ends = {}
     negative = kind == "edges"  # iterative scaling takes no negative values
     for algorithm in ("lbfgs", "owlqn", "sgd", "gd", "auto", *(() if negative or kind == "partial" else ("iis",))):
-        monitor = Monitor(epsilon=1e-8, delta=0, max_iterations=3000)
+        around = watched(epsilon=1e-8, delta=0, max_iterations=3000)
         settings = Settings(algorithm_of("sgd:passes=300" if algorithm == "sgd" else algorithm), 0.0, 0.5, local=True)
         start = np.zeros(problem.structure.size)
-        trained = train(problem.structure, problem.features, problem.targets, problem.rules, start, settings, monitor)
+        trained = train(problem.structure, problem.features, problem.targets, problem.rules, start, settings, **around)
         ends[algorithm] = trained.objective
         value = likelihood_of(problem)(trained.weights)[0] + 0.5 * float(trained.weights @ trained.weights)
         np.testing.assert_allclose(trained.objective, value, rtol=1e-9)
@@ -193,7 +193,7 @@ def test_stopping_by_a_certificate() -> None:
             problem.rules,
             np.zeros(problem.structure.size),
             Settings(LBFGS(), 0.0, 0.2, local=True),
-            Monitor(epsilon=0, delta=0, tolerance=tolerance),
+            **watched(epsilon=0, delta=0, tolerance=tolerance),
         )
         for tolerance in (1e-3, 1e-11)
     ]

@@ -15,7 +15,7 @@ from tagline.settings import Declared, resolved
 
 MESSAGES, SCALE = "Messages", "Several machines"
 _ADDRESS = re.compile(r"auto|local|(ray://)?[^\s/]+:\d+")
-# Those of `tagline.readers.tokens`, which would load NumPy before help is shown; a test compares the two.
+# Those of `tagline.readers.tokenizers`, which would load NumPy before help is shown; a test compares the two.
 TOKENIZERS = {
     "whitespace": "what stands between blanks: Anna's | cat, | 3.50",
     "words": "words and signs: Anna's | cat | , | 3.50 | U.S. | 北京",

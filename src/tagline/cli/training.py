@@ -24,7 +24,7 @@ from tagline.models.registry import Kind, kind_named, kinds
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.settings import FILLED, READ, WRITTEN, check_settings, declarations
 from tagline.writing import check_apart, check_writable
 

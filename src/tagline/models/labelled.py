@@ -316,7 +316,8 @@ def settled(
             f'on_illegal="repair" or "drop"{remedy}'
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
-        warn_of_data(f"y: dropped {what}")
+        if on_illegal == "repair":
+            warn_of_data(f'y: dropped {what}, for labels are unknown; on_illegal="error" names the first')
         return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
     warn_of_data(f'y: repaired {what}; on_illegal="error" names the first')
     mended = repair(labelled.corpus(), name).tags.columns[TAG]

@@ -19,8 +19,8 @@ from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
 from tagline.models.settings import RunFiles
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.description import FEW, counted, label_counts, seldom_labels
-from tagline.readers.labelled import LabelledFiles, check_labels
+from tagline.readers.corpus_summary import FEW, counted, label_counts, seldom_labels
+from tagline.readers.training_files import LabelledFiles, check_labels
 from tagline.settings import declarations, resolved
 from tagline.training.running.progress import Budget, Reporter
 from tagline.writing import check_writable

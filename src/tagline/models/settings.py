@@ -9,7 +9,7 @@ from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.neural.settings import NETWORK
 
 if TYPE_CHECKING:
-    from tagline.training.choices import Algorithm
+    from tagline.training.choices import AlgorithmSettings
     from tagline.training.running.callbacks import Callback
 
 DATA, MODEL, TRAINING = "Data", "Model", "Training"
@@ -92,7 +92,7 @@ MinFrequency: TypeAlias = Annotated[
 # What is said of training.
 
 AlgorithmChoice: TypeAlias = Annotated[
-    "str | Algorithm",
+    "str | AlgorithmSettings",
     Setting(
         "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, iis, ap, pa, arow; settings of its own stand "
         "behind a colon: lbfgs:memory=20,epsilon=1e-6.",

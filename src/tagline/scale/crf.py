@@ -26,8 +26,8 @@ from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
 from tagline.models.remote import RemoteLesson
 from tagline.ragged import row_offsets
-from tagline.readers.labelled import LabelledFiles
-from tagline.scale.averaging import Descents, averaged
+from tagline.readers.training_files import LabelledFiles
+from tagline.scale.averaging import AveragedPasses, Descents
 from tagline.scale.cluster import import_ray
 from tagline.scale.holders import Job, Names, Numbering, Plan, added
 from tagline.scale.shards import Shard
@@ -45,8 +45,8 @@ from tagline.scale.surveys import (
 )
 from tagline.scale.workers import Workers, spread
 from tagline.training.algorithms import Settings, precision_of
+from tagline.training.iteration import Algorithm
 from tagline.training.lanes import Tree, lane_count
-from tagline.training.monitor import Trained
 from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -251,9 +251,9 @@ class SharedLikelihood:
         return self._summed("descend", self._sent(weights), how)
 
     @staticmethod
-    def stochastic(*arguments: Any, **settings: Any) -> Trained:
-        """Run the stochastic start of `auto`."""
-        return averaged(*arguments, **settings)
+    def stochastic(*arguments: Any, **settings: Any) -> Algorithm:
+        """Return the stochastic start of `auto`."""
+        return AveragedPasses(*arguments, **settings)
 
     def _sent(self, weights: Float64Array) -> Any:
         return self._workers.shared(np.ascontiguousarray(weights, np.float64))[0]

@@ -1,7 +1,7 @@
 """How each algorithm of `choices` is run: one table.
 
 A model hands over which weights there are, the labelled sentences and its settings; `train` makes the likelihood and
-runs the algorithm with its own settings and those of the objective that it knows.
+`minimise` runs the algorithm with its own settings and those of the objective that it knows.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
 from tagline.training.auto import auto, stochastic_passes
-from tagline.training.choices import Algorithm, Auto
+from tagline.training.choices import AlgorithmSettings, Auto
 from tagline.training.gradient_descent import gd
+from tagline.training.iteration import Convergence
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.online.arow import arow
 from tagline.training.online.averaged_perceptron import ap
 from tagline.training.online.passive_aggressive import pa
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run, Trained
 from tagline.training.stochastic_descent import sgd
 from tagline.types import Float64Array
 
 SMALL = 5_000  # tokens up to which training is done in float64
-STOPPING = ("epsilon", "period", "delta")  # settings of algorithms that `Monitor` has
+STOPPING = ("epsilon", "period", "delta")  # settings of algorithms that `Convergence` has
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Settings:
         local: whether each token is normalised by itself, given the label before it, as in an MEMM.
     """
 
-    algorithm: Algorithm = field(default_factory=Auto)
+    algorithm: AlgorithmSettings = field(default_factory=Auto)
     c1: float = 0.0
     c2: float = 1.0
     seed: int = 0
@@ -81,14 +82,14 @@ def train(
     rules: Rules | None,
     start: Float64Array,
     settings: Settings,
-    monitor: Monitor,
+    run: Run,
+    convergence: Convergence | None = None,
     scratch: Path | None = None,
 ) -> Trained:
     """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
     precision = precision_of(settings, features.num_tokens)
-    return descend(
-        Likelihood(structure, features, targets, rules, precision, scratch, settings.local), start, settings, monitor
-    )
+    likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
+    return minimise(likelihood, start, settings, run, convergence)
 
 
 def precision_of(settings: Settings, tokens: int) -> str:
@@ -97,24 +98,35 @@ def precision_of(settings: Settings, tokens: int) -> str:
     return "float64" if small or settings.precision == "float64" else "float32"
 
 
-def descend(likelihood: Any, start: Float64Array, settings: Settings, monitor: Monitor) -> Trained:
-    """Run the algorithm of the settings on a likelihood, or on what stands for one."""
+def minimise(
+    likelihood: Any, start: Float64Array, settings: Settings, run: Run, convergence: Convergence | None = None
+) -> Trained:
+    """Run the algorithm of the settings on a likelihood, or on what stands for one.
+
+    Arguments:
+        convergence: when it has arrived, for algorithms that can tell; as the algorithm says where it is left out.
+    """
     algorithm = settings.algorithm
     arguments = {name: value for name, value in algorithm.settings.items() if name not in STOPPING}
     if arguments.get("passes", ...) is None:
         del arguments["passes"]  # each has its own number
     arguments |= {name: float(getattr(settings, name)) for name in algorithm.penalties}  # NumPy's integers have an end
+    if algorithm.settles:
+        arguments["convergence"] = convergence or convergence_of(algorithm)
     if algorithm.name in _SEEDED:
         arguments["seed"] = settings.seed
     if algorithm.name in _EXACT and likelihood.precision == "float64":
         arguments |= {"dtype": np.float64, "noise": 1e-13}
-    return _RUNS[algorithm.name](likelihood, start, monitor=monitor, **arguments)
+    return _RUNS[algorithm.name](likelihood, start, run=run, **arguments)
 
 
-def stopping(algorithm: Algorithm) -> dict[str, Any]:
-    """Return when a run of an algorithm has converged, as `Monitor` takes it; an algorithm without a rule never has."""
-    never = {"epsilon": 0.0, "period": 0, "delta": 0.0}
-    return never | {name: value for name, value in algorithm.settings.items() if name in STOPPING}
+def convergence_of(algorithm: AlgorithmSettings, tolerance: float | None = None, settles: bool = True) -> Convergence:
+    """Return when an algorithm has converged: by its own rule, or where a tolerance is proven; never without either."""
+    known = algorithm.settings
+    own = settles and tolerance is None
+    return Convergence(
+        known.get("epsilon", 0.0) * own, known.get("period", 0), known.get("delta", 0.0) * own, tolerance
+    )
 
 
 def run_settings(settings: Settings, max_iterations: int | None) -> dict[str, Any]:

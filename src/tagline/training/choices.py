@@ -36,7 +36,7 @@ Passes = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Algorithm:
+class AlgorithmSettings:
     """One way to find weights.
 
     Attributes:
@@ -45,6 +45,7 @@ class Algorithm:
         proves: whether its passes know the gradient, and with c2 > 0 how far the optimum is at most.
         triples: whether it learns label triples (`order=2`).
         local: whether it learns models that are normalised at each token.
+        settles: whether it can tell when it has converged.
         sums: whether it asks for nothing but sums over all sentences.
     """
 
@@ -53,6 +54,7 @@ class Algorithm:
     proves: ClassVar[bool] = True
     triples: ClassVar[bool] = True
     local: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     sums: ClassVar[bool] = True
 
     @property
@@ -86,7 +88,7 @@ class Algorithm:
 
 @documented
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LBFGS(Algorithm):
+class LBFGS(AlgorithmSettings):
     """L-BFGS; OWL-QN where c1 > 0.
 
     Arguments:
@@ -115,7 +117,7 @@ class OWLQN(LBFGS):
 
 @documented
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Auto(Algorithm):
+class Auto(AlgorithmSettings):
     """Stochastic passes, then L-BFGS (OWL-QN where c1 > 0): the default.
 
     Arguments:
@@ -132,7 +134,7 @@ class Auto(Algorithm):
 
 @documented
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SGD(Algorithm):
+class SGD(AlgorithmSettings):
     """Stochastic gradient descent.
 
     Arguments:
@@ -140,6 +142,7 @@ class SGD(Algorithm):
     """
 
     name: ClassVar[str] = "sgd"
+    settles: ClassVar[bool] = False
     proves: ClassVar[bool] = False
     sums: ClassVar[bool] = False
     passes: Passes = None
@@ -150,7 +153,7 @@ class SGD(Algorithm):
 
 @documented
 @dataclass(frozen=True, kw_only=True, repr=False)
-class GradientDescent(Algorithm):
+class GradientDescent(AlgorithmSettings):
     """Steepest descent with a line search, for teaching.
 
     Arguments:
@@ -179,7 +182,7 @@ class IIS(GradientDescent):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Online(Algorithm):
+class Online(AlgorithmSettings):
     """An algorithm that learns from mistakes, a sentence at a time."""
 
     penalties: ClassVar[tuple[str, ...]] = ()
@@ -234,20 +237,20 @@ class AROW(Online):
     gamma: Annotated[float, Setting("How little a step may change.", above=0)] = 1.0
 
 
-ALGORITHMS: Mapping[str, type[Algorithm]] = {
+ALGORITHMS: Mapping[str, type[AlgorithmSettings]] = {
     kind.name: kind
     for kind in (Auto, LBFGS, OWLQN, SGD, GradientDescent, IIS, AveragedPerceptron, PassiveAggressive, AROW)
 }
 
 
-def algorithm_of(value: Any) -> Algorithm:
+def algorithm_of(value: Any) -> AlgorithmSettings:
     """Return the algorithm that a setting stands for: itself, a name, the text form, or a table of a file.
 
     >>> algorithm_of("lbfgs:memory=20,epsilon=1e-6") == LBFGS(memory=20, epsilon=1e-6)
     True
     """
     place = "algorithm"
-    if isinstance(value, Algorithm):
+    if isinstance(value, AlgorithmSettings):
         check_settings(value, f"{place}.")
         return value
     said: dict[str, Any] = {}

@@ -7,7 +7,8 @@ weights along the direction, `attempt` evaluates there and measures what the nex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +19,8 @@ from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.training.certificate import certifies, gap_at
 from tagline.training.curvature import Curvature
+from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.line_search import NOISE, Trial
-from tagline.training.monitor import Point
 from tagline.training.objective import Objective, Penalty, as_weights, evaluate
 from tagline.training.running.checkpoints import State
 from tagline.types import Float64Array
@@ -27,12 +28,14 @@ from tagline.types import Float64Array
 Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]
 """The initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start."""
 
+FAILED = "line search failed: no step along the steepest descent lowers the objective any more"
+STALLED = "line search failed: steps are lost in the rounding of the objective"
 IDLE = 50  # passes without progress
 SUMS = 8  # that `measure_point` of the core returns
 
 
-class Walk:
-    """A descent on `objective` with penalties.
+class Walk(Algorithm):
+    """A descent on `objective` with penalties; the classes over it say how they go on.
 
     Arguments:
         start: ``[n]``, not changed.
@@ -41,6 +44,7 @@ class Walk:
         dtype: of that memory, float32 or float64.
         diagonal: initial inverse Hessian; the identity, scaled, where there is none.
         noise: relative, of the objective's values.
+        convergence: when it has arrived.
 
     Nothing is evaluated before `begin`.
     """
@@ -55,6 +59,7 @@ class Walk:
         dtype: DTypeLike = np.float32,
         diagonal: Diagonal | None = None,
         noise: float = NOISE,
+        convergence: Convergence | None = None,
     ) -> None:
         compiled.require()
         if memory is not None and memory < 1:
@@ -74,7 +79,8 @@ class Walk:
         self.curvature = Curvature(memory or 0)
         self._memory: NDArray[Any] = np.empty((2, memory + 1 if memory else 0, n), dtype)
         self._given_diagonal, self._diagonal = diagonal, np.empty(0)
-        self.noise = noise
+        self.noise, self.convergence = noise, convergence or Convergence()
+        self.number = 0
         self.evaluations = 0
         self._aimed = 0.0
         self._lowest, self._flattest, self._idle = math.inf, math.inf, 0
@@ -113,18 +119,27 @@ class Walk:
         """Whether an initial inverse Hessian was given."""
         return len(self._diagonal) > 0
 
-    def point(self) -> Point:
-        """Return where the walk stands."""
-        return Point(
-            self.weights,
-            self.value,
-            self.gradient_norm,
-            float(np.sqrt(self._sums[3])),
-            int(self._sums[4]),
-            self.evaluations,
-            self.step,
-            gap=self.gap,
-        )
+    @abstractmethod
+    def accepted(self) -> bool:
+        """Go to the next place; say whether there was one, and `reason` why not."""
+
+    def __iter__(self) -> Generator[Step, None, None]:
+        if not self.begun:
+            self.begin()
+            yield self._step()
+        while self.reason is None:
+            if self.stalled:
+                self.reason = STALLED
+            elif self.accepted():
+                self.number += 1
+                yield self._step()
+
+    def _step(self) -> Step:
+        """Return where the walk is, and look whether it has arrived."""
+        metrics = {"active": int(self._sums[4]), "evaluations": self.evaluations, "step": self.step}
+        step = Step(self.number, self.value, self.gradient_norm, self.gap, metrics=metrics, weights=self.weights)
+        self.reason = self.convergence.after(step, float(np.sqrt(self._sums[3])))
+        return step
 
     def aim(self, step: float) -> float:
         """Choose the direction and put the trial weights at a step along it; return the slope at its start."""
@@ -165,30 +180,32 @@ class Walk:
         """Whether many passes brought neither a lower objective nor a smaller gradient than any pass before."""
         return self._idle >= IDLE
 
-    def keep(self) -> State:
-        """Return where the walk stands, but for its weights."""
-        arrays = {"gradient": self.gradient, "memory": self._memory[:, self.curvature.used], "sums": self._sums}
+    def state(self) -> State:
+        arrays = {"weights": self.weights, "gradient": self.gradient, "sums": self._sums, "diagonal": self._diagonal}
         values = {
-            **{name: getattr(self, name) for name in ("value", "evaluations", "step")},
+            **{name: getattr(self, name) for name in ("number", "value", "evaluations", "step")},
             **{"lowest": self._lowest, "flattest": self._flattest, "idle": self._idle},
         }
-        return State(values, {**arrays, "diagonal": self._diagonal}).joined("curvature", self.curvature.keep())
+        state = State(values, {**arrays, "memory": self._memory[:, self.curvature.used]})
+        state = state.joined("curvature", self.curvature.state())
+        return state.joined("convergence", self.convergence.state())
 
-    def restore(self, state: State, weights: Float64Array) -> None:
-        """Go back to where `keep` was called, at these weights; nothing is evaluated."""
+    def load_state(self, state: State) -> None:
         n = len(self.weights)
         self.begun = True
-        self.weights[:] = weights
+        self.weights[:] = state.array("weights", np.float64, n, finite=True)
         self.gradient = state.array("gradient", np.float64, n)
         self._sums = state.array("sums", np.float64, SUMS)
-        self.curvature.restore(state.part("curvature"))
+        self.curvature.load_state(state.part("curvature"))
         used = self.curvature.used
         self._memory[:, used] = state.array("memory", self._memory.dtype, 2, len(used), n)
         self._diagonal = state.array("diagonal", np.float64, 0 if self._given_diagonal is None else n)
-        self.value, self.evaluations = state.value("value", float), state.value("evaluations", int)
+        self.number, self.value = state.value("number", int), state.value("value", float)
+        self.evaluations = state.value("evaluations", int)
         self.step = None if state.values.get("step") is None else state.value("step", float)
         self._lowest, self._flattest = state.value("lowest", float), state.value("flattest", float)
         self._idle = state.value("idle", int)
+        self.reason = self.convergence.load_state(state.part("convergence"))
 
     def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
         self.evaluations += 1

@@ -17,11 +17,10 @@ from tagline import CRF, MEMM, InputError, StorageError, compiled, storage
 from tagline.chain.second_order import PairChain
 from tagline.interop.formats import write_model
 from tagline.models.comparison import compare
-from tagline.models.crf import fitting
 from tagline.models.crf.file import unpack
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.entities import Reading
-from tagline.training.monitor import Monitor
+from tagline.training.run import Run
 
 X = [["Anna", "Smith", "lives", "in", "Rome"], ["Bob", "sees", "New", "York"], ["Rome", "calls"], ["Anna"], []] * 4
 Y = [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-PER", "O", "B-LOC", "I-LOC"], ["B-LOC", "O"], ["B-PER"], []] * 4
@@ -271,18 +270,17 @@ class Passing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.passed, self.interrupt_after = 0, -1
-        recorded = Monitor._record
+        recorded = Run._record
 
-        def record(monitor: Monitor, point: Any) -> str | None:
+        def record(run: Run, step: Any, algorithm: Any) -> bool:
             self.passed += 1
-            stop = recorded(monitor, point)
+            stop = recorded(run, step, algorithm)
             if self.passed == self.interrupt_after:
                 raise KeyboardInterrupt
             return stop
 
-        monkeypatch.setattr(Monitor, "_record", record)
-        monkeypatch.setattr(fitting.time, "perf_counter", self.clock)
-        monkeypatch.setitem(Monitor.__init__.__kwdefaults__, "clock", self.clock)
+        monkeypatch.setattr(Run, "_record", record)
+        monkeypatch.setitem(Run.__init__.__kwdefaults__, "clock", self.clock)
 
     def clock(self) -> float:
         return float(self.passed)

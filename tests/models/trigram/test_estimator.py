@@ -257,9 +257,9 @@ def test_score_and_evaluate() -> None:
         ({"rare": -1}, [["a"]], [["N"]], "rare: expected a whole number of 0 or more, got -1"),
         ({"rare": True}, [["a"]], [["N"]], "rare: expected a whole number"),
         ({"longest_ending": 1.5}, [["a"]], [["N"]], "longest_ending: expected a whole number of 0 or more, got 1.5"),
-        ({"ratio": 0.5}, [["a"]], [["N"]], "ratio: expected a number from 1 to 1e100, got 0.5"),
-        ({"ratio": math.nan}, [["a"]], [["N"]], "ratio: expected a number from 1 to 1e100, got nan"),
-        ({"ratio": math.inf}, [["a"]], [["N"]], "ratio: expected a number from 1 to 1e100, got inf"),
+        ({"ratio": 0.5}, [["a"]], [["N"]], "ratio: expected a number .*, got 0.5"),
+        ({"ratio": math.nan}, [["a"]], [["N"]], "ratio: expected a number .*, got nan"),
+        ({"ratio": math.inf}, [["a"]], [["N"]], "ratio: expected a number .*, got inf"),
     ],
 )
 def test_what_fit_refuses(settings: dict[str, Any], X: Any, y: Any, message: str) -> None:

@@ -43,7 +43,7 @@ def test_kill_9_at_any_moment_and_ctrl_c(tmp_path: Path) -> None:
     losses = [epoch.loss for epoch in done.history]
 
     killed = loaded(tmp_path / "killed.npz")
-    assert (str(killed.pop("reason")), int(killed.pop("best_epoch"))) == ("epochs", done.best_epoch)
+    assert (str(killed.pop("reason")), int(killed.pop("best_epoch"))) == ("epochs", done.best)
     assert killed.pop("losses").tolist() == losses
     assert same(killed, weights(whole))
 
@@ -55,7 +55,7 @@ def test_kill_9_at_any_moment_and_ctrl_c(tmp_path: Path) -> None:
     best = int(interrupted.pop("best_epoch"))
     if early_losses:
         early = ToyTask(COUNT)
-        assert train(early, DESCENT, callbacks=[lambda epoch: epoch.epoch == best]).best_epoch == best
+        assert train(early, DESCENT, callbacks=[lambda epoch: epoch.epoch == best]).best == best
         assert same(interrupted, weights(early))
 
 

@@ -128,7 +128,7 @@ def train(
     from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
     from tagline.models.provenance import parse_note
-    from tagline.readers.labelled import LabelledFiles
+    from tagline.readers.training_files import LabelledFiles
 
     if ray is None and (workers is not None or scratch is not None):
         raise InputError(f"--{'workers' if workers is not None else 'scratch'}: expected --ray beside it, got none")

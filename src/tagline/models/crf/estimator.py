@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from tagline import storage
 from tagline.errors import InputError, TrainingError
 from tagline.features.templates.template import Template
-from tagline.models.contract import Progress
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
-from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf
+from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf, run_of
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.remote import fit_remote
@@ -35,9 +34,9 @@ from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences
 from tagline.settings import check_settings, documented
 from tagline.training.certificate import relative_gap
-from tagline.training.monitor import DIVERGED, Pass
+from tagline.training.iteration import Step
+from tagline.training.run import DIVERGED, Run
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.runs import RunFiles
 
 
 @documented
@@ -50,7 +49,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
     Arguments:
         {settings}
 
-    After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Pass` each), `stop_reason_`,
+    After `fit`: `labels_`, `parameters_` (weights and names), `training_log_` (one `Step` each), `stop_reason_`,
     `objective_`, `gap_` (how far from its optimum that is at most), `notes_` (what was repaired or dropped), and those
     of `CRFViews`. The log is not kept in files.
 
@@ -68,6 +67,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         "_vectors",
         "_first",
         "_triples",
+        "_questions",
         "_pruner",
     )
     _TRAINED: ClassVar[Sequence[str]] = (
@@ -78,7 +78,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
     )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
-    training_log_: Sequence[Pass]
+    training_log_: Sequence[Step]
 
     def fit(
         self,
@@ -133,10 +133,11 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
             raise InputError(
                 "teacher: expected None with order=2, got one; a teacher tells probabilities of label pairs"
             )
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
         if isinstance(X, RemoteCorpus):
             others = {"sample_weight": sample_weight, "teacher": teacher, "documents": documents}
-            return self._fit_remote(Sentences(X, y, edges), as_sentences(X_dev), y_dev, edges_dev, files, others)
+            return self._fit_remote(Sentences(X, y, edges), as_sentences(X_dev), y_dev, edges_dev, run, others)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
@@ -151,7 +152,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
             known = () if before is None else before.labels
             teaching = taught(self, X, y, teacher, teacher_weight, unlabelled, known)
             X, y = teaching.X, teaching.y
-        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "files": files}
+        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "run": run}
         how |= {"teaching": teaching, "staged": staged}
         sentences = Sentences(X, y, edges, documents)
         if staged is not None:
@@ -164,13 +165,13 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         return self
 
     def _fit_remote(
-        self, sentences: Sentences, X_dev: Any, y_dev: Any, edges_dev: Any, files: RunFiles, others: dict[str, Any]
+        self, sentences: Sentences, X_dev: Any, y_dev: Any, edges_dev: Any, run: Run, others: dict[str, Any]
     ) -> Self:
         """Learn from sentences that other processes hold."""
         dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev) else None
         others["stages"] = None if self.stages == 1 else self.stages
         others["mentions"] = self.mentions or None
-        self._learn(fit_remote(self, sentences, dev, files, **others))
+        self._learn(fit_remote(self, sentences, dev, run, **others))
         self._record(sentences.X)
         if dev is not None:
             self._note_dev(X_dev, y_dev)
@@ -238,7 +239,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         return relative_gap(self.gap_, self.objective_)
 
     @property
-    def kept_pass_(self) -> Progress | None:
+    def kept_pass_(self) -> Step | None:
         """With patience, the pass with the best dev score: its weights were kept."""
         return None if self.patience is None else self.best_pass_
 

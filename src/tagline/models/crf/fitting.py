@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,15 +39,13 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import Settings, run_settings, stopping, train
+from tagline.training.algorithms import Settings, convergence_of, run_settings, train
 from tagline.training.choices import SGD, Auto, algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Pass, Trained
+from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.journal import Journal
-from tagline.training.running.progress import Budget, narrating
-from tagline.training.running.runs import RunFiles
-from tagline.types import Float64Array
+from tagline.training.running.progress import Budget
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -70,12 +68,12 @@ class Sentences:
 
 @dataclass(frozen=True, eq=False)
 class FittedCRF:
-    """What was learned, where its features come from, how, one `Pass` for each pass; the model of a first stage."""
+    """What was learned, where its features come from, how, one `Step` for each pass; the model of a first stage."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
-    history: Sequence[Pass]
+    history: Sequence[Step]
     first: CRFTagger | None = None
 
 
@@ -97,7 +95,7 @@ def fit_crf(
     sample_weight: ArrayLike | None = None,
     dev: Sentences | None = None,
     increment: bool = False,
-    files: RunFiles | None = None,
+    run: Run | None = None,
     teaching: Teaching | None = None,
     staged: Staged | None = None,
 ) -> FittedCRF:
@@ -109,7 +107,7 @@ def fit_crf(
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
-        files: where the state of the run and its log are kept.
+        run: what happens around it.
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
@@ -157,29 +155,31 @@ def fit_crf(
     if dev is not None:
         dev = _documented(dev, extraction, known=True)
     held = None if dev is None else HeldSentences(dev, extraction, start, crf.scorer_class)
-    monitor = monitor_of(crf, None if held is None else held.score, increment)
-    files = files or RunFiles()
-    run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
-    with watching(crf, monitor, files, run_facts) as journal, folder_beside(sentences.X) as scratch:
+    run = run or run_of(crf, increment=increment)
+    run.dev = None if held is None else held.score
+    # One stretch more of a descent ends by its passes alone.
+    tolerance = None if increment else crf.tolerance
+    convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
+    facts = partial(_facts, crf, settings, start, features, targets, held)
+    with run.opened(facts), folder_beside(sentences.X) as scratch:
         pruned: tuple[str, ...] = ()
         interrupted = False
         if crf.prune:
-            monitor.started = time.perf_counter()
-            pruning = FirstOrder(crf, first, rules, settings, monitor)
+            pruning = FirstOrder(crf, first, rules, settings, run)
             start, targets, pruned = pruning.prune_labels(start, features, targets)
             interrupted = pruning.ended == "interrupted"
             if held is not None:
                 held.begin(start)
         weights = np.asarray(start.weights, np.float64)
         if interrupted:
-            trained = Trained(weights, float("nan"), "interrupted", ())
+            run.reason, run.last = "interrupted", Step(0, math.nan, weights=weights)
+            trained = run.trained
         else:
-            trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
-        note_end(journal, trained)
+            trained = train(start.structure, features, targets, rules, weights, settings, run, convergence, scratch)
     notes = () if extraction.template is None else extraction.template.notes
     if extraction.template is not None and extraction.template.has_edges and not crf.chained:
         notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
-    facts = TrainingFacts(
+    training = TrainingFacts(
         seen,
         len(trained.history),
         trained.objective,
@@ -191,29 +191,12 @@ def fit_crf(
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
     stage = None if staged is None else staged.first
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, stage)
+    return FittedCRF(parameters if increment else parameters.pruned(), extraction, training, trained.history, stage)
 
 
 def _documented(sentences: Sentences, extraction: Extraction, known: bool = False) -> Sentences:
     """Sentences with what their documents say of words."""
     return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents, known=known))
-
-
-@contextmanager
-def watching(crf: CRF, monitor: Monitor, files: RunFiles, facts: dict[str, Any]) -> Iterator[Journal]:
-    """Open the files of a run and tell users how it goes; facts must be the same for it to be resumed."""
-    with (
-        narrating(crf.verbose, budget_of(crf)) as tell,
-        files.opened(facts) as (monitor.checkpoint, journal),
-    ):
-        monitor.reports = [tell.passed, journal.passed]
-        yield journal
-
-
-def note_end(journal: Journal, trained: Trained) -> None:
-    """Write down why a run ended."""
-    seconds = trained.history[-1].seconds if trained.history else 0.0
-    journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
 
 
 def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
@@ -359,23 +342,20 @@ def budget_of(crf: Any) -> Budget:
     algorithm = algorithm_of(crf.algorithm)
     passes = None if isinstance(algorithm, Auto) else getattr(algorithm, "passes", None)  # no other passes follow
     limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    how = stopping(algorithm)
+    how = convergence_of(algorithm)
     tolerance = getattr(crf, "tolerance", None)  # a semi-CRF has none
-    period = how["period"] if tolerance is None else 0
-    return Budget(min(limits, default=None), crf.max_seconds, period, how["delta"], tolerance)
+    period = how.period if tolerance is None else 0
+    return Budget(min(limits, default=None), crf.max_seconds, period, how.delta, tolerance)
 
 
-def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
-    """Return what watches a run: by the rule of the algorithm, unless a tolerance or one stretch ends it."""
-    how = stopping(algorithm_of(crf.algorithm))
-    if increment or crf.tolerance is not None:
-        how |= {"epsilon": 0.0, "delta": 0.0}
-    return Monitor(
-        **how,
-        tolerance=None if increment else crf.tolerance,
+def run_of(crf: Any, *, increment: bool = False, **files: Any) -> Run:
+    """Return what happens around a training; arguments as of `Run`."""
+    return Run(
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
-        dev=dev,
-        patience=None if increment or dev is None else crf.patience,
+        patience=None if increment else crf.patience,
         callbacks=crf.callbacks,
+        verbose=crf.verbose,
+        budget=budget_of(crf),
+        **files,
     )

@@ -17,25 +17,22 @@ from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.fitting import (
     FittedCRF,
     Sentences,
-    monitor_of,
-    note_end,
     settings_for,
-    watching,
 )
 from tagline.models.crf.held import HeldSentences
 from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import Settings, descend, run_settings
+from tagline.training.algorithms import Settings, convergence_of, minimise, run_settings
 from tagline.training.choices import ALGORITHMS, algorithm_of
+from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.runs import RunFiles
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
 
 
-def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, files: RunFiles, **others: Any) -> FittedCRF:
+def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, run: Run, **others: Any) -> FittedCRF:
     """Learn weights as the settings of an estimator say; arguments as of `fit_crf`."""
     X = sentences.X
     assert isinstance(X, RemoteCorpus)
@@ -46,11 +43,12 @@ def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, files: Run
             warn_of_cost(lesson.tokens, len(lesson.start.labels))
         settings = settings_for(crf, lesson.sentences, lesson.sentences, False, False)
         held = None if dev is None else HeldSentences(dev, extraction, lesson.start, crf.scorer_class)
-        monitor = monitor_of(crf, None if held is None else held.score, False)
-        facts = _facts(crf, settings, X, lesson, held) if files != RunFiles() else {}
-        with watching(crf, monitor, files, facts) as journal:
-            trained = descend(lesson.likelihood, np.asarray(lesson.start.weights), settings, monitor)
-            note_end(journal, trained)
+        run.dev = None if held is None else held.score
+        with run.opened(lambda: _facts(crf, settings, X, lesson, held)):
+            start = np.asarray(lesson.start.weights)
+            trained = minimise(
+                lesson.likelihood, start, settings, run, convergence_of(settings.algorithm, crf.tolerance)
+            )
     notes = () if extraction.template is None else extraction.template.notes
     training = TrainingFacts(
         lesson.sentences,

@@ -33,10 +33,9 @@ from tagline.models.hmm.tables import NO_TABLE, read_series
 from tagline.models.remote import RemoteCorpus
 from tagline.settings import documented
 from tagline.storage import ModelFile, Path
-from tagline.training.monitor import Pass
+from tagline.training.iteration import Step
+from tagline.training.run import Run
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.progress import Budget, narrating
-from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
     of all observations with ``lengths=``, and then answers come as one array, too; or a data frame of pandas or polars,
     whose columns are what is observed, with ``groups=``. None and NaN are missing.
 
-    After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
+    After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Step` a step of EM),
     `stop_reason_`, `objective_`, `notes_`. Where a limit ended EM before it converged, `fit` warns with scikit-learn's
     `ConvergenceWarning`; not where `warm_start` goes on, nor with a tolerance below 0.
 
@@ -74,7 +73,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
     )
     parameters_: HMMParameters
     training_: TrainingFacts
-    training_log_: list[Pass]
+    training_log_: list[Step]
 
     @classmethod
     def from_parameters(
@@ -150,23 +149,32 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
             tensorboard: a folder for TensorBoard, which must be installed.
         """
         how = Fitting.of(self)
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
+        run = Run(
+            max_iterations=self.max_iterations,
+            max_seconds=self.max_seconds,
+            callbacks=self.callbacks,
+            verbose=self.verbose,
+            checkpoint=checkpoint,
+            resume=resume,
+            save_every=save_every,
+            log=log,
+            tensorboard=tensorboard,
+        )
         if isinstance(X, RemoteCorpus):
-            fitted = self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
-            warn_unconverged(fitted, how.limits)
+            fitted = self._fit_remote(how, X, groups, run, y is not None or lengths is not None)
+            warn_unconverged(self, fitted)
             return self
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
-        with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-            fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
+        fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, run)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
         if before is None:
-            warn_unconverged(fitted, how.limits)
+            warn_unconverged(self, fitted)
         return self
 
-    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> FittedHMM:
+    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, run: Run, more: bool) -> FittedHMM:
         """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
         labelled = X.labelled
         if more or not (groups is None or (isinstance(groups, str) and not labelled)):
@@ -174,11 +182,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
                 "y, lengths, groups: expected none beside sentences that lie elsewhere, but for a column of tables as "
                 "groups, got some"
             )
-        if labelled:
-            fitted = count_remote(self, how, X)
-        else:
-            with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-                fitted = climb_remote(self, how, X, groups, tell, files)
+        fitted = count_remote(self, how, X, run) if labelled else climb_remote(self, how, X, groups, run)
         self._become(fitted)
         self._record(X)
         return fitted

@@ -7,7 +7,6 @@ and the steps are those of `baum_welch`.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,33 +19,28 @@ from tagline.models.hmm.baum_welch import Problem, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_symbols
 from tagline.models.hmm.emissions import Categorical, Symbols
 from tagline.models.hmm.emissions.starting import drawn_rows
-from tagline.models.hmm.fitting import Callback, FittedHMM, searched, watched
+from tagline.models.hmm.fitting import FittedHMM, note_counts, searched
 from tagline.models.hmm.lanes import Sum, learns_from_sums
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.resuming import arrays_of, settings_of
+from tagline.models.hmm.resuming import settings_of
 from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import as_topology
 from tagline.models.remote import RemoteCorpus, RemoteSeries, SeriesWanted, Tally
-from tagline.training.monitor import Pass
-from tagline.training.running.callbacks import TrainingState, told
-from tagline.training.running.checkpoints import Checkpoint
-from tagline.training.running.progress import Reporter
-from tagline.training.running.runs import RunFiles
+from tagline.training.run import Run
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
     from tagline.models.hmm.estimator import HMM
 
 
-def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus) -> FittedHMM:
+def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, run: Run) -> FittedHMM:
     """Count the words and tags of sentences that lie elsewhere."""
     if how.family is not Categorical or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
             "X: expected words and tags for a new HMM with categorical emissions, got another kind of HMM; read its "
             "observations here"
         )
-    begun_at = time.perf_counter()
     tally = X.tally(how.scheme, how.on_illegal)
     K = len(tally.labels)
     if how.n_states not in (None, K):
@@ -63,11 +57,9 @@ def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus) -> FittedHMM:
     shown[tally.word_ids, tally.word_labels] = tally.word_counts
     emission = counted_symbols(begun, shown, how.smoothing)
     parameters = checked(HMMParameters(tally.labels, False, tally.scheme, start, transitions, emission, symbols))
-    objective = _score(parameters, tally)
-    facts = TrainingFacts(tally.sentences, 1, objective, "counted", tally.notes)
-    done = Pass(1, objective, math.nan, parameters.num_parameters(), time.perf_counter() - begun_at, 1)
-    told(hmm.callbacks, TrainingState.of(done, lambda: arrays_of(parameters)))
-    return FittedHMM(parameters, facts)
+    with run.opened():
+        note_counts(run, parameters, _score(parameters, tally))
+    return FittedHMM(parameters, TrainingFacts(tally.sentences, 1, run.last.objective, "counted", tally.notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +90,7 @@ class RemoteProblem(Problem):
         return self.series.whole
 
 
-def climb_remote(
-    hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, tell: Reporter, files: RunFiles
-) -> FittedHMM:
+def climb_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, run: Run) -> FittedHMM:
     """Learn hidden states of observations that lie elsewhere, by EM."""
     if how.n_states is None or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
@@ -140,13 +130,11 @@ def climb_remote(
             series,
         )
 
-        def run(passed: Callback, checkpoint: Checkpoint) -> FittedHMM:
-            best = searched(how, problem, begin, how.n_init, passed, checkpoint)
-            facts = TrainingFacts(series.sentences, len(best.history), best.objective, best.reason)
-            return FittedHMM(best.parameters, facts, best.history)
-
-        facts = {**settings_of(hmm), "groups": groups, "observations": series.fingerprint}
-        return watched(hmm, how, tell, files, facts if files != RunFiles() else {}, run)
+        with run.opened(lambda: {**settings_of(hmm), "groups": groups, "observations": series.fingerprint}):
+            best = searched(how, problem, begin, how.n_init, run)
+        seed = how.seed if hmm.random_state is None and not run.is_resumed else 0
+        facts = TrainingFacts(series.sentences, len(best.history), best.objective, best.reason, seed=seed)
+        return FittedHMM(best.weights, facts, best.history)
 
 
 _BY_SUMS = (

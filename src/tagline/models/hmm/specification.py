@@ -17,7 +17,6 @@ from tagline.checks import (
     shown_value,
 )
 from tagline.errors import InputError
-from tagline.models.hmm.baum_welch import Limits
 from tagline.models.hmm.counting import Smoothing
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
 from tagline.models.hmm.emissions.base import number
@@ -48,7 +47,7 @@ class Fitting:
     on_illegal: str
     frozen: frozenset[str]
     n_init: int
-    limits: Limits
+    tolerance: float
     unknown: str
     seed: int
 
@@ -68,7 +67,7 @@ class Fitting:
             hmm.on_illegal,
             _frozen_chain(hmm.frozen, FAMILIES[family]),
             int(hmm.n_init),
-            Limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds),
+            hmm.tolerance,
             hmm.unknown,
             seed_of(hmm.random_state),
         )

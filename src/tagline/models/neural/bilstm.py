@@ -17,9 +17,9 @@ from torch import Tensor
 
 from tagline.errors import InputError
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
+from tagline.features.spellings import KNOWN, Forms, FormTable
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import KNOWN, Forms, FormTable
 from tagline.models.files import bad_file
 from tagline.models.networks import BiLSTMSettings
 from tagline.models.neural.file import planned
@@ -90,7 +90,7 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
     Arguments:
         {settings}
 
-    After `fit`: `labels_`, `network_`, `training_log_` (one `Epoch` each), `stop_reason_`, `notes_`.
+    After `fit`: `labels_`, `network_`, `training_log_` (one `Step` each), `stop_reason_`, `notes_`.
 
     >>> X, y = [["Anna", "sings"], ["Bob", "runs"]] * 8, [["N", "V"], ["N", "V"]] * 8
     >>> BiLSTMCRF(hidden=8, epochs=30, dropout=0.0, device="cpu").fit(X, y).predict([["Bob", "sings"]])

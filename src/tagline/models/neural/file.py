@@ -41,7 +41,7 @@ from tagline.nn.heads import Tagger
 from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.rules import Rules, legal
 from tagline.storage import ModelFile
-from tagline.training.neural.journal import Epoch
+from tagline.training.iteration import Step
 
 VERSION = 1
 
@@ -57,7 +57,7 @@ class StoredNetwork(StoredModel):
     device: str
     network_: Network
     training_: TrainingFacts
-    training_log_: tuple[Epoch, ...]
+    training_log_: tuple[Step, ...]
 
     @classmethod
     def from_file(cls, file: ModelFile, device: str = "auto") -> Self:

@@ -6,7 +6,6 @@ A kind of tagger says how it turns sentences into numbers and what network score
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from tagline.checks import check_whole, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
-from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Exported, TrainingFacts
@@ -47,6 +45,7 @@ from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
 from tagline.settings import check_settings
 from tagline.storage import Path
+from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
@@ -115,8 +114,6 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         descent, device = self._descent(), device_of(self.device)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = self._dev(X_dev, y_dev)
-        if dev is None:  # nothing to wait for
-            descent = replace(descent, patience=None)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         before: Network | None = self.network_ if self.warm_start and hasattr(self, "network_") else None
@@ -138,23 +135,23 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
         coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
-        with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
-            trained = train(
-                task,
-                descent,
-                callbacks=(*((tell.passed,) if self.verbose else ()), *self.callbacks),
-                checkpoint=checkpoint,
-                save_every=save_every,
-                resume=resume,
-                facts=task.facts(self.kind),
-                log=log,
-                tensorboard=tensorboard,
-                progress=tell.stepped if progress is None and self.verbose else progress,
-            )
+        trained = train(
+            task,
+            descent,
+            facts=task.facts(self.kind),
+            progress=progress,
+            callbacks=self.callbacks,
+            verbose=self.verbose,
+            checkpoint=checkpoint,
+            resume=resume,
+            save_every=save_every,
+            log=log,
+            tensorboard=tensorboard,
+        )
         tagger.eval()
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
-        loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
+        loss = next((done.loss for done in trained.history if done.epoch == trained.best), float("nan"))
         drawn = descent.seed if self.random_state is None else 0
         done = len(trained.history)
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
@@ -286,13 +283,13 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         return self._fitted().scheme
 
     @property
-    def best_pass_(self) -> PassDone | None:
+    def best_pass_(self) -> Step | None:
         """The epoch with the best dev score, of equals the last; None where there was no dev set."""
         scored = [done for done in self.training_log_ if done.dev_score is not None]
         return max(scored, key=lambda done: (done.dev_score or 0.0, done.epoch), default=None)
 
     @property
-    def kept_pass_(self) -> PassDone | None:
+    def kept_pass_(self) -> Step | None:
         """The epoch with the best dev score: a network keeps its weights."""
         return self.best_pass_
 

@@ -20,13 +20,13 @@ from tagline.features.attributes import Attributes, Features
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.fitting import run_of
 from tagline.models.crf.inspection import CRFSummary, described, phrases_told
 from tagline.models.crf.settings import of_version_1
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, reading
-from tagline.models.known import constrained
 from tagline.models.questions import Questions
 from tagline.models.semicrf.attributes import SegmentReader
 from tagline.models.semicrf.explaining import explain_segments
@@ -37,13 +37,13 @@ from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, Ta
 from tagline.models.semicrf.scoring import number, segment_chains
 from tagline.models.semicrf.settings import SemiCRFSettings
 from tagline.models.semicrf.views import view_segments
-from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
+from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.views import ModelView
 from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile, Path
-from tagline.training.monitor import DIVERGED, Pass
+from tagline.training.iteration import Step
+from tagline.training.run import DIVERGED
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.runs import RunFiles
 
 
 @documented
@@ -73,9 +73,9 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         *("features", "segment_features", "max_length", "scheme", "c1", "c2", "label_weights"),
         *("min_frequency", "min_segment_frequency"),
     )
-    _questions: ClassVar[Questions] = SegmentQuestions()
+    _questions: type[Questions] = SegmentQuestions
     parameters_: Parameters
-    training_log_: Sequence[Pass]
+    training_log_: Sequence[Step]
     _extraction: Extraction
 
     def fit(
@@ -111,8 +111,9 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         check_settings(self)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = (X_dev, y_dev) if check_dev(X_dev, y_dev) else None
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
-        self._become(fit_semicrf(self, X, y, sample_weight=sample_weight, dev=dev, files=files))
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
                 f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
@@ -200,14 +201,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
 
     # Sentences to segments.
 
-    def _scored(self, X: Any, *, known: Any = None) -> Iterator[Any]:  # type: ignore[override]
-        X = as_sentences(X)
-        blocks = self._blocks(X)
-        if known is None:
-            return blocks
-        return constrained(blocks, known, self.labels_, sized(X), self._questions.constrain)
-
-    def _blocks(self, X: Any) -> Iterator[TaggedSegments]:
+    def _chains(self, X: Any) -> Iterator[TaggedSegments]:  # type: ignore[override]
         p, numbered = self._fitted(), self._numbered(X)
         for chain in segment_chains(p, numbered):
             yield TaggedSegments(chain, p.tags)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
 from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import budget_of
 from tagline.models.dev_score import DevSet
 from tagline.models.files import TrainingFacts
 from tagline.models.labelled import Lesson, match_lengths, prepare, read_labels, scheme_of, used_labels
@@ -29,16 +29,15 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
-from tagline.training.algorithms import stopping
+from tagline.training.algorithms import convergence_of
 from tagline.training.choices import algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
-from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.progress import narrating
-from tagline.training.running.runs import RunFiles
 from tagline.training.stochastic_descent import sgd
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -53,12 +52,12 @@ LONGEST = 12
 
 @dataclass(frozen=True, eq=False)
 class FittedSemiCRF:
-    """What was learned, where token features come from, how, and one `Pass` for each pass of training."""
+    """What was learned, where token features come from, how, and one `Step` for each pass of training."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
-    history: Sequence[Pass]
+    history: Sequence[Step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +75,18 @@ def fit_semicrf(
     model: SemiCRF,
     X: Any,
     y: Any,
+    run: Run,
     *,
     sample_weight: ArrayLike | None = None,
     dev: tuple[Any, Any] | None = None,
-    files: RunFiles | None = None,
 ) -> FittedSemiCRF:
     """Learn weights as the settings of an estimator say.
 
     Arguments:
         X, y: sentences of words and their tags.
+        run: what happens around the descent.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences and tags to be scored after each pass.
-        files: where the state of the run and its log are kept.
     """
     extraction = Extraction(model.features)
     extraction.refuse_mentions("a SemiCRF")
@@ -99,20 +98,10 @@ def fit_semicrf(
     targets = Targets(labels, begins, data.lesson.allowed(), data.lesson.weights)
     weights = Weights(start.tables, _kept(data, numbered, gold, start))
     likelihood = SegmentLikelihood(data.tags, weights, numbered, targets)
-    monitor = _monitor(model)
     if dev is not None:
-        monitor.dev = _Held(start, extraction, model.dictionary, weights, dev).score
-        monitor.patience = model.patience
-    files = files or RunFiles()
-    run_facts = _facts(model, data, start, numbered, targets, weights) if files != RunFiles() else {}
-    with (
-        narrating(model.verbose, budget_of(model)) as tell,
-        files.opened(run_facts) as (monitor.checkpoint, journal),
-    ):
-        monitor.reports = [tell.passed, journal.passed]
-        trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), monitor)
-        seconds = trained.history[-1].seconds if trained.history else 0.0
-        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
+        run.dev = _Held(start, extraction, model.dictionary, weights, dev).score
+    with run.opened(partial(_facts, model, data, start, numbered, targets, weights)):
+        trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), run)
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
     facts = TrainingFacts(
         data.features.num_sentences, len(trained.history), trained.objective, trained.reason, tuple(notes)
@@ -146,18 +135,15 @@ def _facts(
     }
 
 
-def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, monitor: Monitor) -> Trained:
+def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, run: Run) -> Trained:
     c1, c2 = float(model.c1), float(model.c2)
 
     def diagonal(at: Float64Array) -> Float64Array:
         return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
-    how: dict[str, Any] = {
-        "c2": c2,
-        "memory": int(algorithm_of(model.algorithm).settings["memory"]),
-        "diagonal": diagonal,
-        "monitor": monitor,
-    }
+    algorithm = algorithm_of(model.algorithm)
+    how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
+    how["convergence"] = convergence_of(algorithm)
     return owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
 
 
@@ -346,12 +332,3 @@ class _Held:
         """Score weights."""
         parameters = self._start.with_tables(self._weights.tables(np.asarray(weights, np.float64)))
         return self._set.score_labels(best_tags(parameters, self._numbered))
-
-
-def _monitor(model: SemiCRF) -> Monitor:
-    return Monitor(
-        **stopping(algorithm_of(model.algorithm)),
-        max_iterations=model.max_iterations,
-        max_seconds=model.max_seconds,
-        callbacks=model.callbacks,
-    )

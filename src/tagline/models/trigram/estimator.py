@@ -8,7 +8,6 @@ each token, exactly. `chains` gives the same distribution as chains over pairs o
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
@@ -50,8 +49,8 @@ from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
 from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile
-from tagline.training.passes import Pass
-from tagline.training.running.callbacks import TrainingState, told
+from tagline.training.iteration import Step
+from tagline.training.run import Run
 from tagline.types import BoolArray, Float64Array, IntArray
 
 MOST_RANKS = 2**62  # labellings that the core can be asked for
@@ -109,12 +108,13 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
             y: tags of each sentence; left out where X is a corpus with tags.
         """
         check_settings(self)
-        begun = time.perf_counter()
+        run = Run(callbacks=self.callbacks)
+        run.started = run.clock()
         if isinstance(X, RemoteCorpus):
             if y is not None:
                 raise InputError("y: expected none, for sentences that lie elsewhere carry their tags, got some")
             tally = X.tally(None, "error", grams=True)
-            return self._learned(*counts_of(tally, bool(self.capitals)), tally.sentences, begun, X, None)
+            return self._learned(*counts_of(tally, bool(self.capitals)), tally.sentences, run, X, None)
         X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
@@ -128,17 +128,17 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
         words, ids = _used(words_of(corpus))
         data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
         counts = TaggedCounts.of(data, len(lesson.labels), bool(self.capitals) and tells_capitals(words))
-        return self._learned(counts, lesson.labels, len(corpus), begun, X, y)
+        return self._learned(counts, lesson.labels, len(corpus), run, X, y)
 
     def _learned(
-        self, counts: TaggedCounts, labels: Sequence[str], sentences: int, begun: float, X: Any, y: Any
+        self, counts: TaggedCounts, labels: Sequence[str], sentences: int, run: Run, X: Any, y: Any
     ) -> TrigramTagger:
         """Take over what counts show."""
         longest = min(int(self.longest_ending), LONGEST_ENDING)
         parameters = learn(counts, labels, rare=self.rare, longest=longest, ratio=float(self.ratio))
         self._become(parameters, TrainingFacts(sentences, 1, reason="counted"))
-        done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
-        told(self.callbacks, TrainingState.of(done, self._copied))
+        metrics = {"active": len(self.parameters_.words), "evaluations": 1, "step": None}
+        run.record(Step(1, math.nan, metrics=metrics), self._copied)
         self._record(X, y)
         return self
 

@@ -1,8 +1,7 @@
 """A run in one file, from which it goes on as if it had never stopped: our model file's format, written atomically.
 
 Every algorithm has a `State`: plain values and arrays between two passes. `Checkpoint` writes it every few seconds and
-reads it back. The facts beside it (settings, sizes, checksums of the data) must be the same for a run to go on;
-`tagline.training.neural.checkpoints` keeps networks in the same way.
+reads it back. The facts beside it (settings, sizes, checksums of the data) must be the same for a run to go on.
 """
 
 from __future__ import annotations
@@ -14,22 +13,21 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tagline.checks import check_number
 from tagline.errors import InputError, StorageError
 from tagline.storage import ModelFile, Path, read, write
-from tagline.training.running.callbacks import Progress
 from tagline.writing import check_writable
 
 logger = logging.getLogger("tagline.training")
 
 KIND = "training checkpoint"
+FORM = 2  # of the file; 0.1.0 wrote form 1, which has no number
 SECONDS = 30.0  # between two checkpoints
 MOST_NAMED = 6  # differences, in a message
 DAMAGED = "the file is damaged; start anew without resume"
@@ -66,7 +64,7 @@ class State:
         if kind is float and value in ("nan", "inf", "-inf"):
             return float(value)
         value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
-        if not _is_sized(value):
+        if not is_sized(value):
             raise StorageError(f"{self.source}: {name} is out of range: {value!r:.60}; {DAMAGED}")
         return value
 
@@ -95,26 +93,12 @@ class State:
         return State({**self.values, name: other.values}, {**self.arrays, **arrays}, self.source)
 
 
-Entry = TypeVar("Entry", bound=Progress)
-
-
-class Stateful(Protocol):
-    """An algorithm that can be put down between two passes, and taken up again."""
-
-    def keep(self) -> State:
-        """Return all that the next pass depends on, besides the weights of the last point."""
-
-    def restore(self, state: State, weights: NDArray[np.float64]) -> None:
-        """Go back to where `keep` was called, at these weights."""
-
-
 class Checkpoint:
     """The file of a run.
 
     Arguments:
         path: of the file; None writes nothing.
         facts: what must be the same for a run to be resumed, of JSON's types.
-        save_every: seconds between two writes; 0 for after each pass.
         resume: go on from the file; from the start where there is none yet.
         clock: seconds, for tests.
 
@@ -124,6 +108,7 @@ class Checkpoint:
     Attributes:
         state: what to go on from; None where a run begins.
         beside: what earlier steps of the run have reached, by name: a part of every state that is written.
+        is_new: whether it has written nothing yet.
     """
 
     def __init__(
@@ -131,12 +116,10 @@ class Checkpoint:
         path: Path | None,
         facts: Mapping[str, Any],
         *,
-        save_every: float = SECONDS,
         resume: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        check_run(path, resume, save_every)
-        self.path, self.facts, self.save_every, self.clock = path, dict(facts), save_every, clock
+        self.path, self.facts, self.clock = path, dict(facts), clock
         self.state: State | None = None
         self.beside: dict[str, State] = {}
         self._written: float | None = None
@@ -148,30 +131,38 @@ class Checkpoint:
         else:
             check_place(path)
 
-    def due(self) -> bool:
-        """Say whether it is time to write."""
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was written yet."""
+        return self._written is None
+
+    def is_due(self, save_every: float | None) -> bool:
+        """Say whether it is time to write: for the first time, or so many seconds after the last."""
         if self.path is None:
             return False
-        return self._written is None or self.clock() - self._written >= self.save_every
+        return self._written is None or (save_every is not None and self.clock() - self._written >= save_every)
 
-    def save(self, state: State) -> None:
-        """Write a state; it replaces an older one only when it is complete."""
+    def save(self, state: State, *, must: bool = False) -> None:
+        """Write a state; it replaces an older one only when it is complete.
+
+        Arguments:
+            must: raise where that fails, as long as nothing is lost.
+        """
         if self.path is None:
             return
         for name, part in self.beside.items():
             state = state.joined(name, part)
+        config = {"model": KIND, "form": FORM, "facts": self.facts, "state": written(state.values)}
         try:
-            write(self.path, {"model": KIND, "facts": self.facts, "state": written(state.values)}, state.arrays)
+            write(self.path, config, state.arrays)
         except StorageError as error:
+            if must:
+                raise
             logger.warning("%s; training goes on without it", error)
+
+    def note(self) -> None:
+        """Count the seconds to the next write from now."""
         self._written = self.clock()
-
-
-def check_run(checkpoint: Path | None, resume: bool, save_every: float = SECONDS) -> None:
-    """Raise where these arguments of `fit` cannot be meant."""
-    if checkpoint is None and resume:
-        raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
-    check_number("save_every", save_every, least=0, wanted="0 seconds or more")
 
 
 def check_place(path: Path) -> None:
@@ -183,16 +174,15 @@ def check_place(path: Path) -> None:
     raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
 
 
-def opened(path: Path) -> ModelFile:
-    """Read a checkpoint; a file of another kind is an error."""
+def _load(path: Path, facts: Mapping[str, Any]) -> State:
     file = read(path)
     if (kind := file.setting("model", str)) != KIND:
         raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
-    return file
-
-
-def _load(path: Path, facts: Mapping[str, Any]) -> State:
-    file = opened(path)
+    if (form := file.config.get("form", 1)) != FORM:
+        raise StorageError(
+            f"{file.source}: expected a {KIND} of this version (form {FORM}), got one of form {form!r:.20}; finish the "
+            "run with the version of Tagline that wrote it, or start anew without resume, which overwrites it"
+        )
     check_facts(file.source, file.setting("facts", dict), facts)
     return State(file.setting("state", dict), dict(file.tensors), file.source)
 
@@ -239,38 +229,9 @@ def written(value: Any) -> Any:
     return value
 
 
-def _is_sized(value: Any) -> bool:
+def is_sized(value: Any) -> bool:
     """Whether an integer is one that arrays and the core can hold."""
     return not isinstance(value, int) or abs(value) < 2**62
-
-
-def read_number(value: Any) -> Any:
-    """Return a value that `written` wrote: a string is a number that is not finite."""
-    return float(value) if isinstance(value, str) else value
-
-
-def entries_of(kind: type[Entry], rows: Iterable[Mapping[str, Any]], source: str) -> tuple[Entry, ...]:
-    """Return the entries of a history; a value that is not of its field's type is an error.
-
-    Arguments:
-        kind: of an entry, a dataclass that is a `Progress`.
-        rows: the values of its fields by name, as `written` wrote them.
-        source: the file they come from, for messages.
-    """
-    types = get_type_hints(kind)
-    entries: list[Entry] = []
-    try:
-        for row in rows:
-            values = {name: read_number(value) for name, value in row.items()}
-            for name, value in values.items():
-                if isinstance(value, bool) or not isinstance(value, types[name]) or not _is_sized(value):
-                    raise TypeError(f"{name} {value!r:.60}")
-            entries.append(kind(**values))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{source}: expected numbers in the history, got: {error!s:.200}; {DAMAGED}") from None
-    if [entry.number for entry in entries] != list(range(1, len(entries) + 1)):
-        raise StorageError(f"{source}: expected {kind.plural} numbered 1, 2, … in the history, got others; {DAMAGED}")
-    return tuple(entries)
 
 
 def restored_generator(random: np.random.Generator, state: State, name: str) -> None:

@@ -8,14 +8,16 @@ import logging
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tagline.errors import InputError
 from tagline.storage import Path
+
+if TYPE_CHECKING:
+    from tagline.training.iteration import Step
 
 logger = logging.getLogger("tagline.training")
 
@@ -65,11 +67,11 @@ class Journal:
                     self._stream.close()
                 self._stream = None
 
-    def passed(self, done: Any) -> None:
-        """Write a pass or an epoch down: a dataclass that is a `Progress`."""
+    def passed(self, done: Step) -> None:
+        """Write a pass or an epoch down."""
         if self._stream is None and self._writer is None:
             return
-        values = asdict(done)
+        values = done.numbers()
         self.write(done.noun, values)
         if self._writer is not None:
             for name, value in values.items():

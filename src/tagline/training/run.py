@@ -1,0 +1,332 @@
+"""One run around every training: limits, patience, callbacks, progress, log, checkpoint, Ctrl-C.
+
+    with run.opened(facts):
+        for step in run.follow(algorithm):
+            ...
+    run.trained
+
+An algorithm (`iteration`) knows when it has converged. Its run knows everything else: when to stop all the same (a
+limit of passes, a time budget, patience on a dev score, a callback that returns True, Ctrl-C, numbers that are no
+longer finite), whom to tell, and when to write the checkpoint that a run goes on from to the same bits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tagline.checks import check_functions, check_number, check_whole
+from tagline.errors import InputError, StorageError
+from tagline.storage import Path
+from tagline.training.iteration import Algorithm, Step, log_of, log_state
+from tagline.training.running.callbacks import TrainingState, told
+from tagline.training.running.checkpoints import DAMAGED, SECONDS, Checkpoint, State, written
+from tagline.training.running.interrupts import Interrupts
+from tagline.training.running.journal import Journal
+from tagline.training.running.progress import Budget, Reporter, Silent, narrating
+from tagline.types import Float64Array
+
+__all__ = ["DIVERGED", "Run", "Trained", "norm"]
+
+DIVERGED = "diverged"  # the reason of a run whose objective or weights are no longer finite begins so
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a training run ends with.
+
+    Attributes:
+        weights: the last complete ones, or those with the best dev score where these are kept.
+        objective: theirs, with the penalties; NaN where the run was interrupted before it knew.
+        reason: why it stopped, in words: ``converged: …``, ``patience``, ``time budget``, ``max_iterations``,
+            ``interrupted``, ``callback`` or ``line search failed: …``.
+        history: one `Step` after the other.
+        gap: how far the objective is from its optimum at most; None where that is not known.
+        best: the number of the step that has these weights.
+    """
+
+    weights: Any
+    objective: float
+    reason: str
+    history: tuple[Step, ...]
+    gap: float | None = None
+    best: int = 0
+
+    @property
+    def converged(self) -> bool:
+        """Whether it stopped by tolerance."""
+        return self.reason.startswith("converged")
+
+
+class Run:
+    """Follows algorithms and decides when they stop.
+
+    Arguments:
+        max_iterations: passes; None for no limit.
+        max_seconds: budget, looked at after each pass, those before a resumption included.
+        patience: stop after so many passes without a better dev score, and return the best weights.
+        dev: a score of the weights of a step, the higher the better, asked after each pass.
+        callbacks: called with a `TrainingState` after each pass; True stops.
+        verbose, budget: whether people are told on stderr, and what to guess the time that is left by.
+        reports: called with each `Step`, to show it.
+        checkpoint: the file that the state of the run is written to; None for none.
+        resume: go on from the checkpoint where it is there.
+        save_every: seconds between two checkpoints; 0 for after each pass; None for after each epoch alone.
+        log: a file of JSON lines to add to.
+        tensorboard: a folder for TensorBoard.
+        clock: seconds, for tests.
+
+    Attributes:
+        reason: why the last algorithm ended.
+        history: its passes.
+        last: its last step; `best` the one whose weights are kept.
+        started: what the clock showed when the run began.
+        keeps: says whether the weights of a score take the place of those of another; None keeps the last weights.
+        agree: makes one decision of those of several processes; `is_main` says which of them writes and tells.
+        interrupts: notes Ctrl-C where that is to wait for the end of a step.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iterations: int | None = None,
+        max_seconds: float | None = None,
+        patience: int | None = None,
+        dev: Callable[[Any], float | None] | None = None,
+        callbacks: Sequence[Callable[..., Any]] = (),
+        verbose: bool | int = False,
+        budget: Budget | None = None,
+        reports: Sequence[Callable[[Step], object]] = (),
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        save_every: float | None = SECONDS,
+        log: Path | None = None,
+        tensorboard: Path | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        check_whole("max_iterations", max_iterations, 0, optional=True, wanted="0 or more")
+        check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
+        check_whole("patience", patience, 1, optional=True, wanted="1 or more")
+        check_functions("callbacks", callbacks)
+        self.max_iterations, self.max_seconds, self.patience = max_iterations, max_seconds, patience
+        if resume and checkpoint is None:
+            raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
+        check_number("save_every", save_every, least=0, optional=True, wanted="0 seconds or more")
+        self.dev, self.callbacks, self.clock = dev, tuple(callbacks), clock
+        self.verbose, self.budget, self.reports = verbose, budget or Budget(max_iterations, max_seconds), list(reports)
+        self.path, self.resume, self.save_every, self.logs = checkpoint, resume, save_every, (log, tensorboard)
+        self.keeps: Callable[[Any, Any], bool] | None = None if patience is None else operator.gt
+        self.agree: Callable[..., tuple[bool, ...]] = lambda *flags: flags
+        self.tell: Reporter = Silent()
+        self.is_main, self.is_resumed = True, False
+        self.interrupts: Interrupts | None = None
+        self.checkpoint = Checkpoint(None, {})
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was followed so far and start the clock anew, for another try."""
+        self.started: float | None = None
+        self.reason, self.history, self.last = "", list[Step](), Step(0, math.nan)
+        self.best: Step | None = None
+
+    @property
+    def has_files(self) -> bool:
+        """Whether anything is written, and facts are needed."""
+        return any(path is not None for path in (self.path, *self.logs))
+
+    @contextmanager
+    def opened(self, facts: Callable[[], Mapping[str, Any]] = dict) -> Iterator[None]:
+        """Open files and display; the log says where the run starts and how it ends.
+
+        Arguments:
+            facts: returns what must be the same for the run to be resumed, of JSON's types; called where it is needed.
+        """
+        plain = written(facts()) if self.has_files else {}
+        with narrating(self.verbose, self.budget) as tell, self._journal() as journal:
+            self.checkpoint = Checkpoint(self.path, plain, resume=self.resume)
+            self.tell, self.reports = tell, [*self.reports, tell.passed, journal.passed]
+            self.is_resumed = self.checkpoint.state is not None
+            journal.write("start", {**plain, "resumed": os.fspath(self.path or "") if self.is_resumed else None})
+            self.started = self.clock()
+            yield
+            end, seconds = self.trained, self.history[-1].seconds if self.history else 0.0
+            best = {f"best_{self.last.noun}": end.best}
+            journal.write("end", {"reason": end.reason, "objective": end.objective, "seconds": seconds, **best})
+
+    def _journal(self) -> Journal:
+        return Journal(*self.logs) if self.is_main else Journal()
+
+    def finish(self, algorithm: Algorithm) -> Trained:
+        """Follow an algorithm to its end, and return what it ends with."""
+        for _ in self.follow(algorithm):
+            pass
+        return self.trained
+
+    def follow(self, algorithm: Algorithm) -> Iterator[Step]:
+        """Yield what each pass reaches until it is time to stop; `trained` is what it ends with.
+
+        Ctrl-C keeps the last complete weights, and `reason` is "interrupted"; a second one is not caught.
+        """
+        self.last = Step(0, math.nan, weights=algorithm.weights)
+        reason, saved = None, True
+        try:
+            if self.checkpoint.state is not None:
+                self._load_state(self.checkpoint.state, algorithm)
+                reason = algorithm.reason or (self._reason(algorithm) if self.history else None)
+            elif algorithm.is_slow:
+                self._save(algorithm)
+            if self.started is None:
+                self.started = self.clock()
+            with contextlib.closing(iter(algorithm)) as steps:
+                while reason is None:
+                    if (step := next(steps, None)) is None:
+                        reason = algorithm.reason or ""
+                        break
+                    is_new, asked = step.number > self.last.number, False
+                    if is_new and _diverged(step):
+                        reason, saved = (
+                            f"{DIVERGED} in pass {step.number}",
+                            True,
+                        )  # what the algorithm holds is of no use
+                        break
+                    self.last = step
+                    if is_new:
+                        asked, saved = self._record(step, algorithm), False
+                    reason, due = self._decide(algorithm, asked, is_new)
+                    if due:
+                        self._save(algorithm)
+                        saved = True
+                    yield self.history[-1] if is_new else step
+            if not saved:
+                self._save(algorithm)
+        except KeyboardInterrupt:
+            if self.interrupts is not None:  # the first one waited for the end of the step
+                raise
+            reason = "interrupted"
+        self.reason = reason or ""
+
+    @property
+    def trained(self) -> Trained:
+        """Return what the run ends with: the weights that are kept."""
+        end = self.best or self.last
+        return Trained(end.weights, end.objective, self.reason, tuple(self.history), end.gap, end.number)
+
+    def conclude(self, trained: Trained) -> None:
+        """End with what one of several tries ended with."""
+        self.reason, self.history = trained.reason, list(trained.history)
+        self.best = Step(trained.best, trained.objective, gap=trained.gap, weights=trained.weights)
+
+    def seconds(self) -> float:
+        """Return the seconds of the whole run, those before it was resumed included."""
+        return 0.0 if self.started is None else self.clock() - self.started
+
+    def record(self, step: Step, copied: Callable[[], Any]) -> bool:
+        """Add a pass to the history and tell everybody; return whether a callback wants the run to stop.
+
+        Arguments:
+            copied: returns a copy of what was learned, for callbacks.
+        """
+        done = replace(step, seconds=self.seconds(), weights=None)
+        self.last = step
+        self.history.append(done)
+        if not self.is_main:
+            return False
+        for report in self.reports:
+            report(done)
+        return told(self.callbacks, TrainingState.of(done, copied))
+
+    def _record(self, step: Step, algorithm: Algorithm) -> bool:
+        score = None if self.dev is None else self.dev(step.weights)
+        step = replace(step, dev_score=score)
+        best, keeps = self.best, self.keeps
+        is_finite = score is not None and math.isfinite(score)
+        if keeps is not None and is_finite and (best is None or keeps(score, best.dev_score)):
+            self.best = replace(step, weights=algorithm.copied(step.weights))
+        return self.record(step, lambda: algorithm.copied(step.weights))
+
+    def _decide(self, algorithm: Algorithm, asked: bool, is_new: bool) -> tuple[str | None, bool]:
+        """Return why to stop after a step, if at all, and whether to save; several processes decide as one."""
+        noted, late = self.interrupts is not None and self.interrupts.noted, self._is_late()
+        due = (is_new or algorithm.is_slow) and self.checkpoint.is_due(self.save_every)
+        asked, noted, late, due = self.agree(asked, noted, late, due or (is_new and algorithm.is_slow))
+        reason = algorithm.reason or ("callback" if asked else None) or ("interrupted" if noted else None)
+        reason = reason or self._reason(algorithm, late)
+        return reason, due or (reason is not None and (is_new or algorithm.is_slow))
+
+    def _reason(self, algorithm: Algorithm, late: bool | None = None) -> str | None:
+        """Return the limit that the run has come to, if any."""
+        if self.patience is not None and self.history and _waited(self.history) >= self.patience:
+            return "patience"
+        if self.max_iterations is not None and self.last.number >= self.max_iterations:
+            return algorithm.limit
+        if algorithm.at_least_one and not self.last.number:
+            return None
+        return "time budget" if (self._is_late() if late is None else late) else None
+
+    def _is_late(self) -> bool:
+        return self.max_seconds is not None and self.seconds() >= self.max_seconds
+
+    def _save(self, algorithm: Algorithm) -> None:
+        if self.checkpoint.path is None:
+            return
+        values = {"seconds": self.seconds(), "history": log_state(self.history)}
+        state = State(values).joined("algorithm", algorithm.state())
+        if self.best is not None:
+            best = algorithm.packed(self.best.weights)
+            state = state.joined("best", replace(best, values={**best.values, "number": self.best.number}))
+        if self.is_main:
+            self.checkpoint.save(state, must=not self.last.number and self.checkpoint.is_new)
+        self.checkpoint.note()
+
+    def _load_state(self, state: State, algorithm: Algorithm) -> None:
+        """Go back to where a checkpoint was written; nothing changes unless all of it fits."""
+        history = log_of(state)
+        if not (history or algorithm.is_slow):
+            raise StorageError(f"{state.source}: expected at least one pass, got none; {DAMAGED}")
+        best, seconds = None, state.value("seconds", float)
+        if "best" in state.values:
+            part = state.part("best")
+            if not 1 <= (number := part.value("number", int)) <= len(history):
+                raise StorageError(
+                    f"{state.source}: expected the best of {len(history)} passes, got {number}; {DAMAGED}"
+                )
+            best = replace(history[number - 1], weights=algorithm.unpacked(part))
+        algorithm.load_state(state.part("algorithm"))
+        self.history, self.best, self.started = history, best, self.clock() - seconds
+        self.last = replace(history[-1] if history else self.last, weights=algorithm.weights)
+        self.checkpoint.state = None
+        self.checkpoint.note()
+
+
+def _waited(history: Sequence[Step]) -> int:
+    """Count the passes since the best dev score was first reached; all of them where none is finite."""
+    if history[-1].dev_score is None:  # there is nothing to wait for
+        return 0
+    scores = [step.dev_score for step in history]
+    finite = [-math.inf if score is None or not math.isfinite(score) else score for score in scores]
+    best = max(finite)
+    return len(finite) - (finite.index(best) + 1 if best > -math.inf else 0)
+
+
+def _diverged(step: Step) -> bool:
+    """Say whether flat weights or their objective are no longer finite."""
+    is_flat = isinstance(step.weights, np.ndarray)
+    return is_flat and not (math.isfinite(step.objective) and bool(np.isfinite(step.weights).all()))
+
+
+def norm(vector: Float64Array) -> float:
+    """Return ‖v‖.
+
+    Not by BLAS: its threads would share the sum, whose last bits then depend on their number, and go on spinning
+    afterwards, for as long as a pass takes.
+    """
+    return float(np.sqrt(np.einsum("i,i", vector, vector)))
