@@ -256,7 +256,10 @@ def declared(owner: type[Owner]) -> type[Owner]:
     """Give a class of settings its constructor: keyword arguments, but for fields that say ``kw_only=False``."""
     made = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(owner)
     keep = made.__init__
-    keep.__annotations__ = {name: _plain(kind) for name, kind in keep.__annotations__.items()}
+    hints = keep.__annotations__
+    if any(isinstance(kind, str) for kind in hints.values()):
+        hints = get_type_hints(keep, include_extras=True)
+    keep.__annotations__ = {name: _plain(kind) for name, kind in hints.items()}
 
     @wraps(keep)
     def __init__(self: Any, *arguments: Any, **settings: Any) -> None:  # noqa: N807

@@ -119,7 +119,7 @@ def test_a_repair_is_told() -> None:
         CRF(TEMPLATE, scheme="IOB2").fit([["Bob", "sings"]], [["I-PER", "O"]])
 
 
-@pytest.mark.filterwarnings("ignore:y: repaired")
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_illegal_labels_are_repaired_or_dropped(illegal: Corpus) -> None:
     repaired = CRF(TEMPLATE, scheme="IOB2", on_illegal="repair", c2=0.01).fit(illegal)
     assert repaired.notes_ == ["repaired 2 of 4 sentences with tags that IOB2 forbids"]
@@ -135,7 +135,7 @@ def test_illegal_labels_are_repaired_or_dropped(illegal: Corpus) -> None:
     assert again.objective_ == pytest.approx(objective_of(again, illegal.tokens[2:3], illegal.tags[2:3]), rel=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:y: repaired")
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_a_repair_may_bring_new_labels() -> None:
     model = CRF(TEMPLATE, scheme="IOB2", on_illegal="repair").fit([["Bob", "sings"]], [["I-PER", "O"]])
     assert model.labels_ == ["B-PER", "O"]
@@ -147,7 +147,7 @@ def test_nothing_left_is_an_error() -> None:
         CRF(TEMPLATE, scheme="IOB2", on_illegal="drop").fit([["Bob"]], [["I-PER"]])
 
 
-@pytest.mark.filterwarnings("ignore:y: repaired")
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_rules_hold_in_every_answer() -> None:
     rng = np.random.default_rng(3)
     tags = ["O", "B-A", "I-A", "B-B", "I-B"]
